@@ -2,6 +2,8 @@
 /* A journal's file starts small and grows by need: what was mapped is the file's, and what is not the file's is never used. */
 #include "core_helper.h"
 
+#include <pthread.h>
+#include <sched.h>
 #include <sys/resource.h>
 
 #include "journal/store/pending_store.h"
@@ -224,6 +226,80 @@ static void a_damaged_table_of_pieces_is_refused(void **state)
 	rank_drop(&r);
 }
 
+/* ---- threads that record, and let it grow, while another one drains ---- */
+
+#define PRODUCERS 4
+#define CALLS 8000u
+
+struct producer {
+	struct journal *j;
+	uint64_t base, made;
+	_Atomic bool done;
+};
+
+static void *record_and_grow(void *arg)
+{
+	struct producer *p = arg;
+	struct journal_call *e;
+	struct chain c;
+
+	if (chain_attach(&c, p->j, (int64_t)p->base) < 0)
+		return NULL;
+	journal_grow_for_threads(p->j);
+	for (uint64_t i = 1; i <= CALLS; i++) {
+		while (!(e = enter_call(&c, p->base + i, 0, 1, 1)))
+			if (journal_grow(p->j, JP_CHUNKS) < 0)
+				sched_yield();
+		leave_call(e, 1);
+		p->made++;
+		if (i % 100 == 0)
+			journal_dict_add(p->j, DICT_MODULE, 0, "1000 2000 0 -\0/nonexistent", 27);
+	}
+	chain_detach(&c);
+	p->done = true;
+	return NULL;
+}
+
+static void a_journal_grows_while_it_is_drained(void **state)
+{
+	struct producer p[PRODUCERS];
+	pthread_t th[PRODUCERS];
+	uint64_t made = 0;
+	struct rank r;
+	struct table t;
+	bool more = true;
+
+	(void)state;
+	rank_make(&r, 32 * MIB);
+	rank_sink(&r);
+	dict_api(&r.j, 1, "f");
+	for (unsigned i = 0; i < PRODUCERS; i++) {
+		p[i] = (struct producer){.j = &r.j, .base = (i + 1) * UINT64_C(1000000)};
+		assert_int_equal(pthread_create(&th[i], NULL, record_and_grow, &p[i]), 0);
+	}
+	while (more) {
+		more = false;
+		for (unsigned i = 0; i < PRODUCERS; i++)
+			more |= !p[i].done;
+		journal_grow_ahead(&r.j);
+		assert_int_equal(drain_all(&r.drain, false), 0);
+	}
+	for (unsigned i = 0; i < PRODUCERS; i++) {
+		pthread_join(th[i], NULL);
+		made += p[i].made;
+	}
+	assert_int_equal(drain_all(&r.drain, false), 0);
+	assert_true(journal_size(&r.j) > MIB);
+	assert_int_equal(file_bytes(&r) >= journal_size(&r.j), true);
+	assert_int_equal(r.j.head->free_chunks, r.j.head->nchunk);
+	t = read_test_table(r.dir);
+	assert_sound(&t);
+	assert_int_equal(made, PRODUCERS * CALLS);
+	assert_int_equal(t.n, 2 * made);
+	free_test_table(&t);
+	rank_drop(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -232,6 +308,7 @@ int main(void)
 		cmocka_unit_test(a_journal_that_may_not_grow_keeps_its_size),
 		cmocka_unit_test(recovery_adds_room_for_calls_under_way),
 		cmocka_unit_test(a_damaged_table_of_pieces_is_refused),
+		cmocka_unit_test(a_journal_grows_while_it_is_drained),
 	};
 
 	return cmocka_run_group_tests_name("journal_growth", tests, NULL, NULL);
