@@ -328,10 +328,17 @@ static inline bool take_open_record(const struct journal_call *r)
 __attribute__((noinline)) static void count_dropped_record(struct thread *t)
 {
 	thread_count(t, JC_DROP_FULL);
-	log_loss(LOSS_FULL,
-		"the journal is full: records are lost, see meta.json; raise journal_mib (now "
-		"%llu)",
-		(unsigned long long)journal_size(&session.journal) >> 20);
+	if (atomic_load_explicit(&session.journal.refused_ns, memory_order_relaxed))
+		log_loss(LOSS_FULL,
+			"the journal is full at %llu KiB and cannot grow: the disk or a limit does "
+			"not "
+			"allow it; records are lost, see meta.json",
+			(unsigned long long)journal_size(&session.journal) >> 10);
+	else
+		log_loss(LOSS_FULL,
+			"the journal is full: records are lost, see meta.json; raise journal_mib "
+			"(now %llu)",
+			(unsigned long long)session.journal.head->bytes >> 20);
 }
 
 /*

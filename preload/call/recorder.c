@@ -122,7 +122,9 @@ static struct thread *thread_make(void)
 	if (t == MAP_FAILED)
 		return NULL;
 	t->tid = read_tid();
-	if (chain_attach(&t->chain, &session.journal, t->tid) < 0) {
+	if (chain_attach(&t->chain, &session.journal, t->tid) < 0 &&
+		(journal_grow(&session.journal, JP_THREADS) < 0 ||
+			chain_attach(&t->chain, &session.journal, t->tid) < 0)) {
 		munmap(t, mapped_bytes());
 		return NULL;
 	}
@@ -260,6 +262,10 @@ static void *reserve_in_chain(struct thread *t, uint32_t bytes, chain_reserve_fn
 
 	if (wake)
 		session_hooks.wake_writer();
+	/* The writer lets it grow before, if it gets the processor. */
+	if (__builtin_expect(!p || journal_is_crowded(t->chain.j), 0) &&
+		bytes <= JOURNAL_ENTRY_MAX && journal_grow(t->chain.j, JP_CHUNKS) == 0 && !p)
+		p = reserve(&t->chain, bytes, &wake);
 	if (__builtin_expect(p ? journal_is_crowded(t->chain.j) : bytes <= JOURNAL_ENTRY_MAX, 0))
 		p = reserve_with_help(t, bytes, p, reserve);
 	return p;

@@ -202,7 +202,8 @@ const struct config_key config_keys[] = {
 		"Do not record these of the listed functions: names of functions or operations, or "
 		"patterns"),
 	INT(journal_mib, "0", 0, 4096,
-		"Size of a rank's journal in MiB; 0: 16 to 64, depending on the free memory"),
+		"Maximum size of a rank's journal in MiB; 0: 16 to 64, depending on the free "
+		"memory"),
 	INT(part_mib, "256", 1, 65536,
 		"Size in MiB at which a calls file continues in another part"),
 	INT(output_limit_mib, "4096", 0, 1e9,

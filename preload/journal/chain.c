@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The writing side of the journal: code that runs on threads of the job. No lock, no system call, no allocation. */
+/* The writing side of the journal: code that runs on threads of the job. No lock, no allocation, and no system call except when the dictionary grows. */
 #include <errno.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 /* Takes the first free slot from number `from` on. Returns -1 if none is free. */
 static int64_t take_slot(struct journal *j, uint32_t from)
 {
-	for (uint32_t i = from; i < j->head->nslot; i++) {
+	for (uint32_t i = from, n = journal_nslot(j); i < n; i++) {
 		struct journal_thread *s = journal_thread(j, i);
 		uint32_t is_free = JT_FREE;
 
@@ -116,9 +116,7 @@ static bool leave_lost_chain(struct chain *c)
 /* Returns the number of chunks in use at which the writer is woken. */
 static inline uint32_t count_early_chunks(const struct journal *j, uint32_t all)
 {
-	uint32_t part = all / JOURNAL_EARLY;
-
-	return j->early_chunks && j->early_chunks < part ? j->early_chunks : part;
+	return j->early_chunks < all / 2 ? j->early_chunks : all / 2;
 }
 
 /* Takes a new chunk. last: the reserved last chunks may be taken too. */
@@ -184,6 +182,12 @@ void *chain_reserve_end(struct chain *c, uint32_t bytes, bool *wake)
 	return reserve_entry(c, bytes, true, wake);
 }
 
+/* Returns the end of what entries of this kind may use. */
+static uint64_t dict_end(uint64_t room, enum dict_kind kind)
+{
+	return kind == DICT_API ? room : room - room / DICT_ONLY_API;
+}
+
 /*
  * Reserves an entry of the dictionary and sets its length. On failure returns NULL, and *err is
  * -ENOSPC or -EMSGSIZE.
@@ -195,9 +199,6 @@ static struct dict_entry *reserve_dict_entry(
 	uint32_t need = (uint32_t)((sizeof(struct dict_entry) + bytes + 7) & ~(size_t)7);
 	uint64_t at;
 
-	uint64_t end =
-		kind == DICT_API ? h->dict_bytes : h->dict_bytes - h->dict_bytes / DICT_ONLY_API;
-
 	*err = bytes > JOURNAL_ENTRY_MAX ? -EMSGSIZE : -ENOSPC;
 	if (bytes > JOURNAL_ENTRY_MAX)
 		return NULL;
@@ -206,10 +207,21 @@ static struct dict_entry *reserve_dict_entry(
 	 * In a journal to which `probe recover` writes, any byte may be damaged: this offset
 	 * could point anywhere.
 	 */
-	do
+	do {
+		uint64_t room = journal_room(j, JP_DICT), end = dict_end(room, kind);
+
+		while (at % 8 == 0 && at <= room && (at > end || need > end - at)) {
+			uint64_t before = room;
+
+			journal_grow(j, JP_DICT);
+			room = journal_room(j, JP_DICT);
+			end = dict_end(room, kind);
+			if (room == before)
+				return NULL;
+		}
 		if (at % 8 || at > end || need > end - at)
 			return NULL;
-	while (!atomic_compare_exchange_weak(&h->dict_used, &at, at + need));
+	} while (!atomic_compare_exchange_weak(&h->dict_used, &at, at + need));
 
 	struct dict_entry *e = (struct dict_entry *)((char *)h + h->dict_off + at);
 

@@ -2,13 +2,13 @@
 /* Making, mapping and checking a journal. */
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/io.h"
@@ -16,167 +16,51 @@
 #include "journal/journal.h"
 #include "journal/segment.h"
 
-#define PAGE 4096u
+#define PAGE_MIN 4096u
+#define PAGE_MAX (64u << 10)
+#define BYTES_MAX (UINT64_C(1) << 40) /* of a journal that is opened: anything above is damage */
 
-static uint64_t round_up(uint64_t v, uint64_t to)
+/* ---- the pieces that a new file starts with ---- */
+
+#define FIRST_PIECES 4
+
+/* Head and slots, commits and dictionary, records in flight, chunks; adjacent ones are joined. */
+static unsigned list_first_pieces(const struct journal_geometry *g, const uint64_t room[JP_COUNT],
+	struct journal_piece piece[FIRST_PIECES])
 {
-	return (v + to - 1) / to * to;
+	const struct journal_piece all[FIRST_PIECES] = {
+		{0, g->thread_off + room[JP_THREADS]},
+		{g->commit_off, g->dict_off - g->commit_off + room[JP_DICT]},
+		{g->pending_off, room[JP_PENDING]},
+		{g->chunk_off, room[JP_CHUNKS]},
+	};
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < FIRST_PIECES; i++)
+		if (n && piece[n - 1].offset + piece[n - 1].bytes == all[i].offset)
+			piece[n - 1].bytes += all[i].bytes;
+		else
+			piece[n++] = all[i];
+	return n;
 }
 
-/*
- * Number of thread slots: a small journal has few, because slots and their positions should take
- * only a small part of it.
- */
-static uint32_t slots_for(uint64_t bytes)
+static uint64_t get_first_bytes(const struct journal_geometry *g, const uint64_t room[JP_COUNT])
 {
-	uint64_t n = bytes >> 12;
+	struct journal_piece piece[FIRST_PIECES];
+	uint64_t bytes = 0;
 
-	return n < JOURNAL_THREADS_MIN ? JOURNAL_THREADS_MIN
-	       : n > JOURNAL_THREADS   ? JOURNAL_THREADS
-				       : (uint32_t)n;
+	for (unsigned i = 0, n = list_first_pieces(g, room, piece); i < n; i++)
+		bytes += piece[i].bytes;
+	return bytes;
 }
 
-/*
- * Divides the file: 1/16 dictionary, 1/8 records in flight, the rest chunks. Returns -EINVAL if
- * no chunk fits.
- */
-static int divide_journal(struct journal_head *h, uint64_t bytes)
+static void add_first_pieces(
+	struct journal_head *h, const struct journal_geometry *g, const uint64_t room[JP_COUNT])
 {
-	uint64_t at = round_up(sizeof(*h), PAGE);
+	struct journal_piece piece[FIRST_PIECES];
 
-	h->bytes = bytes;
-	h->nslot = slots_for(bytes);
-	h->thread_off = at;
-	at = round_up(at + sizeof(struct journal_thread) * h->nslot, PAGE);
-	h->commit_off = at;
-	at = round_up(at + 2 * journal_commit_bytes(h->nslot), PAGE);
-	h->dict_off = at;
-	h->dict_bytes = round_up(bytes / 16, PAGE);
-	at += h->dict_bytes;
-	h->pending_off = at;
-	h->pending_bytes = round_up(bytes / 8, PAGE);
-	at += h->pending_bytes;
-	h->chunk_off = at;
-	if (at + JOURNAL_CHUNK_MIN > bytes)
-		return -EINVAL;
-
-	uint64_t size = round_up((bytes - at) / JOURNAL_CHUNKS_MAX, PAGE);
-
-	h->chunk_bytes = (uint32_t)(size < JOURNAL_CHUNK_MIN ? JOURNAL_CHUNK_MIN : size);
-
-	uint64_t n = (bytes - at) / h->chunk_bytes;
-
-	atomic_init(&h->nchunk, n < JOURNAL_CHUNKS_MAX ? (uint32_t)n : JOURNAL_CHUNKS_MAX);
-	return 0;
-}
-
-/* ---- growing ---- */
-
-#define THREADS_PART 4 /* chunks per thread; with fewer, each new thread adds chunks */
-#define GROW_CHUNKS 64u /* number of chunks added at once */
-
-static uint32_t chunks_at_first(const struct journal_head *h)
-{
-	struct journal_head first = {0};
-
-	divide_journal(&first, h->bytes);
-	return atomic_load_explicit(&first.nchunk, memory_order_relaxed);
-}
-
-/* Returns the maximum number of chunks after growth. */
-static uint32_t chunks_at_most(const struct journal_head *h)
-{
-	uint32_t n = chunks_at_first(h) + h->nslot;
-
-	return n < JOURNAL_CHUNKS_MAX ? n : JOURNAL_CHUNKS_MAX;
-}
-
-static uint64_t bytes_with_chunks(const struct journal_head *h, uint32_t nchunk)
-{
-	return h->chunk_off + (uint64_t)nchunk * h->chunk_bytes;
-}
-
-/*
- * Returns the descriptor of the journal's file, open for writing, or -errno. If *opened is not
- * -1, the caller must close it; else the descriptor is the one that is kept open. The program may
- * have closed that descriptor, may use its number for another file, or may have put another file
- * at the path.
- */
-static int get_journal_fd(const struct journal *j, int *opened)
-{
-	const struct io_kept lock = j->lock;
-	struct stat st;
-	int fd;
-
-	*opened = -1;
-	if (io_kept_is(&lock, NULL) && (fcntl(lock.fd, F_GETFL) & O_ACCMODE) == O_RDWR)
-		return lock.fd;
-	fd = journal_open_file(AT_FDCWD, j->head->journal_path, O_NOFOLLOW);
-	if (fd < 0)
-		return fd;
-	if (fstat(fd, &st) < 0 || st.st_dev != lock.dev || st.st_ino != lock.ino) {
-		close(fd);
-		return -ENOENT;
-	}
-	return *opened = fd;
-}
-
-/* Allocates the bytes from `from` to `to` of the file, without holes. */
-static int extend_file(const struct journal *j, uint64_t from, uint64_t to)
-{
-	int fd, opened, cancel, err;
-
-	if (to > io_file_limit())
-		return -EFBIG;
-	/* A cancelled thread must not end in the middle. */
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	fd = get_journal_fd(j, &opened);
-	err = fd < 0 ? -fd : 0;
-	if (!err)
-		do
-			err = posix_fallocate(fd, (off_t)from, (off_t)(to - from));
-		while (err == EINTR);
-	if (opened >= 0)
-		close(opened);
-	pthread_setcancelstate(cancel, NULL);
-	return -err;
-}
-
-static int extend_journal(struct journal *j, uint32_t nchunk)
-{
-	uint64_t from = bytes_with_chunks(j->head, atomic_load(&j->head->nchunk)),
-		 to = bytes_with_chunks(j->head, nchunk);
-
-	if (to > j->bytes)
-		return -EFBIG;
-	if (j->kind == JK_FILE)
-		return extend_file(j, from > j->head->bytes ? from : j->head->bytes, to);
-	/* A segment gets memory as it is touched. */
-	if (j->kind == JK_MEMORY)
-		return mprotect(j->head, round_up(to, PAGE), PROT_READ | PROT_WRITE) < 0 ? -errno
-											 : 0;
-	return 0;
-}
-
-void journal_grow_for_threads(struct journal *j)
-{
-	struct journal_head *h = j->head;
-	uint32_t threads = journal_nthread(j), n = atomic_load(&h->nchunk), first, want;
-
-	/* Usually there are enough chunks, and nothing else is checked. */
-	if (threads * THREADS_PART <= n || atomic_load_explicit(&j->growing, memory_order_relaxed))
-		return;
-	first = chunks_at_first(h);
-	want = first + threads - first / THREADS_PART + GROW_CHUNKS / 2;
-	if (n >= want || n >= chunks_at_most(h) || atomic_exchange(&j->growing, true))
-		return;
-	n = atomic_load(&h->nchunk);
-	want = n + GROW_CHUNKS < chunks_at_most(h) ? n + GROW_CHUNKS : chunks_at_most(h);
-	if (extend_journal(j, want) < 0)
-		return; /* later attempts would fail too */
-	atomic_fetch_add(&h->free_chunks, want - n);
-	atomic_store_explicit(&h->nchunk, want, memory_order_release);
-	atomic_store(&j->growing, false);
+	for (unsigned i = 0, n = list_first_pieces(g, room, piece); i < n; i++)
+		add_journal_piece(h, piece[i].offset, piece[i].bytes);
 }
 
 /* ---- making a journal ---- */
@@ -190,19 +74,29 @@ void journal_grow_for_threads(struct journal *j)
  */
 #define JOURNAL_MODE 0444
 
-static int allocate_journal_file(int dirfd, const char *name, uint64_t bytes)
+/* True if the file system has less than `bytes` left, so that the journal could not grow. */
+static bool is_short_of_space(int fd, uint64_t bytes)
+{
+	struct statvfs fs;
+
+	return fstatvfs(fd, &fs) == 0 && fs.f_blocks && (uint64_t)fs.f_bavail * fs.f_frsize < bytes;
+}
+
+/* most: maximum size of the file. */
+static int allocate_journal_file(int dirfd, const char *name, uint64_t bytes, uint64_t most)
 {
 	int fd = openat(dirfd, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, JOURNAL_MODE);
 
 	if (fd < 0)
 		return -errno;
 
-	int err;
+	int err = is_short_of_space(fd, most) ? ENOSPC : 0;
 
 	/* Not ftruncate(): on a full disk the first store into a hole would raise SIGBUS. */
-	do
-		err = posix_fallocate(fd, 0, (off_t)bytes);
-	while (err == EINTR);
+	if (!err)
+		do
+			err = posix_fallocate(fd, 0, (off_t)bytes);
+		while (err == EINTR);
 	if (err) {
 		close(fd);
 		unlinkat(dirfd, name, 0);
@@ -211,26 +105,55 @@ static int allocate_journal_file(int dirfd, const char *name, uint64_t bytes)
 	return fd;
 }
 
-static size_t whole_pages(size_t bytes)
+static uint32_t get_page_bytes(void)
 {
-	return round_up(bytes < JOURNAL_BYTES_MIN ? JOURNAL_BYTES_MIN : bytes, PAGE);
+	long bytes = sysconf(_SC_PAGESIZE);
+
+	return bytes > (long)PAGE_MIN && bytes <= (long)PAGE_MAX ? (uint32_t)bytes : PAGE_MIN;
+}
+
+/* Returns the size rounded up, and at least the minimum, in *g. */
+static void plan_journal(struct journal_geometry *g, size_t bytes)
+{
+	uint32_t page = get_page_bytes();
+
+	bytes = bytes < JOURNAL_BYTES_MIN ? JOURNAL_BYTES_MIN : (bytes + page - 1) / page * page;
+	/* Cannot fail: a chunk fits into JOURNAL_BYTES_MIN. */
+	compute_journal_geometry(g, bytes, page);
 }
 
 /*
  * Filled in place, not on the stack: the head is large, and the thread whose call starts the
- * recording may have little stack.
+ * recording may have little stack. room: what each part has at first.
  */
-static void fill_journal_head(
-	struct journal *j, void *p, size_t bytes, size_t mapped, enum journal_kind kind)
+static void fill_journal_head(struct journal *j, void *p, const struct journal_geometry *g,
+	const uint64_t room[JP_COUNT], size_t mapped, enum journal_kind kind)
 {
 	struct journal_head *h = p;
 
 	h->version = JOURNAL_VERSION;
 	h->head_bytes = sizeof(*h);
-	divide_journal(h, bytes); /* cannot fail: a chunk fits into JOURNAL_BYTES_MIN */
+	h->bytes = g->bytes;
+	h->align = g->align;
+	h->nslot = g->nslot;
+	h->thread_off = g->thread_off;
+	h->commit_off = g->commit_off;
+	h->dict_off = g->dict_off;
+	h->dict_bytes = g->dict_bytes;
+	h->pending_off = g->pending_off;
+	h->pending_bytes = g->pending_bytes;
+	h->chunk_off = g->chunk_off;
+	h->chunk_bytes = g->chunk_bytes;
+	for (int i = 0; i < JP_COUNT; i++)
+		atomic_init(&h->room[i], room[i]);
+
+	uint64_t n = room[JP_CHUNKS] / g->chunk_bytes;
+
+	atomic_init(&h->nchunk, n < g->nchunk ? (uint32_t)n : g->nchunk);
 	h->rank = h->world_size = -1;
 	atomic_init(&h->free_chunks, atomic_load(&h->nchunk));
 	atomic_init(&h->state, JS_RUNNING);
+	add_first_pieces(h, g, room);
 	/* The magic is written last: a journal without it was never used. */
 	atomic_signal_fence(memory_order_seq_cst);
 	memcpy(h->magic, JOURNAL_MAGIC, sizeof(h->magic));
@@ -239,98 +162,141 @@ static void fill_journal_head(
 		.kind = kind,
 		.safe = kind != JK_MEMORY,
 		.none_parked = true,
+		.early_chunks = g->nchunk / JOURNAL_EARLY,
 		.lock = {.fd = -1}};
+	get_most_room(g, mapped, j->most);
 }
 
 /*
  * Size of the mapping, with space to grow. If the program's address space is limited, there is
- * none, because the program may need it.
+ * none for more threads, because the program may need it.
  */
-static size_t bytes_at_most(size_t bytes)
+static size_t bytes_at_most(const struct journal_geometry *g)
 {
-	struct journal_head h = {0};
 	struct rlimit space;
 
 	if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY)
-		return bytes;
-	divide_journal(&h, bytes);
-	return round_up(bytes_with_chunks(&h, chunks_at_most(&h)), PAGE);
+		return g->bytes;
+	return g->most_bytes;
 }
 
 /*
- * Maps `most` bytes, of which only `bytes` may be touched so far; fewer if a limit on the address
- * space does not allow that many.
+ * Reserves memory for a journal. Beyond the pieces of the file there are zeros, so that a damaged
+ * offset does no harm.
  */
-static void *map_new_journal(int fd, size_t bytes, size_t *most)
+static char *reserve_memory(size_t bytes)
 {
-	bool file = fd >= 0;
-	void *p = mmap(NULL, *most, file ? PROT_READ | PROT_WRITE : PROT_NONE,
-		file ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, fd, 0);
+	return mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+}
 
-	if (p != MAP_FAILED && !file && mprotect(p, bytes, PROT_READ | PROT_WRITE) < 0) {
+/*
+ * Maps `most` bytes of memory, of which only `bytes` may be touched so far; fewer if a limit on
+ * the address space does not allow that many.
+ */
+static void *map_private_memory(size_t bytes, size_t *most)
+{
+	void *p = mmap(NULL, *most, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (p != MAP_FAILED && mprotect(p, bytes, PROT_READ | PROT_WRITE) < 0) {
 		munmap(p, *most);
 		p = MAP_FAILED;
 	}
 	if (p != MAP_FAILED)
 		return p;
 	*most = bytes;
-	return mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-		file ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS, fd, 0);
+	return mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+/* Maps the first pieces of a new file. */
+static void *map_new_file(
+	int fd, const struct journal_geometry *g, const uint64_t room[JP_COUNT], size_t *most)
+{
+	char *p = reserve_memory(*most);
+	struct journal_piece piece[FIRST_PIECES];
+	uint64_t from = 0;
+
+	if (p == MAP_FAILED)
+		p = reserve_memory(*most = g->bytes);
+	for (unsigned i = 0, n = list_first_pieces(g, room, piece); p != MAP_FAILED && i < n; i++) {
+		if (mmap(p + piece[i].offset, piece[i].bytes, PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_FIXED, fd, (off_t)from) == MAP_FAILED) {
+			munmap(p, *most);
+			return MAP_FAILED;
+		}
+		from += piece[i].bytes;
+	}
+	return p;
+}
+
+static int create_in_memory(struct journal *j, const struct journal_geometry *g)
+{
+	uint64_t room[JP_COUNT];
+	size_t most = bytes_at_most(g);
+	void *p = map_private_memory(g->bytes, &most);
+
+	if (p == MAP_FAILED)
+		return -errno;
+	get_most_room(g, g->bytes, room);
+	fill_journal_head(j, p, g, room, most, JK_MEMORY);
+	return 0;
 }
 
 int journal_create(struct journal *j, int dirfd, const char *name, size_t bytes)
 {
+	struct journal_geometry g;
+	uint64_t room[JP_COUNT];
 	size_t most;
-	int fd = -1;
+	void *p;
+	int fd;
 
-	bytes = whole_pages(bytes);
-	if (dirfd != -1) {
-		if (bytes > io_file_limit())
-			return -EFBIG;
-		fd = allocate_journal_file(dirfd, name, bytes);
-		if (fd < 0)
-			return fd;
-	}
+	plan_journal(&g, bytes);
+	if (dirfd == -1)
+		return create_in_memory(j, &g);
+	if (g.bytes > io_file_limit())
+		return -EFBIG;
+	get_first_room(&g, room);
+	fd = allocate_journal_file(dirfd, name, get_first_bytes(&g, room), g.bytes);
+	if (fd < 0)
+		return fd;
+	most = bytes_at_most(&g);
+	p = map_new_file(fd, &g, room, &most);
+	if (p == MAP_FAILED) {
+		int err = -errno;
 
-	most = bytes_at_most(bytes);
-
-	void *p = map_new_journal(fd, bytes, &most);
-	int err = p == MAP_FAILED ? -errno : 0;
-
-	if (err) {
-		if (fd >= 0) {
-			close(fd);
-			unlinkat(dirfd, name, 0);
-		}
+		close(fd);
+		unlinkat(dirfd, name, 0);
 		return err;
 	}
 
-	bool locked = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
+	bool locked = flock(fd, LOCK_EX | LOCK_NB) == 0;
 
-	fill_journal_head(j, p, bytes, most, fd < 0 ? JK_MEMORY : JK_FILE);
+	fill_journal_head(j, p, &g, room, most, JK_FILE);
 	j->head->locked = locked;
-	if (fd >= 0)
-		io_keep(&j->lock, fd);
+	io_keep(&j->lock, fd);
 	return 0;
 }
 
 int journal_create_segment(struct journal *j, uint64_t seed, size_t bytes, char *path, size_t cap)
 {
+	struct journal_geometry g;
+	uint64_t room[JP_COUNT];
 	char at[SEGMENT_PATH_MAX];
 	struct segment s;
 	size_t most;
 	void *p;
 	int err;
 
-	bytes = whole_pages(bytes);
-	most = bytes_at_most(bytes);
+	plan_journal(&g, bytes);
+	most = bytes_at_most(&g);
 	p = segment_make(&s, seed, most, &err);
 	/* The size of a segment may be limited: tries a smaller one. */
 	if (!p)
-		p = segment_make(&s, seed, most = bytes, &err);
+		p = segment_make(&s, seed, most = g.bytes, &err);
 	if (!p)
 		return err;
-	fill_journal_head(j, p, bytes, most, JK_SEGMENT);
+	get_most_room(&g, g.bytes, room);
+	fill_journal_head(j, p, &g, room, most, JK_SEGMENT);
 	segment_path(&s, at);
 	snprintf(path, cap, "%s", at);
 	return 0;
@@ -375,10 +341,11 @@ static bool is_sound(const struct journal_head *h)
 	       h->clock_last.ns_per_tick >= 0 && h->clock_last.ns_per_tick < 1e6;
 }
 
-static int check_journal_head(const struct journal_head *h, uint64_t bytes)
+/* Checks a head and computes what follows from it. Its pieces are checked when they are mapped. */
+static int check_journal_head(const struct journal_head *h, struct journal_geometry *g)
 {
 	static const char none[sizeof(((struct journal_head *)0)->magic)];
-	struct journal_head want = {0};
+	uint32_t align;
 
 	if (memcmp(h->magic, none, sizeof(none)) == 0)
 		return -ENODATA;
@@ -386,46 +353,121 @@ static int check_journal_head(const struct journal_head *h, uint64_t bytes)
 		return -EINVAL;
 	if (h->version != JOURNAL_VERSION || h->head_bytes != sizeof(*h))
 		return -EPROTO;
-	if (h->bytes > bytes || h->bytes < JOURNAL_BYTES_MIN || divide_journal(&want, h->bytes) < 0)
+	align = h->align;
+	if (align < PAGE_MIN || align > PAGE_MAX || (align & (align - 1)) ||
+		h->bytes < JOURNAL_BYTES_MIN || h->bytes > BYTES_MAX ||
+		compute_journal_geometry(g, h->bytes, align) < 0)
 		return -EINVAL;
 	/* The offsets follow from the size. If they differ, the head is damaged. */
-	if (h->thread_off != want.thread_off || h->commit_off != want.commit_off ||
-		h->dict_off != want.dict_off || h->dict_bytes != want.dict_bytes ||
-		h->pending_off != want.pending_off || h->pending_bytes != want.pending_bytes ||
-		h->chunk_off != want.chunk_off || h->chunk_bytes != want.chunk_bytes ||
-		h->nslot != want.nslot || h->nchunk < want.nchunk ||
-		h->nchunk > chunks_at_most(&want) || h->nthread > h->nslot)
+	if (h->thread_off != g->thread_off || h->commit_off != g->commit_off ||
+		h->dict_off != g->dict_off || h->dict_bytes != g->dict_bytes ||
+		h->pending_off != g->pending_off || h->pending_bytes != g->pending_bytes ||
+		h->chunk_off != g->chunk_off || h->chunk_bytes != g->chunk_bytes ||
+		h->nslot != g->nslot || h->nchunk > g->most_chunks || h->nthread > h->nslot)
 		return -EINVAL;
 	return is_sound(h) ? 0 : -EINVAL;
 }
 
-/* Checks that the mapping at p is a journal. If it is not, unmaps it. */
-static int take_mapping(
-	struct journal *j, void *p, size_t bytes, enum journal_kind kind, bool rdonly)
-{
-	int err = bytes < sizeof(struct journal_head) ? -EINVAL : check_journal_head(p, bytes);
+/* What a process that may still be running uses. Read before the pieces, which are added first. */
+struct used_room {
+	uint64_t room[JP_COUNT];
+	uint32_t nchunk, nthread;
+};
 
-	if (err) {
-		munmap(p, bytes);
-		return err;
+static void read_used_room(struct used_room *u, const struct journal_head *h)
+{
+	u->nthread = atomic_load_explicit(&h->nthread, memory_order_acquire);
+	u->nchunk = atomic_load_explicit(&h->nchunk, memory_order_acquire);
+	for (int i = 0; i < JP_COUNT; i++)
+		u->room[i] = atomic_load_explicit(&h->room[i], memory_order_acquire);
+}
+
+/* Copies a piece: a damaged or growing journal may change meanwhile. */
+static struct journal_piece read_piece(const struct journal_head *h, uint32_t i)
+{
+	return (struct journal_piece){__atomic_load_n(&h->piece[i].offset, __ATOMIC_ACQUIRE),
+		__atomic_load_n(&h->piece[i].bytes, __ATOMIC_ACQUIRE)};
+}
+
+/*
+ * Checks the pieces, maps them to p (NULL: they are mapped already), and sets j->most. fd, flags:
+ * for mmap(). bytes: size of the file or segment. Returns 0, -EINVAL, or -errno.
+ */
+static int map_pieces(struct journal *j, const struct journal_head *h,
+	const struct journal_geometry *g, char *p, int fd, int prot, int flags, uint64_t bytes)
+{
+	const uint64_t start[] = {0, g->commit_off, g->dict_off, g->pending_off, g->chunk_off};
+	uint64_t end[] = {0, g->commit_off, g->dict_off, g->pending_off, g->chunk_off}, from = 0;
+	uint32_t n = atomic_load_explicit(&h->npiece, memory_order_acquire);
+
+	if (n > JOURNAL_PIECES)
+		return -EINVAL;
+	for (uint32_t i = 0; i < n; i++) {
+		struct journal_piece e = read_piece(h, i);
+
+		if (e.offset % g->align || e.bytes % g->align || !e.bytes ||
+			e.offset > g->most_bytes || e.bytes > g->most_bytes - e.offset ||
+			from > bytes || e.bytes > bytes - from)
+			return -EINVAL;
+		if (p && mmap(p + e.offset, e.bytes, prot, flags | MAP_FIXED, fd, (off_t)from) ==
+				 MAP_FAILED)
+			return -errno;
+		from += e.bytes;
+		for (unsigned k = 0; k < sizeof(start) / sizeof(*start); k++)
+			if (e.offset <= end[k] && e.offset + e.bytes > end[k])
+				end[k] = e.offset + e.bytes;
 	}
-	*j = (struct journal){.head = p,
-		.bytes = bytes,
-		.kind = kind,
-		.safe = true,
-		.rdonly = rdonly,
-		.left = true,
-		.lock = {.fd = -1}};
+	if (end[0] < g->thread_off || end[1] < g->dict_off)
+		return -EINVAL;
+	j->most[JP_THREADS] = (end[0] < g->commit_off ? end[0] : g->commit_off) - g->thread_off;
+	j->most[JP_DICT] = (end[2] < g->pending_off ? end[2] : g->pending_off) - g->dict_off;
+	j->most[JP_PENDING] = (end[3] < g->chunk_off ? end[3] : g->chunk_off) - g->pending_off;
+	j->most[JP_CHUNKS] = end[4] - g->chunk_off;
 	return 0;
+}
+
+/* True if all that the process uses lies in pieces. */
+static bool is_room_mapped(const struct journal *j, const struct used_room *u)
+{
+	for (int i = 0; i < JP_COUNT; i++)
+		if (u->room[i] > j->most[i] || u->room[i] % j->head->align)
+			return false;
+	return (uint64_t)u->nchunk * j->head->chunk_bytes <= u->room[JP_CHUNKS] &&
+	       u->nthread * sizeof(struct journal_thread) <= u->room[JP_THREADS];
 }
 
 static int open_segment(struct journal *j, const struct segment *s, bool rdonly)
 {
+	struct journal_geometry g;
+	struct used_room used;
 	size_t bytes;
 	int err;
 	void *p = segment_map(s, &bytes, rdonly, &err);
 
-	return p ? take_mapping(j, p, bytes, JK_SEGMENT, rdonly) : err;
+	if (!p)
+		return err;
+	*j = (struct journal){.head = p,
+		.bytes = bytes,
+		.kind = JK_SEGMENT,
+		.safe = true,
+		.rdonly = rdonly,
+		.left = true,
+		.lock = {.fd = -1}};
+	err = bytes < sizeof(struct journal_head) ? -EINVAL : check_journal_head(p, &g);
+	if (!err) {
+		read_used_room(&used, p);
+		err = map_pieces(j, p, &g, NULL, -1, 0, 0, bytes);
+	}
+	if (!err && !is_room_mapped(j, &used))
+		err = -EINVAL;
+	/* A segment has its maximum size from the start. */
+	if (!err && !rdonly)
+		j->most[JP_CHUNKS] = bytes - g.chunk_off;
+	if (err) {
+		munmap(p, bytes);
+		*j = (struct journal){.lock = {.fd = -1}};
+	}
+	return err;
 }
 
 int journal_open_file(int dirfd, const char *name, int flags)
@@ -453,33 +495,92 @@ int journal_open_file(int dirfd, const char *name, int flags)
 	return fd;
 }
 
-int journal_open(struct journal *j, int dirfd, const char *name, bool rdonly)
+enum open_mode { OPEN_READ, OPEN_WRITE, OPEN_COPY };
+
+/* h: the head, mapped by itself. */
+static int map_parts(struct journal *j, const struct journal_head *h, int fd, enum open_mode mode)
+{
+	struct journal_geometry g;
+	struct used_room used;
+	struct stat st;
+	int err = check_journal_head(h, &g);
+	char *p;
+
+	if (err)
+		return err;
+	read_used_room(&used, h);
+	p = reserve_memory(g.most_bytes);
+	if (p == MAP_FAILED)
+		return -errno;
+	*j = (struct journal){.head = (void *)p,
+		.bytes = g.most_bytes,
+		.kind = mode == OPEN_COPY ? JK_MEMORY : JK_FILE,
+		.safe = true,
+		.rdonly = mode == OPEN_READ,
+		.left = mode != OPEN_COPY,
+		.lock = {.fd = -1}};
+	/* All pieces are read after the room; the size of the file after a piece is never too small. */
+	err = map_pieces(j, h, &g, p, fd, mode == OPEN_READ ? PROT_READ : PROT_READ | PROT_WRITE,
+		mode == OPEN_COPY ? MAP_PRIVATE | MAP_NORESERVE : MAP_SHARED,
+		fstat(fd, &st) < 0 ? 0 : (uint64_t)st.st_size);
+	if (!err && !is_room_mapped(j, &used))
+		err = -EINVAL;
+	if (err) {
+		munmap(p, g.most_bytes);
+		*j = (struct journal){.lock = {.fd = -1}};
+		return err;
+	}
+	/* Recovery, and a copy, may need more room than the process had. */
+	if (mode != OPEN_READ)
+		get_most_room(&g, g.most_bytes, j->most);
+	return 0;
+}
+
+static int open_journal_fd(struct journal *j, int fd, enum open_mode mode)
+{
+	struct stat st = {0};
+	void *head;
+	int err;
+
+	if (fstat(fd, &st) < 0 || (uint64_t)st.st_size < sizeof(struct journal_head))
+		return st.st_size ? -EINVAL : -ENODATA;
+	head = mmap(NULL, sizeof(struct journal_head), PROT_READ, MAP_SHARED, fd, 0);
+	if (head == MAP_FAILED)
+		return -errno;
+	err = map_parts(j, head, fd, mode);
+	munmap(head, sizeof(struct journal_head));
+	if (!err && mode != OPEN_COPY)
+		j->died_ns = find_moment_of_death(j->head, fd, &st);
+	return err;
+}
+
+static int open_in_mode(struct journal *j, int dirfd, const char *name, enum open_mode mode)
 {
 	struct segment s;
+	int follow = dirfd == AT_FDCWD ? 0 : O_NOFOLLOW, fd, err;
 
 	if (segment_parse(name, &s))
-		return open_segment(j, &s, rdonly);
-
-	int follow = dirfd == AT_FDCWD ? 0 : O_NOFOLLOW;
-	int fd = rdonly ? io_open_regular(dirfd, name, O_RDONLY | follow, 0)
-			: journal_open_file(dirfd, name, follow);
-	struct stat st = {0};
-
+		return open_segment(j, &s, mode != OPEN_WRITE);
+	fd = mode == OPEN_WRITE ? journal_open_file(dirfd, name, follow)
+				: io_open_regular(dirfd, name, O_RDONLY | follow, 0);
 	if (fd < 0)
 		return fd;
-	if (fstat(fd, &st) < 0 || (uint64_t)st.st_size < sizeof(struct journal_head)) {
+	err = open_journal_fd(j, fd, mode);
+	if (!err && mode == OPEN_WRITE)
+		io_keep(&j->lock, fd); /* to grow it; it is not locked */
+	else
 		close(fd);
-		return st.st_size ? -EINVAL : -ENODATA;
-	}
-
-	size_t bytes = (size_t)st.st_size;
-	void *p = mmap(NULL, bytes, rdonly ? PROT_READ : PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	int err = p == MAP_FAILED ? -errno : take_mapping(j, p, bytes, JK_FILE, rdonly);
-
-	if (!err)
-		j->died_ns = find_moment_of_death(j->head, fd, &st);
-	close(fd);
 	return err;
+}
+
+int journal_open(struct journal *j, int dirfd, const char *name, bool rdonly)
+{
+	return open_in_mode(j, dirfd, name, rdonly ? OPEN_READ : OPEN_WRITE);
+}
+
+int journal_open_copy(struct journal *j, const char *path)
+{
+	return open_in_mode(j, AT_FDCWD, path, OPEN_COPY);
 }
 
 void journal_close(struct journal *j)

@@ -168,7 +168,7 @@ static void visit_end(struct look *l, const struct journal_entry *e)
 static void show_pending_calls(struct look *l, uint64_t commit)
 {
 	const struct journal_head *h = l->j->head;
-	uint32_t n = (uint32_t)(h->pending_bytes / PENDING_UNIT);
+	uint32_t n = (uint32_t)(journal_room(l->j, JP_PENDING) / PENDING_UNIT);
 
 	for (uint32_t i = 0; i < n;) {
 		const struct pending_slot *s = (const void *)((const char *)h + h->pending_off +

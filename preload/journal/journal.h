@@ -17,12 +17,15 @@ enum journal_kind { JK_MEMORY, JK_FILE, JK_SEGMENT };
 
 struct journal {
 	struct journal_head *head;
-	/* size of the mapping, which is larger than the usable part if the journal may grow */
+	/* size of the mapping; what is beyond the room of a part is memory without a file */
 	size_t bytes;
+	uint64_t most[JP_COUNT]; /* maximum room of each part; a reader: what it has mapped */
 	enum journal_kind kind;
 	bool safe; /* the memory is a file or a segment, so it survives the process */
 	bool rdonly;
-	_Atomic bool growing; /* a thread is growing it, or it cannot grow any more */
+	_Atomic bool growing; /* a thread is growing it */
+	/* when growth was refused (disk, limits), ns of CLOCK_MONOTONIC; 0: it was not */
+	_Atomic uint64_t refused_ns;
 	_Atomic uint32_t slots_from; /* where the search for a free slot starts */
 	/*
 	 * number of chunks whose pages the writer has touched in advance; 0: each thread does so
@@ -31,8 +34,7 @@ struct journal {
 	_Atomic uint32_t touched;
 	/* mapped by journal_open(). When it is drained, its process has ended and adds nothing */
 	bool left;
-	/* the writer is also woken when this many chunks are in use; 0: only at JOURNAL_EARLY */
-	uint32_t early_chunks;
+	uint32_t early_chunks; /* the writer is woken when this many chunks are in use */
 	/* new journal, no record in flight so far: the region for them was never touched */
 	bool none_parked;
 	/* set by journal_open(): when the process was killed, ns, Unix epoch; 0: not known */
@@ -41,13 +43,50 @@ struct journal {
 	struct io_kept lock;
 };
 
+/* What follows from the size of a journal and of a memory page. */
+struct journal_geometry {
+	uint64_t bytes; /* without chunks for more threads */
+	uint64_t most_bytes; /* with them */
+	uint64_t thread_off, commit_off, dict_off, dict_bytes, pending_off, pending_bytes,
+		chunk_off;
+	uint32_t align, nslot, chunk_bytes;
+	uint32_t nchunk,
+		most_chunks; /* maximum numbers: without chunks for more threads, with them */
+};
+
+/* 1/16 dictionary, 1/8 records in flight, the rest chunks. Returns -EINVAL if no chunk fits. */
+int compute_journal_geometry(struct journal_geometry *g, uint64_t bytes, uint32_t align);
+
+/* Gets the bytes of each part: all of them, in a mapping of `mapped` bytes, or those that a file starts with. */
+void get_most_room(const struct journal_geometry *g, uint64_t mapped, uint64_t room[JP_COUNT]);
+void get_first_room(const struct journal_geometry *g, uint64_t room[JP_COUNT]);
+
+/* Adds a piece to the head's table, which must have room for it. */
+void add_journal_piece(struct journal_head *h, uint64_t offset, uint64_t bytes);
+
 /*
- * Makes a journal of `bytes` (rounded up; at least JOURNAL_BYTES_MIN) in dirfd/name. It is allocated in full, so that a
- * full disk is an error here and not SIGBUS later. dirfd -1: anonymous memory, lost with the process. Fills the head
- * except for owner, clock, and sink options. Returns 0, or -errno (no file is left).
+ * Makes a journal of `bytes` (rounded up; at least JOURNAL_BYTES_MIN) in dirfd/name. The file starts with
+ * JOURNAL_BYTES_MIN, or a little more if its chunks are large, and grows up to `bytes`. It never has holes, so that a
+ * full disk is an error when it is made or grows, and not SIGBUS later. dirfd -1: anonymous memory, lost with the
+ * process. Fills the head except for owner, clock, and sink options. Returns 0, or -errno (no file is left); -ENOSPC or
+ * -EFBIG also if the file system, or the limit on file sizes, has less than `bytes` left.
  */
 #define JOURNAL_BYTES_MIN (1u << 20)
 int journal_create(struct journal *j, int dirfd, const char *name, size_t bytes);
+
+/*
+ * Adds a piece to a part of the journal: allocates it, maps it, and then raises the part's room.
+ * Any thread may call it. Returns 0 (also if another thread is growing the journal), -ENOSPC if
+ * the part has its maximum size, or -errno: refused, by a full disk or a limit. Then the size
+ * stays, and no thread tries again until journal_grow_ahead() does.
+ */
+int journal_grow(struct journal *j, enum journal_part part);
+
+/*
+ * Called by the writer before each pass: adds to each part of which more than half is in use. If
+ * that was refused, it is tried again after a second.
+ */
+void journal_grow_ahead(struct journal *j);
 
 /*
  * Called by each new thread before its first entry. The journal grows with the number of
@@ -80,6 +119,11 @@ int journal_open_file(int dirfd, const char *name, int flags);
  * or -errno of open.
  */
 int journal_open(struct journal *j, int dirfd, const char *name, bool rdonly);
+/*
+ * Like journal_open(), for reading and writing in memory: changes never reach the file. A segment
+ * is not copied: it is mapped read-only.
+ */
+int journal_open_copy(struct journal *j, const char *path);
 void journal_close(struct journal *j);
 
 /*
@@ -104,30 +148,48 @@ static inline struct journal_commit *journal_commit(const struct journal *j, uin
 					 (seq & 1) * journal_commit_bytes(j->head->nslot));
 }
 
+/* Bytes of a part that may be used; another thread may be raising it. */
+static inline uint64_t journal_room(const struct journal *j, enum journal_part part)
+{
+	uint64_t room = atomic_load_explicit(&j->head->room[part], memory_order_acquire);
+
+	return room < j->most[part] ? room : j->most[part];
+}
+
+/* Number of slots that threads may take. */
+static inline uint32_t journal_nslot(const struct journal *j)
+{
+	uint64_t n = journal_room(j, JP_THREADS) / sizeof(struct journal_thread);
+
+	return n < j->head->nslot ? (uint32_t)n : j->head->nslot;
+}
+
 /* Number of slots that were ever used. */
 static inline uint32_t journal_nthread(const struct journal *j)
 {
 	uint32_t n = atomic_load_explicit(&j->head->nthread, memory_order_acquire);
+	uint32_t slots = journal_nslot(j);
 
-	return n < j->head->nslot ? n : j->head->nslot;
+	return n < slots ? n : slots;
 }
 
-/* Current size of the journal in bytes, after growth. */
+/* Current size of the journal in bytes, which is that of its file. */
 static inline uint64_t journal_size(const struct journal *j)
 {
 	const struct journal_head *h = j->head;
-	uint64_t end =
-		h->chunk_off +
-		(uint64_t)atomic_load_explicit(&h->nchunk, memory_order_relaxed) * h->chunk_bytes;
+	uint32_t n = atomic_load_explicit(&h->npiece, memory_order_acquire);
+	uint64_t bytes = 0;
 
-	return end > h->bytes ? end : h->bytes;
+	for (uint32_t i = 0; i < n && i < JOURNAL_PIECES; i++)
+		bytes += h->piece[i].bytes;
+	return bytes;
 }
 
 /* Number of chunks; another thread may be adding some. */
 static inline uint32_t journal_nchunk(const struct journal *j)
 {
 	uint32_t n = atomic_load_explicit(&j->head->nchunk, memory_order_acquire);
-	uint64_t most = n ? (j->bytes - j->head->chunk_off) / j->head->chunk_bytes : 0;
+	uint64_t most = n ? j->most[JP_CHUNKS] / j->head->chunk_bytes : 0;
 
 	return n < most ? n : (uint32_t)most;
 }

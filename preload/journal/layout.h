@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The journal: memory of a fixed size, mapped from a file or a shared memory segment
+ * The journal: memory mapped from a file, which grows by need, or from a shared memory segment
  * (docs/explanation/journal-format.md). The job's threads write records into it and the writer
  * thread drains it. It is the only memory that a wrapped call writes, and it outlives the
  * process: after kill -9 it contains every completed call and the open record of each call in
  * progress.
  *
  *	head | thread slots | commits (2) | dictionary | records in flight | chunks ...
+ *
+ * Growth. These parts lie at fixed offsets in memory, each with room for its maximum size. A file
+ * starts with a piece of each and grows by further pieces, which are appended to the file and
+ * mapped at the end of their part. The table in the head (journal_piece) has all pieces in the
+ * order of the file. `room` of a part is raised last, so no thread sees memory without a file.
  *
  * Threads. A recording thread owns a slot and a chain of chunks, and only this thread writes into
  * them. Entries are adjacent. `used` of the chunk is stored (release) when an entry is complete,
@@ -44,9 +49,9 @@
 /*
  * To be increased with each change of the file's layout or meaning once a release has written
  * journals, because an upgraded `probe` reads the journals of running jobs. No release has
- * written version 1 yet. The static assertions at the end of this file check the sizes.
+ * written version 2 yet. The static assertions at the end of this file check the sizes.
  */
-#define JOURNAL_VERSION 1
+#define JOURNAL_VERSION 2
 /*
  * Maximum number of threads that may record at the same time, in a journal of 16 MiB or more.
  * Calls of additional threads are only counted.
@@ -55,6 +60,7 @@
 #define JOURNAL_THREADS_MIN 512 /* in the smallest journal */
 #define JOURNAL_CHUNKS_MAX 8192
 #define JOURNAL_CHUNK_MIN 16384
+#define JOURNAL_PIECES 256 /* maximum number of pieces of a file that are not adjacent */
 #define JOURNAL_ENTRY_MAX (JOURNAL_CHUNK_MIN - 64) /* maximum size of an entry in bytes */
 #define JOURNAL_EARLY 8 /* the writer is woken when 1/8 of the chunks is in use */
 #define JOURNAL_ENDS 16 /* 1/16 of the chunks is reserved for completions of calls */
@@ -187,19 +193,28 @@ struct journal_thinned {
 	uint64_t values_from;
 };
 
+/* The parts that grow. */
+enum journal_part { JP_THREADS, JP_DICT, JP_PENDING, JP_CHUNKS, JP_COUNT };
+
+/* A piece of the file: where it lies in memory, relative to the head. It follows the piece before it in the file. */
+struct journal_piece {
+	uint64_t offset, bytes; /* multiples of journal_head.align */
+};
+
 struct journal_head {
 	char magic[8];
 	uint32_t version;
 	/* sizeof(struct journal_head); a reader compiled with another size refuses the file */
 	uint32_t head_bytes;
-	uint64_t bytes; /* size of the file when it was made; all offsets follow from it */
+	/* size in memory, without chunks for more threads; all offsets follow from it and align */
+	uint64_t bytes;
 	uint64_t thread_off, commit_off, dict_off, dict_bytes, pending_off, pending_bytes,
 		chunk_off;
 	uint32_t chunk_bytes;
 	uint32_t nslot; /* number of thread slots, and of positions in a commit */
-	_Atomic uint32_t
-		nchunk; /* chunks are added at the end of the file as more threads record */
-	uint32_t pad;
+	_Atomic uint32_t nchunk; /* number of chunks so far: those that have room */
+	uint32_t align; /* size of a memory page of the process; a power of 2 */
+	_Atomic uint64_t room[JP_COUNT]; /* bytes of each part that may be used so far */
 	struct journal_owner owner;
 	struct clock_base clock;
 	struct clock_base clock_last; /* taken at the latest drain */
@@ -242,6 +257,9 @@ struct journal_head {
 	/* what was reported, for each kind of loss; "": nothing */
 	char loss[LOSS_COUNT][LOSS_TEXT_MAX];
 	_Atomic uint64_t bitmap[JOURNAL_CHUNKS_MAX / 64]; /* bit 1: the chunk is taken */
+	_Atomic uint32_t npiece; /* number of valid entries of piece */
+	uint32_t pad;
+	struct journal_piece piece[JOURNAL_PIECES];
 };
 
 struct journal_chunk {
@@ -534,7 +552,7 @@ struct pending_slot {
 };
 
 /* The head stores its own size (head_bytes). The version covers the rest. */
-_Static_assert(JOURNAL_VERSION == 1 && sizeof(struct journal_thread) == 192 &&
+_Static_assert(JOURNAL_VERSION == 2 && sizeof(struct journal_thread) == 192 &&
 		       sizeof(struct journal_commit) == 2608 &&
 		       sizeof(struct journal_chunk) == 16 && sizeof(struct journal_entry) == 8 &&
 		       sizeof(struct journal_tensor) == 112 && sizeof(struct journal_call) == 112 &&

@@ -290,9 +290,9 @@ static void task_check(struct spec_load *l, const struct func *f)
 {
 	const struct task_name *t = task_names;
 
-	while (t->name && (t->task != f->task || t->sub != f->sub))
+	while (t->name[0] && (t->task != f->task || t->sub != f->sub))
 		t++;
-	for (unsigned i = 0; t->name && i < sizeof(t->need) && t->need[i] != ROLE_NONE; i++)
+	for (unsigned i = 0; t->name[0] && i < sizeof(t->need) && t->need[i] != ROLE_NONE; i++)
 		if (!func_has(f, t->need[i]))
 			load_fail(l, f->at, "'%s' has no '%s', which task '%s' needs", f->symbol,
 				role_name[t->need[i]], t->name);

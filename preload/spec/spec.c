@@ -49,7 +49,7 @@ static void task_read(struct spec_load *l, const struct node *n, struct func *f)
 {
 	const char *s = node_text(l, n, ""), *known = "";
 
-	for (const struct task_name *t = task_names; t->name; t++) {
+	for (const struct task_name *t = task_names; t->name[0]; t++) {
 		if (strcmp(t->name, s) == 0) {
 			f->task = t->task;
 			f->sub = t->sub;

@@ -146,7 +146,7 @@ const struct task_name task_names[] = {
 	{"group_start", TASK_GROUP_START, SUB_NONE, {ROLE_NONE}},
 	{"group_end", TASK_GROUP_END, SUB_NONE, {ROLE_NONE}},
 	{"group_cancel", TASK_GROUP_END, SUB_CANCEL, {ROLE_NONE}},
-	{NULL, 0, 0, {ROLE_NONE}},
+	{"", 0, 0, {ROLE_NONE}},
 };
 
 int name_find(const char *const *list, size_t max, const char *s, size_t len)

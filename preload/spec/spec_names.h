@@ -12,7 +12,7 @@ extern const char *const completion_name[]; /* index: enum completion; NULL-term
 extern const char *const abi_name[]; /* index: enum ctype; i8 ... as in `types` */
 
 struct task_name {
-	const char *name;
+	char name[16]; /* "" in the last one */
 	uint8_t task, sub;
 	uint8_t need[4]; /* roles that a row needs, ending with ROLE_NONE */
 };

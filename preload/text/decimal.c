@@ -15,14 +15,13 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "text/nine_digits.h"
 #include "text/write.h"
 
 const char decimal_pairs[201] =
 	"0001020304050607080910111213141516171819202122232425262728293031323334353637383940414243"
 	"4445464748495051525354555657585960616263646566676869707172737475767778798081828384858687"
 	"888990919293949596979899";
-
-__extension__ typedef unsigned __int128 u128;
 
 #define POWER_MIN (-308)
 #define POWER_MAX 342 /* the smallest denormal with 17 digits needs 323 + 16; plus a wrong guess */
@@ -264,27 +263,7 @@ static inline int put_decimal_text(char *buf, const char *digits, int n, int exp
 	return (int)(at - buf);
 }
 
-/*
- * Data for writing nine digits of numbers from 2^e to 2^(e + 1), by the number's own exponent:
- * the two decimal exponents that occur, the second from m = cut on. Made on first use, as the
- * powers are.
- *
- * m, which has 53 bits, is shifted so that 32 bits of the upper half of m * hi are fraction: one
- * multiplication. The result is too small by at most one unit for the power's lower half and one
- * for the product's. So the rounding is certain unless the fraction is within two units below one
- * half, or at it.
- */
-struct nines {
-	_Atomic uint64_t
-		cut; /* the first m of the second decimal exponent; UINT64_MAX: there is none; 0: not made yet */
-	struct nine {
-		uint64_t hi; /* of 10^(8 - exp) */
-		int32_t exp;
-		uint32_t shift;
-	} of[2];
-};
-
-static struct nines nines[2048];
+struct nines decimal_nines[2048];
 
 static void make_nines(struct nines *k, int e)
 {
@@ -340,47 +319,20 @@ static inline __attribute__((always_inline)) char *put_9_digit_text(
 	return put_exponent(at + n + (n > 1), (int)exp);
 }
 
-/*
- * Finds the nine digits of nearly all numbers. Returns false if they are not certain for this
- * one, or its data has not been made yet.
- */
-static inline __attribute__((always_inline)) bool find_9_digits(
-	uint64_t bits, uint32_t *n, int *exp)
-{
-	const struct nines *k = &nines[bits >> 52 & 2047];
-	uint64_t m = bits << 11 | UINT64_C(1) << 63, half = UINT64_C(1) << 31, top;
-	uint64_t cut = atomic_load_explicit(&k->cut, memory_order_acquire);
-	const struct nine *of;
-
-	/* Not of 0, denormal and infinite numbers and NaN. */
-	if (__builtin_expect(!cut, 0))
-		return false;
-	of = &k->of[m >= cut];
-	top = (uint64_t)((u128)(m >> of->shift) * of->hi >> 64);
-	*n = (uint32_t)((top + half) >> 32);
-	*exp = of->exp;
-	/* A number just below the next exponent is rounded up to ten digits. */
-	return __builtin_expect((uint32_t)top - (uint32_t)(half - 2) > 2 && *n < 1000000000, 1);
-}
-
 /* Makes the data for a number's exponent. Returns false if it exists already, or cannot be made. */
 static bool add_nines(uint64_t bits)
 {
 	unsigned e = (unsigned)(bits >> 52 & 2047);
 
-	if (e - 1 > 2045 || atomic_load_explicit(&nines[e].cut, memory_order_acquire))
+	if (e - 1 > 2045 || atomic_load_explicit(&decimal_nines[e].cut, memory_order_acquire))
 		return false;
-	make_nines(&nines[e], (int)e - 1023);
+	make_nines(&decimal_nines[e], (int)e - 1023);
 	return true;
 }
 
-bool decimal_find_digits_9(double v, uint32_t *digits, int *exponent)
+__attribute__((noinline)) bool decimal_find_first_9(uint64_t bits, uint32_t *digits, int *exponent)
 {
-	uint64_t bits;
-
-	memcpy(&bits, &v, sizeof(bits));
-	return __builtin_expect(find_9_digits(bits, digits, exponent), 1) ||
-	       (add_nines(bits) && find_9_digits(bits, digits, exponent));
+	return add_nines(bits) && decimal_find_9_quickly(bits, digits, exponent);
 }
 
 /*
@@ -392,7 +344,7 @@ static inline __attribute__((always_inline)) char *format_9_quickly(char *p, uin
 	uint32_t n, first;
 	int exp;
 
-	if (__builtin_expect(!find_9_digits(bits, &n, &exp), 0))
+	if (__builtin_expect(!decimal_find_9_quickly(bits, &n, &exp), 0))
 		return NULL;
 	*p = '-';
 	p += bits >> 63;

@@ -6,7 +6,6 @@
 #ifndef PROBE_BASE_DECIMAL_H
 #define PROBE_BASE_DECIMAL_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #define DECIMAL_DIGITS_MAX 17
@@ -20,13 +19,6 @@
  * large integers): printf must format the number then.
  */
 int decimal_format(char *buf, double v, int digits);
-
-/*
- * Returns the nine digits of decimal_format() as a number, 10^8 to 10^9 - 1, and the decimal
- * exponent of the first digit. Returns false if v is 0, not finite or denormal, or the last digit
- * cannot be decided.
- */
-bool decimal_find_digits_9(double v, uint32_t *digits, int *exponent);
 
 /* "00" to "99", one after the other. */
 extern const char decimal_pairs[201];

@@ -172,8 +172,12 @@ int session_make_journal(void)
 	if (err)
 		return err;
 	/* A user who sets a large size wants the writer to be woken rarely. */
-	if (!keys->journal_mib)
-		session.journal.early_chunks = EARLY_BYTES / session.journal.head->chunk_bytes;
+	if (!keys->journal_mib) {
+		uint32_t early = EARLY_BYTES / session.journal.head->chunk_bytes;
+
+		if (early < session.journal.early_chunks)
+			session.journal.early_chunks = early;
+	}
 	session_fill_head(session.journal.head);
 	strcpy(session.journal.head->journal_path, path);
 	snprintf(session.journal.head->folder, JOURNAL_PATH_MAX, "%s", output.folder.path);

@@ -497,6 +497,7 @@ static void *writer_main(void *arg)
 			futex_wait_second(0);
 		if (atomic_load(&output.stop) || !session_is_on())
 			break;
+		journal_grow_ahead(&session.journal);
 		if (drain_by_turns())
 			prefault_journal();
 		session_hooks.look_at_config();

@@ -13,7 +13,7 @@ enum { CALLS = 10, KEPT = 16 };
 
 static const int lens[CALLS] = {200000, 3, 50000, 1, 120000, 7, 0, 90000, 20, 30000};
 
-/* Memory that is gone at once when it is given back. */
+/* Memory that is gone at once when it is freed. */
 static void *map(size_t bytes)
 {
 	void *p = mmap(NULL, bytes + 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

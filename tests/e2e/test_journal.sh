@@ -221,7 +221,7 @@ takes=$(($(stat -c %b "$out/rank0/journal.bin") * 512))
 ok 'a journal has no holes: a store into one is a SIGBUS on a full disk' test "$takes" -ge "$(stat -c %s "$out/rank0/journal.bin")"
 is 'the report says how many bytes the journals of a killed job take' \
 	"$("$probe" report --json "$out" | python3 -c 'import json, sys; print(json.load(sys.stdin)["journal_bytes"])')" "$takes"
-like 'the report names the command that frees the journals' "$("$probe" report "$out")" "journals take 4.19 MB, which .probe recover $out. frees"
+like 'the report names the command that frees the journals' "$("$probe" report "$out")" "journals take 1.05 MB, which .probe recover $out. frees"
 "$probe" recover "$out" >/dev/null
 is 'recover frees them' "$(find "$out" -name 'journal*')" ''
 unlike 'the report no longer mentions the journals' "$("$probe" report "$out")" 'journals take'

@@ -79,7 +79,10 @@ static void make_base(void)
 	uint64_t seq = 1;
 	char path[128];
 
-	rank_make(&base, 1 << 20);
+	rank_make(&base, 4 << 20);
+	/* Pieces of all parts, in another order than in memory. */
+	CHECK(journal_grow(&base.j, JP_DICT) == 0 && journal_grow(&base.j, JP_CHUNKS) == 0);
+	CHECK(journal_grow(&base.j, JP_PENDING) == 0 && journal_grow(&base.j, JP_DICT) == 0);
 	strcpy(base.j.head->journal_path, "/nowhere/journal.bin");
 	dict_api(&base.j, 1, "MPI_X");
 	journal_dict_add(&base.j, DICT_META, 900, "layer\0\"0\"", 10);
@@ -110,12 +113,28 @@ static void make_base(void)
 	}
 	chain_detach(&c[2]);
 	rank_unsink(&base);
-	image_bytes = journal_size(&base.j);
-	image = malloc(image_bytes);
-	memcpy(image, base.j.head, image_bytes);
+	snprintf(path, sizeof(path), "%s/journal.bin", base.dir);
+	image = (unsigned char *)read_test_file(path, &image_bytes);
+	CHECK(image_bytes == journal_size(&base.j));
 	snprintf(path, sizeof(path), "%s/calls_0-99.csv", base.dir);
 	calls_text = read_test_file(path, &calls_bytes);
 	CHECK(calls_bytes > 100);
+}
+
+/* Returns where a byte of the memory lies in the file. */
+static uint64_t file_offset(const struct journal_head *h, uint64_t memory)
+{
+	uint64_t from = 0;
+
+	for (uint32_t i = 0; i < h->npiece; i++) {
+		const struct journal_piece *p = &h->piece[i];
+
+		if (memory >= p->offset && memory - p->offset < p->bytes)
+			return from + memory - p->offset;
+		from += p->bytes;
+	}
+	CHECK(false);
+	return 0;
 }
 
 /* Damages the beginnings of the parts: only there can damage matter. */
@@ -124,6 +143,8 @@ static void patch(unsigned char *j, const uint8_t **data, const uint8_t *end)
 	const struct journal_head *h = base.j.head;
 	const uint64_t region[][2] = {
 		{0, sizeof(*h)},
+		{offsetof(struct journal_head, npiece), 8 + 10 * sizeof(struct journal_piece)},
+		{offsetof(struct journal_head, room), sizeof(h->room)},
 		{h->thread_off, 4 * sizeof(struct journal_thread)},
 		{h->commit_off,
 			offsetof(struct journal_commit, pos) + 4 * sizeof(struct journal_pos)},
@@ -143,7 +164,7 @@ static void patch(unsigned char *j, const uint8_t **data, const uint8_t *end)
 	d += 5;
 	if (n > (size_t)(end - d))
 		n = (size_t)(end - d);
-	memcpy(j + at, d, n);
+	memcpy(j + file_offset(h, at), d, n);
 	*data = d + n;
 }
 

@@ -423,7 +423,7 @@ static void dump(void **state)
 	/* Six tables, each with a heading and an empty line, and one between each two. */
 	assert_int_equal(d.lines, config_nkeys + 6 * 4 + 5);
 	assert_non_null(strstr(d.text,
-		"\n| `journal_mib` | `0` | an integer from 0 to 4096 | Size of a rank's "
+		"\n| `journal_mib` | `0` | an integer from 0 to 4096 | Maximum size of a rank's "
 		"journal in MiB; 0: chosen by the free memory, 16 to 64 |\n"));
 	for (char *p = d.text; *p;
 		p = strchr(p, '\n') + 1) { /* five bars in each line: four columns */

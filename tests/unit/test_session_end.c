@@ -260,9 +260,9 @@ static void writes_itself(void)
 		n += call();
 	CHECK(n == 20000 && thread_get()->chain.slot->count[JC_DROP_FULL] == 0);
 	CHECK(rows("rank0") > 5000 && rows("rank0") < n);
-	/* What it wrote is counted as its own time: 100 ns for each row at the very least. */
+	/* What it wrote is counted as its own time: 20 ns for each row at the very least. */
 	own = thread_get()->chain.slot->self_ticks - own;
-	CHECK((double)own * session.clock.ns_per_tick > 100.0 * (double)rows("rank0"));
+	CHECK((double)own * session.clock.ns_per_tick > 20.0 * (double)rows("rank0"));
 	CHECK(session.journal.head->free_chunks > 0);
 	session_end();
 	CHECK(rows("rank0") == n + 1);

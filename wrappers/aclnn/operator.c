@@ -6,8 +6,10 @@
 
 static struct aclnn_operator *operators;
 
+#define NAME_BYTES 48 /* no pointer, which the loader of each process would have to relocate */
+
 static const struct {
-	const char *name;
+	char name[NAME_BYTES];
 	uint64_t writes, both;
 } written[] = {
 #define ACLNN_WRITES(name, writes, both) {#name, writes, both},

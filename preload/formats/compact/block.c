@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "formats/compact/column_number.h"
 #include "formats/compact/compact_layout.h"
 #include "formats/compact/dictionary.h"
 #include "sink/calls_csv.h"
@@ -16,7 +17,6 @@
 #include "sink/sink.h"
 #include "stats/stats.h"
 #include "terms/dtype.h"
-#include "text/decimal.h"
 
 #define CALL_ROOM 128 /* upper limit of a call's bytes in CC_CALL: twelve numbers */
 #define ROW_ROOM 80 /* upper limit of a row's bytes in CC_ROW: seven numbers and a checksum */
@@ -48,10 +48,6 @@ static const uint32_t column_room[COMPACT_COLUMNS] = {
 	[CC_ROW] = 160u << 10,
 };
 
-struct column {
-	unsigned char *from, *at, *end;
-};
-
 /* Index: number of the function's entry in the dictionary. */
 struct function_state {
 	uint32_t comm;
@@ -66,6 +62,14 @@ struct site_state {
 	uint32_t function, stack, n;
 	uint32_t first; /* index of its first tensor in site_tensor */
 	uint32_t next; /* the site that came after its last call */
+};
+
+/* The last row with an input, or an output, if nothing but its four numbers may differ in the next one. */
+struct row_state {
+	uint32_t tensor; /* number in the dictionary; UINT32_MAX: it had other parts */
+	bool wide;
+	uint64_t components;
+	uint64_t *before; /* the values that min, max, mean and norm are compared with */
 };
 
 struct compact_block {
@@ -84,6 +88,7 @@ struct compact_block {
 	uint32_t step, micro_step;
 	uint64_t before[2][COMPACT_LANES]
 		       [4]; /* values of previous rows, by enum tensor_io, lane, column */
+	struct row_state row[2]; /* by enum tensor_io */
 };
 
 struct compact_block *compact_block_open(void)
@@ -139,6 +144,7 @@ void compact_block_reset(struct compact_block *b, bool forget)
 	dictionary_reset(&b->tensors);
 	dictionary_reset(&b->sites);
 	b->nsite_tensor = b->last_site = 0;
+	b->row[0].tensor = b->row[1].tensor = UINT32_MAX;
 }
 
 uint32_t compact_block_get_calls(const struct compact_block *b)
@@ -451,88 +457,7 @@ static int64_t find_block_site(struct compact_block *b, uint32_t function, const
 		       : add_site(b, function, r->call->stack, tensor, r->n, key, words, hash);
 }
 
-/* ---- numbers ---- */
-
-/* True if a float32 represents the double exactly. */
-static inline bool is_float32(uint64_t bits, uint32_t *out)
-{
-	unsigned e = (unsigned)(bits >> 52 & 2047);
-	uint32_t f = (uint32_t)(bits >> 32 & 0x80000000u) | (uint32_t)(bits >> 29 & 0x7fffff);
-
-	if (bits & 0x1fffffff)
-		return false;
-	if (__builtin_expect(e - 897 > 1150 - 897, 0)) {
-		*out = e ? f | 0x7f800000u : 0;
-		return e == 2047 || !bits;
-	}
-	*out = f | (e - 896) << 23;
-	return true;
-}
-
-static inline void write_column_bytes(struct column *c, const void *p, size_t n)
-{
-	memcpy(c->at, p, n);
-	c->at += n;
-}
-
-/*
- * Writes a real number, of which rows of CSV files show only nine digits unless `wide`. Returns
- * the width.
- */
-static unsigned write_real(struct column *c, double v, bool wide)
-{
-	uint64_t bits;
-	uint32_t narrow, digits;
-	int exponent;
-
-	memcpy(&bits, &v, 8);
-	if (is_float32(bits, &narrow)) {
-		write_column_bytes(c, &narrow, 4);
-		return CW_FOUR;
-	}
-	if (!wide && decimal_find_digits_9(v, &digits, &exponent) &&
-		exponent >= -COMPACT_EXPONENT_BIAS && exponent < COMPACT_EXPONENT_BIAS) {
-		uint64_t d = (digits - COMPACT_DIGITS_MIN) | (bits >> 63) << COMPACT_SIGN_BIT |
-			     (uint64_t)(exponent + COMPACT_EXPONENT_BIAS) << COMPACT_EXPONENT_BIT;
-
-		memcpy(c->at, &d, 5);
-		c->at += 5;
-		return CW_DECIMAL;
-	}
-	write_column_bytes(c, &bits, 8);
-	return CW_EIGHT;
-}
-
-static unsigned write_integer(struct column *c, union stats_value v, bool is_signed)
-{
-	if (is_signed ? v.i == (int32_t)v.i : v.u == (uint32_t)v.u) {
-		write_column_bytes(c, &v, 4);
-		return CW_FOUR;
-	}
-	write_column_bytes(c, &v, 8);
-	return CW_EIGHT;
-}
-
-static inline unsigned write_block_value(
-	struct column *c, union stats_value v, uint64_t *before, const struct dtype_info *d)
-{
-	if (v.u == *before)
-		return CW_BEFORE;
-	*before = v.u;
-	return compact_has_integers(d) ? write_integer(c, v, d->cls == DTC_SIGNED)
-				       : write_real(c, v.f, d->wide);
-}
-
-static inline unsigned write_real_value(
-	struct column *c, double v, uint64_t *before, const struct dtype_info *d)
-{
-	union stats_value u = {.f = v};
-
-	if (u.u == *before)
-		return CW_BEFORE;
-	*before = u.u;
-	return write_real(c, v, d->wide);
-}
+/* ---- rows ---- */
 
 static uint64_t compute_optional(int64_t v, int64_t none)
 {
@@ -565,11 +490,15 @@ static void write_rare_of_row(
 	b->column[CC_ROW].at = p;
 }
 
-static inline void write_compact_row(struct compact_block *b, const struct journal_tensor *t)
+/* number: of the tensor in the dictionary. */
+static __attribute__((noinline)) void write_any_row(
+	struct compact_block *b, const struct journal_tensor *t, uint32_t number)
 {
 	const struct stats *s = &t->stats;
+	struct row_state *k = &b->row[t->io != IO_IN];
 	unsigned kind = 0;
 
+	k->tensor = UINT32_MAX;
 	if (s->n) {
 		const struct dtype_info *d = dtype_info(t->dtype);
 		uint64_t(*before)[4] = b->before[t->io != IO_IN];
@@ -584,11 +513,18 @@ static inline void write_compact_row(struct compact_block *b, const struct journ
 			kind |= CR_COMPONENTS;
 		widths = write_block_value(&b->column[CC_MIN], s->min, &value[0], d);
 		widths |= write_block_value(&b->column[CC_MAX], s->max, &value[1], d) << 2;
-		widths |= write_real_value(&b->column[CC_MEAN], s->mean, &before[d->wide][2], d)
-			  << 4;
-		widths |= write_real_value(&b->column[CC_NORM], s->norm, &before[d->wide][3], d)
-			  << 6;
+		widths |=
+			write_real_value(&b->column[CC_MEAN], s->mean, &before[d->wide][2], d->wide)
+			<< 4;
+		widths |=
+			write_real_value(&b->column[CC_NORM], s->norm, &before[d->wide][3], d->wide)
+			<< 6;
 		*b->column[CC_WIDTHS].at++ = (unsigned char)widths;
+		if (value == before[d->wide] && !(kind & CR_COMPONENTS))
+			*k = (struct row_state){.tensor = number,
+				.wide = d->wide,
+				.components = s->n,
+				.before = value};
 	}
 	if (t->flags & TF_NOSTATS)
 		kind |= CR_NOSTATS;
@@ -599,6 +535,34 @@ static inline void write_compact_row(struct compact_block *b, const struct journ
 	*b->column[CC_KIND].at++ = (unsigned char)kind;
 	if (__builtin_expect(kind & ~(unsigned)(CR_STATISTICS | CR_NOSTATS), 0))
 		write_rare_of_row(b, t, kind);
+}
+
+/* Like write_any_row(), for a row in which only the four numbers may differ from the last one. */
+static inline void write_compact_row(
+	struct compact_block *b, const struct journal_tensor *t, uint32_t number)
+{
+	const struct stats *s = &t->stats;
+	const struct row_state *k = &b->row[t->io != IO_IN];
+	struct column *c = b->column;
+	uint64_t *v = k->before;
+	unsigned widths = 0;
+
+	if (__builtin_expect(k->tensor != number, 0) ||
+		__builtin_expect((s->n ^ k->components) | s->zeros | s->nans | s->infs | t->flags |
+					 !is_plain_tensor(t),
+			0)) {
+		write_any_row(b, t, number);
+		return;
+	}
+	*c[CC_KIND].at++ = CR_STATISTICS;
+	if ((v[0] ^ s->min.u) | (v[1] ^ s->max.u) | (v[2] ^ get_bits(s->mean)) |
+		(v[3] ^ get_bits(s->norm))) {
+		widths = write_real_value(&c[CC_MIN], s->min.f, &v[0], k->wide);
+		widths |= write_real_value(&c[CC_MAX], s->max.f, &v[1], k->wide) << 2;
+		widths |= write_real_value(&c[CC_MEAN], s->mean, &v[2], k->wide) << 4;
+		widths |= write_real_value(&c[CC_NORM], s->norm, &v[3], k->wide) << 6;
+	}
+	*c[CC_WIDTHS].at++ = (unsigned char)widths;
 }
 
 /* ---- calls ---- */
@@ -732,8 +696,8 @@ int compact_block_add(struct compact_block *b, const struct record *r)
 	b->start = start;
 	if (!(v.flags & CF_OPEN))
 		c[CC_DURATION].at = compact_write_number(c[CC_DURATION].at, (uint64_t)v.dur_ns);
-	for (unsigned i = 0; i < r->n; i++)
-		write_compact_row(b, r->tensor[i]);
+	for (unsigned i = 0, first = b->site[site].first; i < r->n; i++)
+		write_compact_row(b, r->tensor[i], b->site_tensor[first + i]);
 	b->calls++;
 	b->rows += r->n;
 	return 0;

@@ -17,7 +17,7 @@ static struct pending_slot *pending_unit_at(const struct pending_store *p, uint3
 
 static uint32_t count_pending_units(const struct pending_store *p)
 {
-	return (uint32_t)(p->j->head->pending_bytes / PENDING_UNIT);
+	return (uint32_t)(journal_room(p->j, JP_PENDING) / PENDING_UNIT);
 }
 
 static uint32_t units_for(uint32_t bytes)
@@ -111,7 +111,7 @@ int pending_store_open(struct pending_store *p, struct journal *j)
 	uint32_t size = 1024;
 
 	*p = (struct pending_store){.j = j};
-	while (size < count_pending_units(p) / 2 + PENDING_HEAP_MAX)
+	while (size < j->head->pending_bytes / PENDING_UNIT / 2 + PENDING_HEAP_MAX)
 		size *= 2;
 	p->table = calloc(size, sizeof(*p->table));
 	if (!p->table)
@@ -176,7 +176,7 @@ static int record_store_change(uint64_t **list, uint32_t *n, uint32_t *cap, uint
 }
 
 /* First fit from where the last search ended. */
-static struct pending_slot *find_room(struct pending_store *p, uint32_t need)
+static struct pending_slot *search_room(struct pending_store *p, uint32_t need)
 {
 	uint32_t n = count_pending_units(p), i = p->hint, run = 0;
 
@@ -201,6 +201,23 @@ static struct pending_slot *find_room(struct pending_store *p, uint32_t need)
 	}
 	p->too_large = need;
 	return NULL;
+}
+
+/* Like search_room(). If there is none, the journal grows. */
+static struct pending_slot *find_room(struct pending_store *p, uint32_t need)
+{
+	for (;;) {
+		struct pending_slot *s = search_room(p, need);
+		uint32_t before = count_pending_units(p);
+
+		if (s || need > p->j->head->pending_bytes / PENDING_UNIT)
+			return s;
+		journal_grow(p->j, JP_PENDING);
+		if (count_pending_units(p) == before)
+			return NULL;
+		p->hint = before;
+		p->too_large = 0;
+	}
 }
 
 bool pending_store_has_room(struct pending_store *p, const struct journal_call *call)

@@ -12,6 +12,7 @@
 
 #include "journal/columns.h"
 #include "text/decimal.h"
+#include "text/nine_digits.h"
 #include "text/write.h"
 #include "tools/lib/tool.h"
 #include "tools/probe/model/read/compact_reader.h"

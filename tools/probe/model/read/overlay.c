@@ -33,33 +33,21 @@ static void *copy_segment(const struct journal *j)
 	return p;
 }
 
-static void *map_privately(const struct journal *j, const char *path)
-{
-	int fd = io_open_regular(AT_FDCWD, path, O_RDONLY, 0);
-	void *p = fd < 0 ? MAP_FAILED
-			 : mmap(NULL, j->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE,
-				   fd, 0);
-
-	if (fd >= 0)
-		close(fd);
-	return p;
-}
-
-/* Maps a private copy: changes made by draining never reach the journal. */
+/* Opens a private copy: changes made by draining never reach the journal. */
 static int open_private(struct journal *j, const char *path)
 {
-	int err = journal_open(j, AT_FDCWD, path, true);
-	size_t bytes;
-	void *p;
+	int err = journal_open_copy(j, path);
+	struct journal copy;
 
-	if (err)
+	if (err || j->kind != JK_SEGMENT)
 		return err;
-	bytes = j->bytes;
-	p = j->kind == JK_SEGMENT ? copy_segment(j) : map_privately(j, path);
-	err = p == MAP_FAILED ? -errno : 0;
+	copy = (struct journal){
+		.head = copy_segment(j), .bytes = j->bytes, .safe = true, .lock = {.fd = -1}};
+	memcpy(copy.most, j->most, sizeof(copy.most));
+	err = copy.head == MAP_FAILED ? -errno : 0;
 	journal_close(j);
 	if (!err)
-		*j = (struct journal){.head = p, .bytes = bytes, .safe = true, .lock = {.fd = -1}};
+		*j = copy;
 	return err;
 }
 
