@@ -171,7 +171,7 @@ LINK_LIBPROBE = $(CC) -shared $(LDSAN) -o $@ -Wl,-u,ffi_type_void $(filter-out -
 $(B)/libprobe.so: $(SO_OBJ) $(ENTRY_OBJ) $(B)/gen/probe.map $(B)/libraries
 	$(call say,LINK,$@) $(LINK_LIBPROBE)
 
-$(B)/libcore.a: $(CORE_OBJ) $(B)/obj/preload/base/apart_switch.o $(B)/obj/preload/entry/stubs/ffi_enter.o $(B)/obj/gen/builtin.o $(B)/obj/gen/name_texts.o
+$(B)/libcore.a: $(CORE_OBJ) $(B)/obj/preload/base/private_stack_switch.o $(B)/obj/preload/entry/stubs/ffi_enter.o $(B)/obj/gen/builtin.o $(B)/obj/gen/name_texts.o
 	$(call say,AR,$@) rm -f $@ && $(AR) rcs $@ $^
 
 $(B)/libtool.a: $(filter-out %/main.o,$(TOOL_OBJ))

@@ -88,7 +88,7 @@ struct api_spec {
  * True for a message that is sent in parts (MPI_Psend_init): these messages are numbered
  * separately.
  */
-static inline bool spec_is_parted(const struct api_spec *s)
+static inline bool spec_is_partitioned(const struct api_spec *s)
 {
 	return s->at[ROLE_NITEMS] != 0 && s->completion == DONE_START;
 }

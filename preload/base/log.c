@@ -20,7 +20,7 @@
 static _Atomic int level = 1;
 static _Atomic int rank = -1;
 /* 0: no message yet, 1: being filled in, 2: the text is complete. Texts are written once and never freed. */
-static _Atomic int said[LOSS_COUNT];
+static _Atomic int reported[LOSS_COUNT];
 static char texts[LOSS_COUNT][LOSS_TEXT_MAX];
 
 static const char names[LOSS_COUNT][16] = {
@@ -182,7 +182,7 @@ void log_loss(enum loss kind, const char *fmt, ...)
 	int none = 0;
 	char *keep = NULL, more[LOSS_TEXT_MAX];
 
-	if (atomic_compare_exchange_strong(&said[kind], &none, 1))
+	if (atomic_compare_exchange_strong(&reported[kind], &none, 1))
 		keep = texts[kind];
 	if (keep || kind == LOSS_CONFIG) {
 		va_list ap;
@@ -194,7 +194,7 @@ void log_loss(enum loss kind, const char *fmt, ...)
 			add_setting(more);
 	}
 	if (keep)
-		atomic_store_explicit(&said[kind], 2, memory_order_release);
+		atomic_store_explicit(&reported[kind], 2, memory_order_release);
 	errno = err;
 }
 
@@ -214,7 +214,8 @@ void log_info(int l, const char *fmt, ...)
 
 const char *log_loss_text(enum loss kind)
 {
-	return atomic_load_explicit(&said[kind], memory_order_acquire) == 2 ? texts[kind] : NULL;
+	return atomic_load_explicit(&reported[kind], memory_order_acquire) == 2 ? texts[kind]
+										: NULL;
 }
 
 const char *log_loss_name(enum loss kind)
@@ -225,6 +226,6 @@ const char *log_loss_name(enum loss kind)
 void log_forget(void)
 {
 	for (int i = 0; i < LOSS_COUNT; i++)
-		atomic_store_explicit(&said[i], 0, memory_order_relaxed);
+		atomic_store_explicit(&reported[i], 0, memory_order_relaxed);
 	log_rank_set(-1);
 }

@@ -33,11 +33,11 @@ struct thread_self {
 	uint32_t inside; /* calls made inside the current wrapper */
 	/*
 	 * the separate stack that the thread runs on, or ran on when a longjmp() left it
-	 * (base/apart.h)
+	 * (base/private_stack.h)
 	 */
-	uintptr_t apart;
+	uintptr_t private_stack;
 	/* frames at or above this address have enough stack below them (call/recorder.c) */
-	uintptr_t room_at, room_bytes;
+	uintptr_t space_at, space_bytes;
 	uint32_t looks; /* calls that relied on the cached state of devices (device/device.c) */
 	bool carrying; /* the outermost call is measured by the calls inside it (call/stream.c) */
 };

@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "base/apart.h"
+#include "base/private_stack.h"
 #include "base/hash.h"
 #include "call/step.h"
 #include "config/marker.h"
@@ -138,5 +138,5 @@ static void find_marker(void *arg)
 
 void activation_look(void)
 {
-	apart_call(find_marker, NULL);
+	private_stack_call(find_marker, NULL);
 }

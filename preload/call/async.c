@@ -153,10 +153,10 @@ static int64_t number_start(struct operation *w, const struct api *f)
 		struct buffer *v = w->nin ? &w->in[0] : w->nout ? &w->out[0] : NULL;
 
 		if (v && v->comm_seq != JOURNAL_NONE64 && w->peer != JOURNAL_NONE)
-			v->comm_seq =
-				spec_is_parted(f->spec)
-					? comm_next_parted(w->comm, w->nin > 0, w->peer, w->tag)
-					: comm_next_p2p(w->comm, w->nin > 0, w->peer, w->tag);
+			v->comm_seq = spec_is_partitioned(f->spec)
+					      ? comm_next_partitioned(
+							w->comm, w->nin > 0, w->peer, w->tag)
+					      : comm_next_p2p(w->comm, w->nin > 0, w->peer, w->tag);
 	}
 	return comm_seq;
 }

@@ -76,8 +76,8 @@ static inline bool async_claims_begin(struct async_claims *a, struct thread *t, 
 	struct claim_list *list = &t->claims->list[0][0];
 
 	/* The usual case: the outermost call, with about as many requests as the last one, or more. */
-	if (__builtin_expect(
-		    thread_on_the_way() || n < list->n || n > list->room || t->claims->list[0][1].n,
+	if (__builtin_expect(thread_on_the_way() || n < list->n || n > list->space ||
+				     t->claims->list[0][1].n,
 		    0))
 		return async_claims_begin_slow(a, t, n, false);
 	a->thread = t;

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/apart.h"
+#include "base/private_stack.h"
 #include "base/log.h"
 #include "api/enabled.h"
 #include "base/thread.h"
@@ -48,12 +48,12 @@ static void walk_past(void *arg)
 			  w->frame + 8) == 0;
 }
 
-__attribute__((noinline)) static bool stack_leads_past(
+__attribute__((noinline)) static bool stack_passes_through(
 	const struct stack_bounds *b, uintptr_t pc, uintptr_t frame)
 {
 	struct way_up u = {b, pc, frame, false};
 
-	apart_call(walk_past, &u);
+	private_stack_call(walk_past, &u);
 	return u.past;
 }
 
@@ -76,7 +76,7 @@ __attribute__((no_sanitize("address", "thread"))) static bool left_by_jump(
 		return true;
 	if (__builtin_expect((n < LOOK_EVERY ? n & (n - 1) : n % LOOK_EVERY) || n < LOOK_FIRST, 1))
 		return false;
-	return stack_leads_past(b, pc, frame);
+	return stack_passes_through(b, pc, frame);
 }
 
 static bool large_enough(const struct operation *w, const struct config *cfg)
@@ -356,9 +356,9 @@ static inline void step_out(const struct call *c, struct thread_self *w)
  * True if there is enough stack below the wrapper's frame. False before the thread's first call,
  * when that is not known.
  */
-static inline bool has_room(const struct thread_self *w, uintptr_t frame)
+static inline bool has_stack_space(const struct thread_self *w, uintptr_t frame)
 {
-	return __builtin_expect(frame - w->room_at < w->room_bytes, 1);
+	return __builtin_expect(frame - w->space_at < w->space_bytes, 1);
 }
 
 static inline bool is_followed(uint32_t word)
@@ -423,7 +423,7 @@ struct entering {
 	void *real;
 };
 
-static void enter_apart(void *arg)
+static void enter_on_private_stack(void *arg)
 {
 	struct entering *e = arg;
 	struct thread_self *w = thread_inside();
@@ -449,7 +449,7 @@ __attribute__((noinline)) static void *enter_carefully(
 	struct thread_self *w = thread_self();
 
 	w->busy++;
-	apart_call(enter_apart, &e);
+	private_stack_call(enter_on_private_stack, &e);
 	w->busy--;
 	return e.real;
 }
@@ -464,7 +464,7 @@ void *call_enter(struct call *c, struct api *f, union arg *v, uintptr_t pc, uint
 	c->mode = CALL_PASS;
 	c->done = 0;
 	/* In a thread's first call, `busy` is set. */
-	if (w->busy == 0 && word & API_ON && has_room(w, frame)) {
+	if (w->busy == 0 && word & API_ON && has_stack_space(w, frame)) {
 		w->busy++;
 		real = enter_wrapped_call(c, f, v, pc, frame, w, word, true);
 		w->busy--;
@@ -567,7 +567,7 @@ struct leaving {
 	int64_t ret;
 };
 
-static void leave_apart(void *arg)
+static void leave_on_private_stack(void *arg)
 {
 	const struct leaving *l = arg;
 
@@ -592,19 +592,19 @@ int64_t call_leave(struct call *c, int64_t ret)
 	 */
 	c->end = c->api->spec->task == TASK_TEST ? 0 : clock_ticks();
 	w->busy++;
-	if (has_room(w, c->frame) && !is_rare(c->api->spec->task)) {
+	if (has_stack_space(w, c->frame) && !is_rare(c->api->spec->task)) {
 		leave_wrapped_call(c, w, ret);
 	} else {
 		struct leaving l = {c, ret};
 
-		apart_call(leave_apart, &l);
+		private_stack_call(leave_on_private_stack, &l);
 	}
 	w->busy--;
 	errno = err;
 	return ret;
 }
 
-static void unwind_apart(void *arg)
+static void unwind_on_private_stack(void *arg)
 {
 	struct call *c = arg;
 
@@ -640,7 +640,7 @@ void call_unwind(struct call *c)
 	int err = errno;
 
 	thread_inside()->busy++;
-	apart_call(unwind_apart, c);
+	private_stack_call(unwind_on_private_stack, c);
 	thread_inside()->busy--;
 	errno = err;
 }

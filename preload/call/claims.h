@@ -22,7 +22,7 @@ struct pending_claim {
 
 struct claim_list {
 	struct pending_claim *claim;
-	uint64_t n, room;
+	uint64_t n, space;
 };
 
 #define CLAIM_LEVELS 2u /* nested calls that can claim; deeper ones claim nothing */

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/apart.h"
+#include "base/private_stack.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "config/rooms/files.h"
@@ -342,7 +342,7 @@ int64_t comm_next_p2p(struct comm *c, bool send, int32_t peer, int32_t tag)
 	return JOURNAL_NONE64;
 }
 
-int64_t comm_next_parted(struct comm *c, bool send, int32_t peer, int32_t tag)
+int64_t comm_next_partitioned(struct comm *c, bool send, int32_t peer, int32_t tag)
 {
 	int64_t n = comm_next_p2p(c, send, peer, ~tag); /* no message has such a tag */
 
@@ -517,5 +517,5 @@ void comm_announce(struct comm *c, struct thread *t)
 
 	if (!atomic_load_explicit(&c->announced, memory_order_relaxed) &&
 		atomic_compare_exchange_strong(&c->announced, &no, 1))
-		apart_call(put_comm_record, &a);
+		private_stack_call(put_comm_record, &a);
 }

@@ -129,7 +129,7 @@ int64_t comm_next_p2p(struct comm *c, bool send, int32_t peer, int32_t tag);
  * of a run reaches.
  */
 #define COMM_PARTED_FIRST (INT64_C(1) << 32)
-int64_t comm_next_parted(struct comm *c, bool send, int32_t peer, int32_t tag);
+int64_t comm_next_partitioned(struct comm *c, bool send, int32_t peer, int32_t tag);
 
 /* Call in a forked child: the thread that held the table's lock may not exist there. */
 void comm_forked(void);

@@ -294,7 +294,7 @@ static inline void make_start_buffer(struct buffer *v, const void *base)
 	v->base = base;
 	v->layout = BUFFER_CONTIG;
 	v->nostats = v->host = 0;
-	v->shot = 0;
+	v->snapshot = 0;
 	v->name = 0;
 	v->ndim = JOURNAL_NDIM_NONE;
 	v->peer = v->tag = JOURNAL_NONE;
@@ -523,7 +523,7 @@ static bool describe_own(struct call *c)
 	w->phase = 0;
 	w->nin = w->nout = 0;
 	w->all_in = w->all_out = NULL;
-	w->out_room = 0;
+	w->output_limit = 0;
 	w->on_device = false;
 	if (!c->api->spec->lib->describe(c))
 		return false;
@@ -549,7 +549,7 @@ static inline __attribute__((always_inline)) void describe_at_once(
 	w->phase = 0;
 	w->nin = w->nout = 0;
 	w->all_in = w->all_out = NULL;
-	w->out_room = 0;
+	w->output_limit = 0;
 	w->on_device = false;
 	a = role_arg(args, ROLE_OP);
 	if (a && lib->redop)

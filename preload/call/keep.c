@@ -81,7 +81,7 @@ static char *copy_arrays(char *to, const struct buffer *v, unsigned n)
 	return to;
 }
 
-static struct kept_arrays *make_kept_room(size_t bytes)
+static struct kept_arrays *grow_kept_arrays(size_t bytes)
 {
 	struct kept_arrays *k = NULL;
 
@@ -103,7 +103,7 @@ static struct kept_arrays *make_kept_room(size_t bytes)
 struct kept_arrays *kept_make(const struct operation *w)
 {
 	size_t bytes = bytes_of_arrays(w);
-	struct kept_arrays *k = bytes ? make_kept_room(bytes) : NULL;
+	struct kept_arrays *k = bytes ? grow_kept_arrays(bytes) : NULL;
 	char *to;
 
 	if (!k)
@@ -168,8 +168,9 @@ static size_t bytes_of_elements(const struct buffer *v)
 {
 	uintptr_t lo, hi;
 
-	if (v->io != IO_OUT || v->shot || !v->host || v->nostats || v->layout == BUFFER_SEGMENTS ||
-		!buffer_bounds(v, &lo, &hi) || hi - lo > KEPT_VALUES_MAX)
+	if (v->io != IO_OUT || v->snapshot || !v->host || v->nostats ||
+		v->layout == BUFFER_SEGMENTS || !buffer_bounds(v, &lo, &hi) ||
+		hi - lo > KEPT_VALUES_MAX)
 		return 0;
 	return (hi - lo + 7) & ~(size_t)7;
 }
@@ -191,7 +192,7 @@ static void keep_elements(struct buffer *to, size_t bytes, char **at)
 	uintptr_t lo, hi;
 
 	if (!bytes) {
-		to->nostats |= to->io == IO_OUT && !to->shot;
+		to->nostats |= to->io == IO_OUT && !to->snapshot;
 		return;
 	}
 	buffer_bounds(to, &lo, &hi);
@@ -220,7 +221,7 @@ bool operation_keep_whole(struct operation *copy)
 	const struct buffer *in = operation_inputs(copy), *out = operation_outputs(copy);
 	unsigned nin = copy->nin, nout = copy->nout;
 	struct kept_arrays *k =
-		make_kept_room(bytes_to_keep_whole(in, nin) + bytes_to_keep_whole(out, nout));
+		grow_kept_arrays(bytes_to_keep_whole(in, nin) + bytes_to_keep_whole(out, nout));
 	struct buffer *to;
 	char *arrays;
 

@@ -245,27 +245,27 @@ static struct pending_entry *claim_for_list(
 	return e && replace_claim(e, claims->place, mark) ? e : claim_in_bucket(key, idle, mark);
 }
 
-static bool make_claim_room(struct claim_list *list, uint64_t n)
+static bool grow_claims(struct claim_list *list, uint64_t n)
 {
-	uint64_t room = list->room ? list->room : 256;
+	uint64_t space = list->space ? list->space : 256;
 	void *p;
 
-	if (n <= list->room)
+	if (n <= list->space)
 		return true;
 	if (n > LIST_MAX)
 		return false;
-	while (room < n)
-		room *= 2;
-	p = mmap(NULL, room * sizeof(*list->claim), PROT_READ | PROT_WRITE,
+	while (space < n)
+		space *= 2;
+	p = mmap(NULL, space * sizeof(*list->claim), PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (p == MAP_FAILED)
 		return false;
 	if (list->claim) {
 		memcpy(p, list->claim, list->n * sizeof(*list->claim));
-		munmap(list->claim, list->room * sizeof(*list->claim));
+		munmap(list->claim, list->space * sizeof(*list->claim));
 	}
 	list->claim = p;
-	list->room = room;
+	list->space = space;
 	return true;
 }
 
@@ -281,7 +281,7 @@ struct claim_list *pending_claims_begin(
 	cut_list(claims, level, true, 0);
 	if (!idle)
 		cut_list(claims, level, false, level ? 0 : n);
-	if (!make_claim_room(list, n))
+	if (!grow_claims(list, n))
 		return NULL;
 	claims_say(claims, level, get_list_claim(claims, level, idle));
 	return list;

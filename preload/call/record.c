@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/apart.h"
+#include "base/private_stack.h"
 #include "base/log.h"
 #include "base/thread.h"
 #include "call/comm.h"
@@ -100,12 +100,12 @@ static inline uint32_t tensors_bytes(const struct buffer *v, unsigned n)
 void operation_fit(struct operation *w)
 {
 	/* Drops tensors from the larger side, so that many inputs do not displace the outputs. */
-	const uint32_t room =
-		JOURNAL_ENTRY_MAX - (uint32_t)sizeof(struct journal_call) - w->out_room;
+	const uint32_t space =
+		JOURNAL_ENTRY_MAX - (uint32_t)sizeof(struct journal_call) - w->output_limit;
 	uint32_t in = tensors_bytes(operation_inputs(w), w->nin),
 		 out = tensors_bytes(operation_outputs(w), w->nout);
 
-	while (in + out > room) {
+	while (in + out > space) {
 		if (in > out)
 			in -= tensor_bytes(&operation_inputs(w)[--w->nin]);
 		else
@@ -191,7 +191,7 @@ struct tensors {
 	unsigned n;
 };
 
-static void show_apart(void *arg)
+static void show_on_private_stack(void *arg)
 {
 	const struct tensors *all = arg;
 	struct journal_tensor *t = all->t;
@@ -208,7 +208,7 @@ static void show_apart(void *arg)
 	for (; n; n--, t = get_next_tensor(t, v), v++) {
 		if (!tensor_is_watched(v))
 			continue;
-		if (__builtin_expect(b != NULL, 0) && SHOT_IS_MEASURED(v->shot))
+		if (__builtin_expect(b != NULL, 0) && SNAPSHOT_IS_MEASURED(v->snapshot))
 			tensor_put_measured(all->w, v, t);
 		else if (v->host || host_memory(b, v))
 			show_buffer(all->w, all->seq, v, t);
@@ -218,7 +218,7 @@ static void show_apart(void *arg)
 
 /*
  * For the usual small message: runs on the current stack, because it needs little. Returns false
- * if show_apart() is needed.
+ * if show_on_private_stack() is needed.
  */
 static bool show_few(
 	const struct operation *w, struct journal_tensor *t, const struct buffer *v, unsigned n)
@@ -245,7 +245,7 @@ __attribute__((noinline)) static void show_tensors(const struct operation *w, ui
 	struct tensors all = {w, seq, t, v, n};
 
 	if (!tensor_watch.few || !show_few(w, t, v, n))
-		apart_call(show_apart, &all);
+		private_stack_call(show_on_private_stack, &all);
 }
 
 /* Writes rows of inputs or outputs at `t`. Returns their end. Inlined: a call would be 2 % of a record. */
@@ -361,7 +361,7 @@ static inline __attribute__((always_inline)) struct journal_call *start_record(s
 {
 	const struct buffer *in = operation_inputs(w), *out = operation_outputs(w);
 	uint32_t bytes = (uint32_t)sizeof(struct journal_call) + tensors_bytes(in, w->nin) +
-			 (w->out_room ? w->out_room : tensors_bytes(out, w->nout));
+			 (w->output_limit ? w->output_limit : tensors_bytes(out, w->nout));
 	uint32_t id = record_api(api);
 	struct comm *m = w->comm;
 
@@ -455,10 +455,10 @@ static inline __attribute__((always_inline)) void close_now(
 		const struct buffer *v = operation_outputs(w);
 		uint32_t in = tensors_bytes(operation_inputs(w), w->nin),
 			 out = tensors_bytes(v, nout);
-		uint32_t room = r->e.bytes - (uint32_t)sizeof(*r) - in;
+		uint32_t space = r->e.bytes - (uint32_t)sizeof(*r) - in;
 		struct journal_tensor *t = (struct journal_tensor *)((char *)(r + 1) + in);
 
-		for (; __builtin_expect(out > room, 0); r->flags |= CF_MORE)
+		for (; __builtin_expect(out > space, 0); r->flags |= CF_MORE)
 			out -= tensor_bytes(&v[--nout]);
 		put_tensors(w, r->seq, t, v, nout);
 		/* At the program's end, the writer may read the entry before it is closed. */
@@ -519,14 +519,15 @@ void write_end_record(
 	uint16_t nin = 0; /* inputs that are measured only now */
 
 	for (unsigned i = 0; i < w->nin; i++)
-		nin += operation_inputs(w)[i].shot != 0;
+		nin += operation_inputs(w)[i].snapshot != 0;
 
 	uint32_t bytes =
 		(uint32_t)sizeof(struct journal_end) + tensors_bytes(operation_outputs(w), nout);
 	struct journal_tensor *at;
 
 	for (unsigned i = 0; i < w->nin; i++)
-		bytes += operation_inputs(w)[i].shot ? tensor_bytes(&operation_inputs(w)[i]) : 0;
+		bytes +=
+			operation_inputs(w)[i].snapshot ? tensor_bytes(&operation_inputs(w)[i]) : 0;
 
 	struct journal_end *e = thread_reserve_end(t, bytes);
 
@@ -548,7 +549,7 @@ void write_end_record(
 	};
 	at = (struct journal_tensor *)(e + 1);
 	for (unsigned i = 0; i < w->nin; i++)
-		if (operation_inputs(w)[i].shot)
+		if (operation_inputs(w)[i].snapshot)
 			at = put_tensors(w, p->seq, at, &operation_inputs(w)[i], 1);
 	put_tensors(w, p->seq, at, operation_outputs(w), nout);
 	chain_publish(&t->chain, bytes);

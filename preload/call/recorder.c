@@ -103,8 +103,8 @@ void thread_bounds_find(void)
 		return;
 	own(stack).asked = true;
 	stack_bounds_init(b);
-	w->room_at = b->roomy;
-	w->room_bytes = b->hi - b->roomy;
+	w->space_at = b->roomy;
+	w->space_bytes = b->hi - b->roomy;
 }
 
 const struct stack_bounds *thread_bounds(void)
@@ -278,7 +278,7 @@ void *thread_reserve_slow(struct thread *t, uint32_t bytes)
 
 void *thread_reserve_end(struct thread *t, uint32_t bytes)
 {
-	void *p = chain_room(&t->chain, bytes);
+	void *p = chain_get_space(&t->chain, bytes);
 
 	return p ? p : reserve_in_chain(t, bytes, chain_reserve_end);
 }

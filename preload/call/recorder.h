@@ -104,7 +104,7 @@ void *thread_reserve_slow(struct thread *t, uint32_t bytes);
  */
 static inline void *thread_reserve(struct thread *t, uint32_t bytes)
 {
-	void *p = chain_room(&t->chain, bytes);
+	void *p = chain_get_space(&t->chain, bytes);
 
 	return __builtin_expect(p != NULL, 1) ? p : thread_reserve_slow(t, bytes);
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "base/apart.h"
+#include "base/private_stack.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "config/rooms/calls.h"
@@ -230,7 +230,7 @@ __attribute__((noinline)) static uint32_t new_stack(struct thread *t, const stru
 {
 	struct new_stack new = {t, api, 0};
 
-	apart_call(describe_stack, &new);
+	private_stack_call(describe_stack, &new);
 	return new.id;
 }
 

@@ -56,7 +56,7 @@ static void no_statistics(struct buffer *v, unsigned n)
 static void no_statistics_but_snapshots(struct buffer *v, unsigned n)
 {
 	for (; n; n--, v++)
-		v->nostats |= !v->shot;
+		v->nostats |= !v->snapshot;
 }
 
 /*
@@ -145,7 +145,7 @@ static void note_carried_output(const struct device_backend *b, struct operation
 	for (unsigned i = 0; i < w->nout && i < CARRIED_MAX; i++) {
 		const char *base = v[i].base;
 
-		if (!base || v[i].shot || to < base || to >= base + v[i].bytes)
+		if (!base || v[i].snapshot || to < base || to >= base + v[i].bytes)
 			continue;
 		/* In a group, several calls may fill one output; a call outside a group fills it alone. */
 		if (own(carrier).depth)
@@ -188,7 +188,7 @@ void stream_enter(struct call *c)
 
 	stream_poll();
 	for (unsigned i = 0; i < 2 * KIND_VIEWS; i++)
-		w->views[i].shot = 0;
+		w->views[i].snapshot = 0;
 	w->before = w->after = 0;
 	thread_inside()->carrying = false;
 	if (b && b->capturing(stream_of(c))) {
@@ -204,33 +204,33 @@ void stream_enter(struct call *c)
 		start_carrying(c);
 }
 
-static bool has_shots(const struct buffer *v, unsigned n)
+static bool has_snapshots(const struct buffer *v, unsigned n)
 {
 	for (; n; n--, v++)
-		if (v->shot)
+		if (v->snapshot)
 			return true;
 	return false;
 }
 
 static bool waits_for_stream(struct operation *w)
 {
-	return w->after || has_shots(stream_inputs(w), w->nin) ||
-	       has_shots(stream_outputs(w), w->nout);
+	return w->after || has_snapshots(stream_inputs(w), w->nin) ||
+	       has_snapshots(stream_outputs(w), w->nout);
 }
 
-static void remove_shots(struct buffer *v, unsigned n)
+static void remove_snapshots(struct buffer *v, unsigned n)
 {
 	for (; n; n--, v++)
-		if (v->shot) {
-			stream_drop_shot(device_known(), v->shot);
-			v->shot = 0;
+		if (v->snapshot) {
+			stream_drop_snapshot(device_known(), v->snapshot);
+			v->snapshot = 0;
 		}
 }
 
 static void remove_stream_mark(uint32_t *mark)
 {
 	if (*mark)
-		stream_drop_shot(device_known(), *mark);
+		stream_drop_snapshot(device_known(), *mark);
 	*mark = 0;
 }
 
@@ -239,8 +239,8 @@ void stream_drop(struct operation *w)
 	end_carrying(w);
 	if (!device_known())
 		return;
-	remove_shots(stream_inputs(w), w->nin);
-	remove_shots(stream_outputs(w), w->nout);
+	remove_snapshots(stream_inputs(w), w->nin);
+	remove_snapshots(stream_outputs(w), w->nout);
 	remove_stream_mark(&w->before);
 	remove_stream_mark(&w->after);
 }
@@ -286,7 +286,7 @@ static bool flight_add(const struct pending *p)
 static bool have_snapshots_arrived(const struct device_backend *b, struct buffer *v, unsigned n)
 {
 	for (; n; n--, v++)
-		if (v->shot && v->nostats && stream_take_shot(b, v) == 0)
+		if (v->snapshot && v->nostats && stream_get_snapshot(b, v) == 0)
 			return false;
 	return true;
 }

@@ -22,11 +22,11 @@
 static uint32_t take_snapshot(const struct device_backend *b, uint64_t stream,
 	const struct buffer *v, uintptr_t lo, uintptr_t hi)
 {
-	uint32_t shot = 0;
+	uint32_t snapshot = 0;
 
 	if (hi - lo > SPREAD_MAX * v->bytes)
 		return 0;
-	return b->copy && b->copy(stream, (const void *)lo, hi - lo, &shot) == 0 ? shot : 0;
+	return b->copy && b->copy(stream, (const void *)lo, hi - lo, &snapshot) == 0 ? snapshot : 0;
 }
 
 /* Lets v refer to its elements in the snapshot at address `at`. */
@@ -40,34 +40,34 @@ static void use_snapshot(struct buffer *v, const void *at)
 	v->nostats = 0;
 }
 
-int stream_take_shot(const struct device_backend *b, struct buffer *v)
+int stream_get_snapshot(const struct device_backend *b, struct buffer *v)
 {
 	const void *at = NULL;
 	int state;
 
-	if (SHOT_IS_MEASURED(v->shot)) {
-		state = device_measured(v->shot, NULL, NULL);
+	if (SNAPSHOT_IS_MEASURED(v->snapshot)) {
+		state = device_measured(v->snapshot, NULL, NULL);
 		if (state == 1)
 			v->nostats = 0;
 		return state;
 	}
-	state = b->poll(v->shot, &at);
+	state = b->poll(v->snapshot, &at);
 	if (state == 1)
 		use_snapshot(v, at);
 	return state;
 }
 
-int stream_poll_mark(uint32_t shot)
+int stream_poll_mark(uint32_t snapshot)
 {
-	return device_measured(shot, NULL, NULL);
+	return device_measured(snapshot, NULL, NULL);
 }
 
-void stream_drop_shot(const struct device_backend *b, uint32_t shot)
+void stream_drop_snapshot(const struct device_backend *b, uint32_t snapshot)
 {
-	if (SHOT_IS_MEASURED(shot))
-		device_measured_drop(shot);
+	if (SNAPSHOT_IS_MEASURED(snapshot))
+		device_measured_drop(snapshot);
 	else
-		b->drop(shot);
+		b->drop(snapshot);
 }
 
 /* ---- one launch ---- */
@@ -152,14 +152,14 @@ static uint32_t measure_on_device(
 {
 	struct device_tensor t;
 	bool dropped = false;
-	uint32_t shot;
+	uint32_t snapshot;
 
 	if (!describe_on_device(&t, v, lo, hi))
 		return 0;
-	shot = device_batch_add(&p->batch, &t, &dropped);
+	snapshot = device_batch_add(&p->batch, &t, &dropped);
 	if (dropped)
 		count_unmeasured();
-	return shot;
+	return snapshot;
 }
 
 uint32_t stream_point_mark(struct stream_point *p, bool alone)
@@ -195,7 +195,7 @@ void stream_decide(struct stream_point *p, struct buffer *v)
 	enum device_memory kind;
 	uintptr_t lo, hi;
 
-	v->shot = 0;
+	v->snapshot = 0;
 	if (!tensor_is_watched(v))
 		return;
 	v->nostats = 1;
@@ -216,9 +216,9 @@ void stream_decide(struct stream_point *p, struct buffer *v)
 	if (ours)
 		v->nostats = !device_probe((const void *)lo, hi - lo);
 	else if (kernel)
-		v->shot = measure_on_device(p, v, lo, hi);
+		v->snapshot = measure_on_device(p, v, lo, hi);
 	else if (copy && kind != DEVICE_HOST)
-		v->shot = take_snapshot(p->backend, p->stream, v, lo, hi);
+		v->snapshot = take_snapshot(p->backend, p->stream, v, lo, hi);
 }
 
 void stream_decide_all(
@@ -297,22 +297,22 @@ static void measure_snapshot(const void *at, enum dtype dtype, uint64_t count, s
 	stats_fenv_leave(&fenv);
 }
 
-int stream_read_result(uint32_t shot, enum dtype dtype, uint64_t count, struct stats *out)
+int stream_read_result(uint32_t snapshot, enum dtype dtype, uint64_t count, struct stats *out)
 {
 	const struct device_backend *b = device_known();
 	const void *at = NULL;
 	uint32_t crc;
 	int state;
 
-	if (SHOT_IS_MEASURED(shot))
-		return device_measured(shot, out, &crc);
-	state = b ? b->poll(shot, &at) : -EIO;
+	if (SNAPSHOT_IS_MEASURED(snapshot))
+		return device_measured(snapshot, out, &crc);
+	state = b ? b->poll(snapshot, &at) : -EIO;
 	if (state == 1)
 		measure_snapshot(at, dtype, count, out);
 	return state;
 }
 
-void stream_remove_result(uint32_t shot)
+void stream_remove_result(uint32_t snapshot)
 {
-	stream_drop_shot(device_known(), shot);
+	stream_drop_snapshot(device_known(), snapshot);
 }

@@ -66,9 +66,9 @@ uint32_t stream_point_mark(struct stream_point *p, bool alone);
  * Returns 1 if the snapshot of v has arrived; v then refers to the copied or measured values.
  * Returns 0 if it has not arrived yet, and a negative number if it never will.
  */
-int stream_take_shot(const struct device_backend *b, struct buffer *v);
-int stream_poll_mark(uint32_t shot);
-void stream_drop_shot(const struct device_backend *b, uint32_t shot);
+int stream_get_snapshot(const struct device_backend *b, struct buffer *v);
+int stream_poll_mark(uint32_t snapshot);
+void stream_drop_snapshot(const struct device_backend *b, uint32_t snapshot);
 
 /* ---- tensors that belong to no call ---- */
 
@@ -86,7 +86,7 @@ uint32_t stream_measure(struct stream_point *p, const struct buffer *v);
  * Returns 1 if the result of stream_measure() has arrived, in *out (n 0: it cannot be measured); 0:
  * not yet; a negative number: it never will. dtype, count: the tensor's.
  */
-int stream_read_result(uint32_t shot, enum dtype dtype, uint64_t count, struct stats *out);
-void stream_remove_result(uint32_t shot);
+int stream_read_result(uint32_t snapshot, enum dtype dtype, uint64_t count, struct stats *out);
+void stream_remove_result(uint32_t snapshot);
 
 #endif

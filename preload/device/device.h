@@ -51,17 +51,17 @@ struct device_backend {
 	void (*init_copies)(void);
 	/*
 	 * Takes a snapshot: puts a copy of [from, from + bytes) to host memory on the stream, after all of its work so far, and
-	 * a mark after the copy. *shot: its number, not 0. Returns 0, -ENOBUFS (no memory left for it), or -EIO (the runtime
+	 * a mark after the copy. *snapshot: its number, not 0. Returns 0, -ENOBUFS (no memory left for it), or -EIO (the runtime
 	 * refuses).
 	 */
-	int (*copy)(uint64_t stream, const void *from, size_t bytes, uint32_t *shot);
+	int (*copy)(uint64_t stream, const void *from, size_t bytes, uint32_t *snapshot);
 	/*
 	 * Returns 1 if the stream has passed the mark, with the copy in *at, which is valid until
 	 * drop(); 0 if it has not yet; -EIO if it never will.
 	 */
-	int (*poll)(uint32_t shot, const void **at);
+	int (*poll)(uint32_t snapshot, const void **at);
 	/* Ends a snapshot. Its memory is reused only when the stream has passed the mark. */
-	void (*drop)(uint32_t shot);
+	void (*drop)(uint32_t snapshot);
 	const struct device_driver
 		*driver; /* measures values on the device (measure.h); NULL: not possible */
 };

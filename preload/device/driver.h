@@ -4,7 +4,7 @@
  * provided by adapters (wrappers/gpu/). Every function is called between enter() and leave(), on a thread of the job,
  * waits for nothing, and ends or starts nothing of the job. Functions that may wait for the device if one of its
  * kernels cannot end (load, share, allocate, warm) are called before there is any collective, and on a stack of
- * APART_DEEP_BYTES: the driver compiles the kernel there.
+ * PRIVATE_STACK_DEEP_BYTES: the driver compiles the kernel there.
  */
 #ifndef PROBE_DEVICE_DRIVER_H
 #define PROBE_DEVICE_DRIVER_H

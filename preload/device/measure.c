@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#include "base/apart.h"
+#include "base/private_stack.h"
 #include "base/log.h"
 #include "device/device.h"
 
@@ -24,7 +24,7 @@ struct launched {
 	uint32_t number; /* equals slot->done when the launch has completed; 0: it never will */
 	uint64_t stream;
 	uint16_t unit, units; /* part of the scratch memory; units 0: it was not launched */
-	_Atomic uint16_t wanted; /* its shots that have not been dropped */
+	_Atomic uint16_t wanted; /* its snapshots that have not been dropped */
 	bool used;
 	struct device_measured job[STATS_JOBS];
 };
@@ -126,7 +126,7 @@ struct making {
 	bool ready;
 };
 
-static void load_kernel_apart(void *arg)
+static void load_kernel_on_private_stack(void *arg)
 {
 	struct making *a = arg;
 
@@ -138,7 +138,7 @@ static bool load_on_deep_stack(struct measure_context *m, const struct device_dr
 {
 	struct making a = {m, d, false};
 
-	apart_call_deep(load_kernel_apart, &a);
+	private_stack_call_deep(load_kernel_on_private_stack, &a);
 	return a.ready;
 }
 
@@ -313,7 +313,7 @@ static uint32_t find_units(const struct measure_context *m, uint32_t n)
 	return UNITS;
 }
 
-static bool has_stream_room(struct measure_context *m, uint64_t stream)
+static bool has_stream_slot(struct measure_context *m, uint64_t stream)
 {
 	uint32_t *pending = stream_pending(m, stream);
 
@@ -329,10 +329,10 @@ static bool open_slot(struct device_batch *b)
 {
 	struct measure_context *m = b->context;
 
-	b->slot = has_stream_room(m, b->stream) ? find_launch_slot(m) : NO_SLOT;
+	b->slot = has_stream_slot(m, b->stream) ? find_launch_slot(m) : NO_SLOT;
 	if (b->slot == NO_SLOT) {
 		sweep_launched(m);
-		b->slot = has_stream_room(m, b->stream) ? find_launch_slot(m) : NO_SLOT;
+		b->slot = has_stream_slot(m, b->stream) ? find_launch_slot(m) : NO_SLOT;
 	}
 	if (b->slot == NO_SLOT) {
 		log_loss(LOSS_DEVICE,
@@ -353,10 +353,10 @@ static uint32_t blocks_of(const struct stats_launch *l)
 	return l->jobs ? last->first_block + last->blocks : 0;
 }
 
-static uint32_t shot_of(
+static uint32_t encode_measure_id(
 	const struct measure_context *m, uint32_t slot, uint32_t job, uint32_t number)
 {
-	return SHOT_MEASURED | (uint32_t)(m - contexts) << 27 | slot << 17 | job << 12 |
+	return SNAPSHOT_MEASURED | (uint32_t)(m - contexts) << 27 | slot << 17 | job << 12 |
 	       (number & 0xfff);
 }
 
@@ -490,7 +490,7 @@ static uint32_t write_job(struct device_batch *b, uint32_t index)
 		l->number = next_number(m);
 	}
 	l->wanted++;
-	return shot_of(m, b->slot, index, l->number);
+	return encode_measure_id(m, b->slot, index, l->number);
 }
 
 uint32_t device_batch_add(struct device_batch *b, const struct device_tensor *t, bool *dropped)
@@ -546,57 +546,57 @@ uint32_t device_batch_end(struct device_batch *b)
 
 /* ---- results ---- */
 
-static struct measure_context *context_of(uint32_t shot)
+static struct measure_context *context_of(uint32_t snapshot)
 {
-	return &contexts[shot >> 27 & (CONTEXTS - 1)];
+	return &contexts[snapshot >> 27 & (CONTEXTS - 1)];
 }
 
-static uint32_t slot_of_shot(uint32_t shot)
+static uint32_t find_measure_slot(uint32_t snapshot)
 {
-	return shot >> 17 & (SLOTS - 1);
+	return snapshot >> 17 & (SLOTS - 1);
 }
 
 /*
  * Returns 1 if the launch has completed; 0: not yet; -EIO: it never will, or the number belongs
  * to another launch.
  */
-static int look_at(uint32_t shot)
+static int look_at(uint32_t snapshot)
 {
-	struct measure_context *m = context_of(shot);
-	uint32_t number = m->launched[slot_of_shot(shot)].number;
+	struct measure_context *m = context_of(snapshot);
+	uint32_t number = m->launched[find_measure_slot(snapshot)].number;
 
-	if (!number || (number & 0xfff) != (shot & 0xfff))
+	if (!number || (number & 0xfff) != (snapshot & 0xfff))
 		return -EIO;
-	if (slot_done(m, slot_of_shot(shot)) == number)
+	if (slot_done(m, find_measure_slot(snapshot)) == number)
 		return 1;
 	return atomic_load_explicit(&m->state, memory_order_relaxed) == CONTEXT_OFF ? -EIO : 0;
 }
 
-int device_measured(uint32_t shot, struct stats *out, uint32_t *crc)
+int device_measured(uint32_t snapshot, struct stats *out, uint32_t *crc)
 {
-	struct measure_context *m = context_of(shot);
-	uint32_t slot = slot_of_shot(shot), job = shot >> 12 & 31;
-	int state = look_at(shot);
+	struct measure_context *m = context_of(snapshot);
+	uint32_t slot = find_measure_slot(snapshot), job = snapshot >> 12 & 31;
+	int state = look_at(snapshot);
 
 	if (state == 1 && job < STATS_JOBS && out)
 		stats_job_end(&m->launched[slot].job[job], &m->slot[slot].result[job], out, crc);
 	return state;
 }
 
-bool device_times(uint32_t shot, uint64_t *begin, uint64_t *end)
+bool device_times(uint32_t snapshot, uint64_t *begin, uint64_t *end)
 {
-	const struct measure_context *m = context_of(shot);
+	const struct measure_context *m = context_of(snapshot);
 
-	if (!SHOT_IS_MEASURED(shot) || look_at(shot) != 1)
+	if (!SNAPSHOT_IS_MEASURED(snapshot) || look_at(snapshot) != 1)
 		return false;
-	*begin = m->slot[slot_of_shot(shot)].begin;
-	*end = m->slot[slot_of_shot(shot)].end;
+	*begin = m->slot[find_measure_slot(snapshot)].begin;
+	*end = m->slot[find_measure_slot(snapshot)].end;
 	return *begin && *end;
 }
 
-void device_measured_drop(uint32_t shot)
+void device_measured_drop(uint32_t snapshot)
 {
-	struct launched *l = &context_of(shot)->launched[slot_of_shot(shot)];
+	struct launched *l = &context_of(snapshot)->launched[find_measure_slot(snapshot)];
 
 	atomic_fetch_sub_explicit(&l->wanted, 1, memory_order_release);
 }

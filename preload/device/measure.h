@@ -31,8 +31,8 @@ struct device_backend;
  * Numbers of pending results have this bit set; they are used like numbers of snapshots (struct
  * device_backend). A number is reused once its result was dropped.
  */
-#define SHOT_MEASURED (UINT32_C(1) << 30)
-#define SHOT_IS_MEASURED(shot) (((shot)&UINT32_C(0xc0000000)) == SHOT_MEASURED)
+#define SNAPSHOT_MEASURED (UINT32_C(1) << 30)
+#define SNAPSHOT_IS_MEASURED(snapshot) (((snapshot)&UINT32_C(0xc0000000)) == SNAPSHOT_MEASURED)
 
 /*
  * Prepares the measurement for the thread's current context, and for each device that the process has started. Call it when a
@@ -78,19 +78,19 @@ uint32_t device_batch_add(struct device_batch *batch, const struct device_tensor
  */
 uint32_t device_batch_mark(struct device_batch *batch, bool alone);
 
-/* Launches the tensors that were added. Returns how many of all of them were dropped: their shots never come. */
+/* Launches the tensors that were added. Returns how many of all of them were dropped: their snapshots never arrive. */
 uint32_t device_batch_end(struct device_batch *batch);
 
 /* Returns 1 if the result is complete, in *out and *crc; 0: not yet; -EIO: it never will be. */
-int device_measured(uint32_t shot, struct stats *out, uint32_t *crc);
+int device_measured(uint32_t snapshot, struct stats *out, uint32_t *crc);
 
 /*
  * Returns when the stream began the launch and when it had completed it, in ns of the device's
  * clock. Returns false if that is not known (yet).
  */
-bool device_times(uint32_t shot, uint64_t *begin, uint64_t *end);
+bool device_times(uint32_t snapshot, uint64_t *begin, uint64_t *end);
 
-void device_measured_drop(uint32_t shot);
+void device_measured_drop(uint32_t snapshot);
 
 /* Call in a forked child, where devices do not work. */
 void device_measure_reset(void);

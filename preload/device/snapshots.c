@@ -10,30 +10,31 @@
 
 #define PAGE ((size_t)64 << 10)
 #define PAGES 1024u
-#define SHOTS 4096u
+#define SNAPSHOTS 4096u
 
-static struct shot {
+static struct snapshot {
 	void *event, *context; /* kept for another snapshot in the same context */
 	uint32_t first, pages; /* pages 0: the entry is free */
 	bool unwanted;
-} shots[SHOTS];
+} snapshots[SNAPSHOTS];
 static uint8_t taken[PAGES];
 static char *region;
 static bool refused; /* page-locked memory is not available */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static void give_back_shot(struct shot *s)
+static void release_snapshot(struct snapshot *s)
 {
 	memset(taken + s->first, 0, s->pages);
 	s->pages = 0;
 }
 
 /* Frees snapshots that were dropped and whose copy is complete. */
-static void sweep_unwanted_shots(const struct snapshot_runtime *r)
+static void free_unwanted_snapshots(const struct snapshot_runtime *r)
 {
-	for (uint32_t i = 1; i < SHOTS; i++)
-		if (shots[i].unwanted && shots[i].pages && r->query(shots[i].event) != 0)
-			give_back_shot(&shots[i]);
+	for (uint32_t i = 1; i < SNAPSHOTS; i++)
+		if (snapshots[i].unwanted && snapshots[i].pages &&
+			r->query(snapshots[i].event) != 0)
+			release_snapshot(&snapshots[i]);
 }
 
 /* Finds n contiguous free pages (first fit). Returns PAGES if there are none. */
@@ -49,24 +50,24 @@ static uint32_t find_pages(uint32_t n)
 	return PAGES;
 }
 
-static struct shot *find_shot(void *context)
+static struct snapshot *find_free_snapshot(void *context)
 {
-	struct shot *any = NULL;
+	struct snapshot *any = NULL;
 
-	for (uint32_t i = 1; i < SHOTS; i++) {
-		if (shots[i].pages)
+	for (uint32_t i = 1; i < SNAPSHOTS; i++) {
+		if (snapshots[i].pages)
 			continue;
-		if (shots[i].context == context)
-			return &shots[i];
-		if (!any || !shots[i].event)
-			any = &shots[i];
-		if (!shots[i].event)
+		if (snapshots[i].context == context)
+			return &snapshots[i];
+		if (!any || !snapshots[i].event)
+			any = &snapshots[i];
+		if (!snapshots[i].event)
 			break; /* later slots were never used either */
 	}
 	return any;
 }
 
-static bool have_event(const struct snapshot_runtime *r, struct shot *s, void *context)
+static bool have_event(const struct snapshot_runtime *r, struct snapshot *s, void *context)
 {
 	if (s->event && s->context == context)
 		return true;
@@ -104,21 +105,21 @@ void snapshots_init(const struct snapshot_runtime *r)
 }
 
 /* Call with the lock held. */
-static int take_shot(const struct snapshot_runtime *r, void *context, void *stream,
-	const void *from, size_t bytes, uint32_t *shot)
+static int start_snapshot(const struct snapshot_runtime *r, void *context, void *stream,
+	const void *from, size_t bytes, uint32_t *snapshot)
 {
 	uint32_t n = (uint32_t)((bytes + PAGE - 1) / PAGE), at;
-	struct shot *s;
+	struct snapshot *s;
 
 	init_snapshot_region(r);
 	if (!region)
 		return -ENOBUFS;
 	at = find_pages(n);
 	if (at == PAGES) {
-		sweep_unwanted_shots(r);
+		free_unwanted_snapshots(r);
 		at = find_pages(n);
 	}
-	s = find_shot(context);
+	s = find_free_snapshot(context);
 	if (at == PAGES || !s)
 		return -ENOBUFS;
 	if (!have_event(r, s, context) || !r->copy(region + at * PAGE, from, bytes, stream))
@@ -130,41 +131,41 @@ static int take_shot(const struct snapshot_runtime *r, void *context, void *stre
 	s->unwanted = false;
 	if (!r->record(s->event, stream))
 		return -EIO;
-	*shot = (uint32_t)(s - shots);
+	*snapshot = (uint32_t)(s - snapshots);
 	return 0;
 }
 
 int snapshot_copy(const struct snapshot_runtime *r, void *context, void *stream, const void *from,
-	size_t bytes, uint32_t *shot)
+	size_t bytes, uint32_t *snapshot)
 {
 	int err;
 
 	if (!bytes || bytes > PAGE * PAGES)
 		return -ENOBUFS;
 	pthread_mutex_lock(&lock);
-	err = take_shot(r, context, stream, from, bytes, shot);
+	err = start_snapshot(r, context, stream, from, bytes, snapshot);
 	pthread_mutex_unlock(&lock);
 	return err;
 }
 
 int snapshot_poll(const struct snapshot_runtime *r, uint32_t n, const void **at)
 {
-	int state = r->query(shots[n].event);
+	int state = r->query(snapshots[n].event);
 
 	if (state == 0)
 		return 0;
-	*at = region + shots[n].first * PAGE;
+	*at = region + snapshots[n].first * PAGE;
 	return state == 1 ? 1 : -EIO;
 }
 
 void snapshot_drop(const struct snapshot_runtime *r, uint32_t n)
 {
-	bool done = r->query(shots[n].event) != 0;
+	bool done = r->query(snapshots[n].event) != 0;
 
 	pthread_mutex_lock(&lock);
-	shots[n].unwanted = true;
+	snapshots[n].unwanted = true;
 	if (done)
-		give_back_shot(&shots[n]);
+		release_snapshot(&snapshots[n]);
 	pthread_mutex_unlock(&lock);
 }
 

@@ -33,11 +33,11 @@ void snapshots_init(const struct snapshot_runtime *r);
 
 /* Call in the stream's context, which is `context`. Returns 0, -ENOBUFS or -EIO, like device_backend.copy. */
 int snapshot_copy(const struct snapshot_runtime *r, void *context, void *stream, const void *from,
-	size_t bytes, uint32_t *shot);
+	size_t bytes, uint32_t *snapshot);
 
 /* Like device_backend.poll and .drop. */
-int snapshot_poll(const struct snapshot_runtime *r, uint32_t shot, const void **at);
-void snapshot_drop(const struct snapshot_runtime *r, uint32_t shot);
+int snapshot_poll(const struct snapshot_runtime *r, uint32_t snapshot, const void **at);
+void snapshot_drop(const struct snapshot_runtime *r, uint32_t snapshot);
 
 /* Call in a forked child. */
 void snapshots_forked(void);

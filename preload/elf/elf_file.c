@@ -37,7 +37,7 @@ static const void *at_offset(
  * Returns the file offset of an address, UINT64_MAX if no segment has it in the file. *room:
  * bytes from this offset to the end of the segment's part in the file.
  */
-static uint64_t offset_of(const struct elf_file *f, uint64_t addr, uint64_t *room)
+static uint64_t offset_of(const struct elf_file *f, uint64_t addr, uint64_t *space)
 {
 	for (unsigned i = 0; i < f->nphdr; i++) {
 		const ElfW(Phdr) *p = &f->phdr[i];
@@ -48,9 +48,9 @@ static uint64_t offset_of(const struct elf_file *f, uint64_t addr, uint64_t *roo
 			continue;
 		if (in >= f->size - p->p_offset)
 			continue;
-		*room = p->p_filesz - in;
-		if (*room > f->size - p->p_offset - in)
-			*room = f->size - p->p_offset - in;
+		*space = p->p_filesz - in;
+		if (*space > f->size - p->p_offset - in)
+			*space = f->size - p->p_offset - in;
 		return p->p_offset + in;
 	}
 	return UINT64_MAX;
@@ -59,9 +59,9 @@ static uint64_t offset_of(const struct elf_file *f, uint64_t addr, uint64_t *roo
 static const void *at_address(
 	const struct elf_file *f, uint64_t addr, uint64_t n, size_t size, size_t align)
 {
-	uint64_t room = 0, at = offset_of(f, addr, &room);
+	uint64_t space = 0, at = offset_of(f, addr, &space);
 
-	if (at == UINT64_MAX || n > room / size)
+	if (at == UINT64_MAX || n > space / size)
 		return NULL;
 	return at_offset(f, at, n, size, align);
 }
@@ -79,9 +79,9 @@ static const char *elf_string_at(const struct elf_file *f, uint64_t at)
  */
 static bool count_gnu(struct elf_file *f, uint64_t addr)
 {
-	uint64_t room = 0, at = offset_of(f, addr, &room);
+	uint64_t space = 0, at = offset_of(f, addr, &space);
 	const uint32_t *t = at == UINT64_MAX ? NULL : at_offset(f, at, 4, 4, 8);
-	uint64_t words = room / 4, last = 0, bucket, chain;
+	uint64_t words = space / 4, last = 0, bucket, chain;
 
 	if (!t || words < 4 || !t[0] || !t[2] || (t[2] & (t[2] - 1)))
 		return false;
@@ -166,12 +166,12 @@ static void read_tags(struct elf_file *f, struct tables *t)
 
 static void read_strings(struct elf_file *f, const struct tables *t)
 {
-	uint64_t room = 0, at = offset_of(f, t->str, &room);
+	uint64_t space = 0, at = offset_of(f, t->str, &space);
 
 	if (at == UINT64_MAX)
 		return;
 	f->str = (const char *)f->map + at;
-	f->strsz = t->strsz < room ? t->strsz : room;
+	f->strsz = t->strsz < space ? t->strsz : space;
 	/* The last string must end inside the table. */
 	while (f->strsz && f->str[f->strsz - 1])
 		f->strsz--;

@@ -210,7 +210,7 @@ void symbols_add_module(struct symbols *s, const struct module *m)
 }
 
 /* Frees `need` bytes for a table, by dropping the largest other tables. */
-static bool make_room(struct symbols *s, const struct known *keep, size_t need)
+static bool remove_largest_tables(struct symbols *s, const struct known *keep, size_t need)
 {
 	while (s->used + need > s->limit) {
 		struct known *largest = NULL;
@@ -240,16 +240,16 @@ static bool debug_path(const struct symbols *s, const struct known *k, char *pat
 
 /* Loads the best table: the module's own .symtab, or that of a separate file, or .dynsym. */
 static bool load_best(
-	const struct symbols *s, const struct known *k, size_t room, struct elf_symbols *t)
+	const struct symbols *s, const struct known *k, size_t space, struct elf_symbols *t)
 {
-	int rc = elf_symbols_load(t, k->path, k->id, k->id_len, room);
+	int rc = elf_symbols_load(t, k->path, k->id, k->id_len, space);
 	struct elf_symbols separate;
 	char path[MODULE_PATH_MAX];
 
 	if ((!rc && t->full) || rc == -ESTALE || k->id_len < 2 ||
 		!debug_path(s, k, path, sizeof(path)))
 		return !rc;
-	if (elf_symbols_load(&separate, path, k->id, k->id_len, room))
+	if (elf_symbols_load(&separate, path, k->id, k->id_len, space))
 		return !rc;
 	if (separate.full) {
 		elf_symbols_free(t);
@@ -278,7 +278,7 @@ static void load_module_table(struct symbols *s, struct known *k)
 		return;
 	k->loads++;
 	if (!load_best(s, k, s->limit - always - sizeof(*t), t) ||
-		!make_room(s, k, t->bytes + sizeof(*t))) {
+		!remove_largest_tables(s, k, t->bytes + sizeof(*t))) {
 		elf_symbols_free(t);
 		free(t);
 		return;

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/at_start.h"
-#include "base/apart.h"
+#include "base/private_stack.h"
 #include "base/io.h"
 #include "base/log.h"
 #include "text/text.h"
@@ -196,5 +196,5 @@ START_CODE void check_write(void)
 	last = written;
 	if (last == getpid() || !atomic_compare_exchange_strong(&written, &last, getpid()))
 		return;
-	apart_call(write_into, (void *)(uintptr_t)dir);
+	private_stack_call(write_into, (void *)(uintptr_t)dir);
 }

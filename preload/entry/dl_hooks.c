@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "base/apart.h"
+#include "base/private_stack.h"
 #include "base/thread.h"
 #include "api/api.h"
 #include "api/enabled.h"
@@ -197,7 +197,7 @@ struct tail hook_dlsym(
 	if (!q.to.target || !concerns_us(name))
 		return q.to;
 	thread_state.busy++;
-	apart_call(
+	private_stack_call(
 		handle == RTLD_DEFAULT || handle == RTLD_NEXT ? answer_scope : answer_handle, &q);
 	thread_state.busy--;
 	return q.to;
@@ -216,7 +216,7 @@ struct tail hook_dlvsym(void *handle, const char *name, const char *version, uin
 		handle == RTLD_NEXT)
 		return q.to;
 	thread_state.busy++;
-	apart_call(answer_handle, &q);
+	private_stack_call(answer_handle, &q);
 	thread_state.busy--;
 	return q.to;
 }

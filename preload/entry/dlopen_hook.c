@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/apart.h"
+#include "base/private_stack.h"
 #include "base/environment.h"
 #include "base/hash.h"
 #include "base/log.h"
@@ -442,7 +442,7 @@ void stub_before_load(const char *file, int mode, uintptr_t pc)
 	if (!file || !*file || mode & RTLD_NOLOAD || thread_state.busy)
 		return;
 	thread_state.busy++;
-	apart_call(look_before_load, &want);
+	private_stack_call(look_before_load, &want);
 	if (want.wanted)
 		foreign_watch_end();
 	thread_state.busy--;

@@ -15,7 +15,7 @@
 #include <sys/mman.h>
 
 #include "base/at_start.h"
-#include "base/apart.h"
+#include "base/private_stack.h"
 #include "base/environment.h"
 #include "base/io.h"
 #include "base/log.h"
@@ -78,7 +78,7 @@ START_CODE void stub_file_write(void)
 		startup_setting("PROBE_STUB_FILE"), startup_setting("PROBE_STUB_FOR")};
 
 	if (w.file && w.program)
-		apart_call(collect_and_write, &w);
+		private_stack_call(collect_and_write, &w);
 }
 
 /* ---- functions that cannot be intercepted ---- */
@@ -143,11 +143,11 @@ void stub_each_missed(void (*visit)(const char *name, const char *object, void *
 
 static void log_first_unstubbed(const char *name, const char *object, void *arg)
 {
-	bool *said = arg;
+	bool *reported = arg;
 
-	if (*said)
+	if (*reported)
 		return;
-	*said = true;
+	*reported = true;
 	log_loss(LOSS_ENTRY,
 		"%s in %s was loaded at program start, before a wrapper could be put in front of "
 		"it: it is not recorded; start the program with `probe run`",
@@ -157,8 +157,8 @@ static void log_first_unstubbed(const char *name, const char *object, void *arg)
 void stub_report_missed(void)
 {
 	static _Atomic bool done;
-	bool said = false;
+	bool reported = false;
 
 	if (!atomic_exchange(&done, true))
-		stub_each_missed(log_first_unstubbed, &said);
+		stub_each_missed(log_first_unstubbed, &reported);
 }

@@ -421,7 +421,7 @@ static int rename_to_new(int out, const char *from, const char *to)
  * Frees a name if its folder belongs to this user and is abandoned. Returns 0: try again, or
  * -EEXIST: the folder stays.
  */
-static int make_folder_room(int out, const char *name, const struct journal_owner *me)
+static int free_folder_name(int out, const char *name, const struct journal_owner *me)
 {
 	int fd = open_rank_folder(out, name), err = -EEXIST, dead;
 
@@ -464,7 +464,7 @@ int folder_rename(struct folder *f, const char *out, int rank, const struct jour
 				return 0;
 			}
 			if (err == -ENOTEMPTY || err == -EEXIST)
-				err = make_folder_room(dir, name, me);
+				err = free_folder_name(dir, name, me);
 		}
 		if (!err)
 			err = -EEXIST;

@@ -163,7 +163,7 @@ static bool next_chunk(struct chain *c, bool last, bool *wake)
 
 static inline void *reserve_entry(struct chain *c, uint32_t bytes, bool last, bool *wake)
 {
-	void *p = chain_room(c, bytes);
+	void *p = chain_get_space(c, bytes);
 
 	if (p)
 		return p;
@@ -183,9 +183,9 @@ void *chain_reserve_end(struct chain *c, uint32_t bytes, bool *wake)
 }
 
 /* Returns the end of what entries of this kind may use. */
-static uint64_t dict_end(uint64_t room, enum dict_kind kind)
+static uint64_t dict_end(uint64_t space, enum dict_kind kind)
 {
-	return kind == DICT_API ? room : room - room / DICT_ONLY_API;
+	return kind == DICT_API ? space : space - space / DICT_ONLY_API;
 }
 
 /*
@@ -208,15 +208,15 @@ static struct dict_entry *reserve_dict_entry(
 	 * could point anywhere.
 	 */
 	do {
-		uint64_t room = journal_room(j, JP_DICT), end = dict_end(room, kind);
+		uint64_t space = journal_room(j, JP_DICT), end = dict_end(space, kind);
 
-		while (at % 8 == 0 && at <= room && (at > end || need > end - at)) {
-			uint64_t before = room;
+		while (at % 8 == 0 && at <= space && (at > end || need > end - at)) {
+			uint64_t before = space;
 
 			journal_grow(j, JP_DICT);
-			room = journal_room(j, JP_DICT);
-			end = dict_end(room, kind);
-			if (room == before)
+			space = journal_room(j, JP_DICT);
+			end = dict_end(space, kind);
+			if (space == before)
 				return NULL;
 		}
 		if (at % 8 || at > end || need > end - at)

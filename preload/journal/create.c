@@ -25,14 +25,14 @@
 #define FIRST_PIECES 4
 
 /* Head and slots, commits and dictionary, records in flight, chunks; adjacent ones are joined. */
-static unsigned list_first_pieces(const struct journal_geometry *g, const uint64_t room[JP_COUNT],
+static unsigned list_first_pieces(const struct journal_geometry *g, const uint64_t space[JP_COUNT],
 	struct journal_piece piece[FIRST_PIECES])
 {
 	const struct journal_piece all[FIRST_PIECES] = {
-		{0, g->thread_off + room[JP_THREADS]},
-		{g->commit_off, g->dict_off - g->commit_off + room[JP_DICT]},
-		{g->pending_off, room[JP_PENDING]},
-		{g->chunk_off, room[JP_CHUNKS]},
+		{0, g->thread_off + space[JP_THREADS]},
+		{g->commit_off, g->dict_off - g->commit_off + space[JP_DICT]},
+		{g->pending_off, space[JP_PENDING]},
+		{g->chunk_off, space[JP_CHUNKS]},
 	};
 	unsigned n = 0;
 
@@ -44,22 +44,22 @@ static unsigned list_first_pieces(const struct journal_geometry *g, const uint64
 	return n;
 }
 
-static uint64_t get_first_bytes(const struct journal_geometry *g, const uint64_t room[JP_COUNT])
+static uint64_t get_first_bytes(const struct journal_geometry *g, const uint64_t space[JP_COUNT])
 {
 	struct journal_piece piece[FIRST_PIECES];
 	uint64_t bytes = 0;
 
-	for (unsigned i = 0, n = list_first_pieces(g, room, piece); i < n; i++)
+	for (unsigned i = 0, n = list_first_pieces(g, space, piece); i < n; i++)
 		bytes += piece[i].bytes;
 	return bytes;
 }
 
 static void add_first_pieces(
-	struct journal_head *h, const struct journal_geometry *g, const uint64_t room[JP_COUNT])
+	struct journal_head *h, const struct journal_geometry *g, const uint64_t space[JP_COUNT])
 {
 	struct journal_piece piece[FIRST_PIECES];
 
-	for (unsigned i = 0, n = list_first_pieces(g, room, piece); i < n; i++)
+	for (unsigned i = 0, n = list_first_pieces(g, space, piece); i < n; i++)
 		add_journal_piece(h, piece[i].offset, piece[i].bytes);
 }
 
@@ -127,7 +127,7 @@ static void plan_journal(struct journal_geometry *g, size_t bytes)
  * recording may have little stack. room: what each part has at first.
  */
 static void fill_journal_head(struct journal *j, void *p, const struct journal_geometry *g,
-	const uint64_t room[JP_COUNT], size_t mapped, enum journal_kind kind)
+	const uint64_t space[JP_COUNT], size_t mapped, enum journal_kind kind)
 {
 	struct journal_head *h = p;
 
@@ -145,15 +145,15 @@ static void fill_journal_head(struct journal *j, void *p, const struct journal_g
 	h->chunk_off = g->chunk_off;
 	h->chunk_bytes = g->chunk_bytes;
 	for (int i = 0; i < JP_COUNT; i++)
-		atomic_init(&h->room[i], room[i]);
+		atomic_init(&h->space[i], space[i]);
 
-	uint64_t n = room[JP_CHUNKS] / g->chunk_bytes;
+	uint64_t n = space[JP_CHUNKS] / g->chunk_bytes;
 
 	atomic_init(&h->nchunk, n < g->nchunk ? (uint32_t)n : g->nchunk);
 	h->rank = h->world_size = -1;
 	atomic_init(&h->free_chunks, atomic_load(&h->nchunk));
 	atomic_init(&h->state, JS_RUNNING);
-	add_first_pieces(h, g, room);
+	add_first_pieces(h, g, space);
 	/* The magic is written last: a journal without it was never used. */
 	atomic_signal_fence(memory_order_seq_cst);
 	memcpy(h->magic, JOURNAL_MAGIC, sizeof(h->magic));
@@ -210,7 +210,7 @@ static void *map_private_memory(size_t bytes, size_t *most)
 
 /* Maps the first pieces of a new file. */
 static void *map_new_file(
-	int fd, const struct journal_geometry *g, const uint64_t room[JP_COUNT], size_t *most)
+	int fd, const struct journal_geometry *g, const uint64_t space[JP_COUNT], size_t *most)
 {
 	char *p = reserve_memory(*most);
 	struct journal_piece piece[FIRST_PIECES];
@@ -218,7 +218,8 @@ static void *map_new_file(
 
 	if (p == MAP_FAILED)
 		p = reserve_memory(*most = g->bytes);
-	for (unsigned i = 0, n = list_first_pieces(g, room, piece); p != MAP_FAILED && i < n; i++) {
+	for (unsigned i = 0, n = list_first_pieces(g, space, piece); p != MAP_FAILED && i < n;
+		i++) {
 		if (mmap(p + piece[i].offset, piece[i].bytes, PROT_READ | PROT_WRITE,
 			    MAP_SHARED | MAP_FIXED, fd, (off_t)from) == MAP_FAILED) {
 			munmap(p, *most);
@@ -231,21 +232,21 @@ static void *map_new_file(
 
 static int create_in_memory(struct journal *j, const struct journal_geometry *g)
 {
-	uint64_t room[JP_COUNT];
+	uint64_t space[JP_COUNT];
 	size_t most = bytes_at_most(g);
 	void *p = map_private_memory(g->bytes, &most);
 
 	if (p == MAP_FAILED)
 		return -errno;
-	get_most_room(g, g->bytes, room);
-	fill_journal_head(j, p, g, room, most, JK_MEMORY);
+	get_most_room(g, g->bytes, space);
+	fill_journal_head(j, p, g, space, most, JK_MEMORY);
 	return 0;
 }
 
 int journal_create(struct journal *j, int dirfd, const char *name, size_t bytes)
 {
 	struct journal_geometry g;
-	uint64_t room[JP_COUNT];
+	uint64_t space[JP_COUNT];
 	size_t most;
 	void *p;
 	int fd;
@@ -255,12 +256,12 @@ int journal_create(struct journal *j, int dirfd, const char *name, size_t bytes)
 		return create_in_memory(j, &g);
 	if (g.bytes > io_file_limit())
 		return -EFBIG;
-	get_first_room(&g, room);
-	fd = allocate_journal_file(dirfd, name, get_first_bytes(&g, room), g.bytes);
+	get_first_room(&g, space);
+	fd = allocate_journal_file(dirfd, name, get_first_bytes(&g, space), g.bytes);
 	if (fd < 0)
 		return fd;
 	most = bytes_at_most(&g);
-	p = map_new_file(fd, &g, room, &most);
+	p = map_new_file(fd, &g, space, &most);
 	if (p == MAP_FAILED) {
 		int err = -errno;
 
@@ -271,7 +272,7 @@ int journal_create(struct journal *j, int dirfd, const char *name, size_t bytes)
 
 	bool locked = flock(fd, LOCK_EX | LOCK_NB) == 0;
 
-	fill_journal_head(j, p, &g, room, most, JK_FILE);
+	fill_journal_head(j, p, &g, space, most, JK_FILE);
 	j->head->locked = locked;
 	io_keep(&j->lock, fd);
 	return 0;
@@ -280,7 +281,7 @@ int journal_create(struct journal *j, int dirfd, const char *name, size_t bytes)
 int journal_create_segment(struct journal *j, uint64_t seed, size_t bytes, char *path, size_t cap)
 {
 	struct journal_geometry g;
-	uint64_t room[JP_COUNT];
+	uint64_t space[JP_COUNT];
 	char at[SEGMENT_PATH_MAX];
 	struct segment s;
 	size_t most;
@@ -295,8 +296,8 @@ int journal_create_segment(struct journal *j, uint64_t seed, size_t bytes, char 
 		p = segment_make(&s, seed, most = g.bytes, &err);
 	if (!p)
 		return err;
-	get_most_room(&g, g.bytes, room);
-	fill_journal_head(j, p, &g, room, most, JK_SEGMENT);
+	get_most_room(&g, g.bytes, space);
+	fill_journal_head(j, p, &g, space, most, JK_SEGMENT);
 	segment_path(&s, at);
 	snprintf(path, cap, "%s", at);
 	return 0;
@@ -370,7 +371,7 @@ static int check_journal_head(const struct journal_head *h, struct journal_geome
 
 /* What a process that may still be running uses. Read before the pieces, which are added first. */
 struct used_room {
-	uint64_t room[JP_COUNT];
+	uint64_t space[JP_COUNT];
 	uint32_t nchunk, nthread;
 };
 
@@ -379,7 +380,7 @@ static void read_used_room(struct used_room *u, const struct journal_head *h)
 	u->nthread = atomic_load_explicit(&h->nthread, memory_order_acquire);
 	u->nchunk = atomic_load_explicit(&h->nchunk, memory_order_acquire);
 	for (int i = 0; i < JP_COUNT; i++)
-		u->room[i] = atomic_load_explicit(&h->room[i], memory_order_acquire);
+		u->space[i] = atomic_load_explicit(&h->space[i], memory_order_acquire);
 }
 
 /* Copies a piece: a damaged or growing journal may change meanwhile. */
@@ -430,10 +431,10 @@ static int map_pieces(struct journal *j, const struct journal_head *h,
 static bool is_room_mapped(const struct journal *j, const struct used_room *u)
 {
 	for (int i = 0; i < JP_COUNT; i++)
-		if (u->room[i] > j->most[i] || u->room[i] % j->head->align)
+		if (u->space[i] > j->most[i] || u->space[i] % j->head->align)
 			return false;
-	return (uint64_t)u->nchunk * j->head->chunk_bytes <= u->room[JP_CHUNKS] &&
-	       u->nthread * sizeof(struct journal_thread) <= u->room[JP_THREADS];
+	return (uint64_t)u->nchunk * j->head->chunk_bytes <= u->space[JP_CHUNKS] &&
+	       u->nthread * sizeof(struct journal_thread) <= u->space[JP_THREADS];
 }
 
 static int open_segment(struct journal *j, const struct segment *s, bool rdonly)

@@ -64,12 +64,12 @@ int compute_journal_geometry(struct journal_geometry *g, uint64_t bytes, uint32_
 	return 0;
 }
 
-void get_most_room(const struct journal_geometry *g, uint64_t mapped, uint64_t room[JP_COUNT])
+void get_most_room(const struct journal_geometry *g, uint64_t mapped, uint64_t space[JP_COUNT])
 {
-	room[JP_THREADS] = g->commit_off - g->thread_off;
-	room[JP_DICT] = g->dict_bytes;
-	room[JP_PENDING] = g->pending_bytes;
-	room[JP_CHUNKS] = mapped - g->chunk_off;
+	space[JP_THREADS] = g->commit_off - g->thread_off;
+	space[JP_DICT] = g->dict_bytes;
+	space[JP_PENDING] = g->pending_bytes;
+	space[JP_CHUNKS] = mapped - g->chunk_off;
 }
 
 /* What a file has at first: JOURNAL_BYTES_MIN, of which the chunks get the rest. */
@@ -83,22 +83,22 @@ static uint64_t get_lesser(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-void get_first_room(const struct journal_geometry *g, uint64_t room[JP_COUNT])
+void get_first_room(const struct journal_geometry *g, uint64_t space[JP_COUNT])
 {
 	uint64_t used, chunks = (uint64_t)FIRST_CHUNKS * g->chunk_bytes;
 
-	get_most_room(g, g->bytes, room);
+	get_most_room(g, g->bytes, space);
 	if (g->bytes <= JOURNAL_BYTES_MIN)
 		return;
-	room[JP_THREADS] = get_lesser(
-		room[JP_THREADS], round_up(FIRST_SLOTS * sizeof(struct journal_thread), g->align));
-	room[JP_DICT] = get_lesser(room[JP_DICT], FIRST_DICT);
-	room[JP_PENDING] = get_lesser(room[JP_PENDING], FIRST_PENDING);
-	used = g->thread_off + room[JP_THREADS] + (g->dict_off - g->commit_off) + room[JP_DICT] +
-	       room[JP_PENDING];
+	space[JP_THREADS] = get_lesser(
+		space[JP_THREADS], round_up(FIRST_SLOTS * sizeof(struct journal_thread), g->align));
+	space[JP_DICT] = get_lesser(space[JP_DICT], FIRST_DICT);
+	space[JP_PENDING] = get_lesser(space[JP_PENDING], FIRST_PENDING);
+	used = g->thread_off + space[JP_THREADS] + (g->dict_off - g->commit_off) + space[JP_DICT] +
+	       space[JP_PENDING];
 	if (used + chunks < JOURNAL_BYTES_MIN)
 		chunks = JOURNAL_BYTES_MIN - used;
-	room[JP_CHUNKS] = get_lesser(room[JP_CHUNKS], round_up(chunks, g->align));
+	space[JP_CHUNKS] = get_lesser(space[JP_CHUNKS], round_up(chunks, g->align));
 }
 
 static uint64_t get_part_offset(const struct journal_head *h, enum journal_part part)
@@ -198,11 +198,11 @@ static int extend_file(const struct journal *j, char *memory, uint64_t from, uin
 static int extend_part(struct journal *j, enum journal_part part, uint64_t bytes)
 {
 	struct journal_head *h = j->head;
-	uint64_t room = atomic_load(&h->room[part]), at = get_part_offset(h, part) + room;
+	uint64_t space = atomic_load(&h->space[part]), at = get_part_offset(h, part) + space;
 	char *memory = (char *)h + at;
 	int err = 0;
 
-	if (room > j->most[part] || bytes > j->most[part] - room)
+	if (space > j->most[part] || bytes > j->most[part] - space)
 		return -EFBIG;
 	if (!can_add_piece(h, at))
 		return -ENOSPC;
@@ -214,9 +214,9 @@ static int extend_part(struct journal *j, enum journal_part part, uint64_t bytes
 	if (err)
 		return err;
 	add_journal_piece(h, at, bytes);
-	atomic_store_explicit(&h->room[part], room + bytes, memory_order_release);
+	atomic_store_explicit(&h->space[part], space + bytes, memory_order_release);
 	if (part == JP_CHUNKS) {
-		uint64_t n = (room + bytes) / h->chunk_bytes;
+		uint64_t n = (space + bytes) / h->chunk_bytes;
 		uint32_t before = atomic_load(&h->nchunk);
 
 		n = n < JOURNAL_CHUNKS_MAX ? n : JOURNAL_CHUNKS_MAX;
@@ -237,23 +237,23 @@ static uint32_t count_own_chunks(const struct journal_head *h)
 static uint64_t get_chunks_step(const struct journal *j, uint32_t want)
 {
 	const struct journal_head *h = j->head;
-	uint64_t room = atomic_load(&h->room[JP_CHUNKS]),
+	uint64_t space = atomic_load(&h->space[JP_CHUNKS]),
 		 to = round_up((uint64_t)want * h->chunk_bytes, h->align);
 
-	return to > room ? to - room : 0;
+	return to > space ? to - space : 0;
 }
 
 /* Returns the bytes to be added to a part next; 0: it has its maximum size. */
 static uint64_t get_step(const struct journal *j, enum journal_part part)
 {
 	const struct journal_head *h = j->head;
-	uint64_t room = atomic_load(&h->room[part]);
+	uint64_t space = atomic_load(&h->space[part]);
 	uint32_t n = atomic_load(&h->nchunk), own = count_own_chunks(h),
 		 want = n + (n < GROW_DOUBLE ? n : n / 4);
 
 	if (part == JP_CHUNKS)
 		return get_chunks_step(j, want < own ? want : own);
-	return room < j->most[part] ? get_lesser(room, j->most[part] - room) : 0;
+	return space < j->most[part] ? get_lesser(space, j->most[part] - space) : 0;
 }
 
 /* Adds to a part what step() says. Returns 0 also if another thread is adding something. */

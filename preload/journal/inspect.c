@@ -10,7 +10,7 @@
 /* An asynchronous call, and how many of its bytes can be read. */
 struct seen_pending {
 	const struct journal_call *call; /* NULL: its END entry was found */
-	size_t room;
+	size_t space;
 };
 
 struct look {
@@ -40,18 +40,18 @@ static void fill_api_names(const struct look *l, uint32_t id, struct inspect_cal
  * Returns the first tensor of an open call: the one that it sends, or waits to receive. Returns
  * NULL if it is not known, or is not within `room` bytes.
  */
-static const struct journal_tensor *tensor_of_open(const struct journal_call *r, size_t room)
+static const struct journal_tensor *tensor_of_open(const struct journal_call *r, size_t space)
 {
-	if (room < sizeof(*r) + sizeof(struct journal_tensor))
+	if (space < sizeof(*r) + sizeof(struct journal_tensor))
 		return NULL;
 	if (r->e.n && r->e.bytes >= sizeof(*r) + sizeof(struct journal_tensor))
 		return (const struct journal_tensor *)(r + 1);
 	return journal_awaited(r);
 }
 
-static void show_open_call(struct look *l, const struct journal_call *r, size_t room, bool async)
+static void show_open_call(struct look *l, const struct journal_call *r, size_t space, bool async)
 {
-	const struct journal_tensor *t = tensor_of_open(r, room);
+	const struct journal_tensor *t = tensor_of_open(r, space);
 	struct inspect_call c = {
 		.seq = r->seq,
 		.comm = r->comm,
@@ -87,7 +87,7 @@ static void show_open_call(struct look *l, const struct journal_call *r, size_t 
 	l->n++;
 }
 
-static void record_pending(struct look *l, const struct journal_call *c, size_t room)
+static void record_pending(struct look *l, const struct journal_call *c, size_t space)
 {
 	if (l->npending == l->cap) {
 		size_t want = l->cap ? l->cap * 2 : 256;
@@ -98,7 +98,7 @@ static void record_pending(struct look *l, const struct journal_call *c, size_t 
 		l->pending = more;
 		l->cap = want;
 	}
-	l->pending[l->npending++] = (struct seen_pending){c, room};
+	l->pending[l->npending++] = (struct seen_pending){c, space};
 }
 
 /* Visits every entry from the committed position of a chain to its end. */
@@ -248,7 +248,7 @@ uint32_t inspect_open(
 			walk_chain(&l, i, commit, visit_end);
 	for (size_t i = 0; i < l.npending; i++)
 		if (l.pending[i].call)
-			show_open_call(&l, l.pending[i].call, l.pending[i].room, true);
+			show_open_call(&l, l.pending[i].call, l.pending[i].space, true);
 	show_waits(&l);
 	free(l.pending);
 	free(commit);

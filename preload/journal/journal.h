@@ -58,8 +58,8 @@ struct journal_geometry {
 int compute_journal_geometry(struct journal_geometry *g, uint64_t bytes, uint32_t align);
 
 /* Gets the bytes of each part: all of them, in a mapping of `mapped` bytes, or those that a file starts with. */
-void get_most_room(const struct journal_geometry *g, uint64_t mapped, uint64_t room[JP_COUNT]);
-void get_first_room(const struct journal_geometry *g, uint64_t room[JP_COUNT]);
+void get_most_room(const struct journal_geometry *g, uint64_t mapped, uint64_t space[JP_COUNT]);
+void get_first_room(const struct journal_geometry *g, uint64_t space[JP_COUNT]);
 
 /* Adds a piece to the head's table, which must have room for it. */
 void add_journal_piece(struct journal_head *h, uint64_t offset, uint64_t bytes);
@@ -151,9 +151,9 @@ static inline struct journal_commit *journal_commit(const struct journal *j, uin
 /* Bytes of a part that may be used; another thread may be raising it. */
 static inline uint64_t journal_room(const struct journal *j, enum journal_part part)
 {
-	uint64_t room = atomic_load_explicit(&j->head->room[part], memory_order_acquire);
+	uint64_t space = atomic_load_explicit(&j->head->space[part], memory_order_acquire);
 
-	return room < j->most[part] ? room : j->most[part];
+	return space < j->most[part] ? space : j->most[part];
 }
 
 /* Number of slots that threads may take. */
@@ -251,7 +251,7 @@ static inline bool journal_is_crowded(const struct journal *j)
  * Like chain_reserve(), but only in the current chunk. Returns NULL if it is too small: call
  * chain_reserve().
  */
-static inline void *chain_room(struct chain *c, uint32_t bytes)
+static inline void *chain_get_space(struct chain *c, uint32_t bytes)
 {
 	return c->chunk && c->used + bytes <= c->cap ? c->chunk->data + c->used : NULL;
 }

@@ -214,7 +214,7 @@ struct journal_head {
 	uint32_t nslot; /* number of thread slots, and of positions in a commit */
 	_Atomic uint32_t nchunk; /* number of chunks so far: those that have room */
 	uint32_t align; /* size of a memory page of the process; a power of 2 */
-	_Atomic uint64_t room[JP_COUNT]; /* bytes of each part that may be used so far */
+	_Atomic uint64_t space[JP_COUNT]; /* bytes of each part that may be used so far */
 	struct journal_owner owner;
 	struct clock_base clock;
 	struct clock_base clock_last; /* taken at the latest drain */

@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/apart.h"
+#include "base/private_stack.h"
 #include "base/clock.h"
 #include "base/environment.h"
 #include "base/hash.h"
@@ -376,7 +376,7 @@ void life_look_at_config(void)
 		pthread_mutex_trylock(&watch.lock))
 		return;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	apart_call(look_at_files, NULL);
+	private_stack_call(look_at_files, NULL);
 	atomic_store(&watch.next_ns, next_look_ns(now));
 	pthread_setcancelstate(cancel, NULL);
 	pthread_mutex_unlock(&watch.lock);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "api/api.h"
-#include "base/apart.h"
+#include "base/private_stack.h"
 #include "base/clock.h"
 #include "base/environment.h"
 #include "base/log.h"
@@ -197,7 +197,7 @@ bool life_configure(void)
 {
 	uint32_t phase;
 
-	apart_call(configure_once, NULL);
+	private_stack_call(configure_once, NULL);
 	phase = atomic_load(&session.phase);
 	return phase == SESSION_READY || phase == SESSION_ON;
 }

@@ -13,15 +13,15 @@
 /* Reports ranks in key rank that this job does not have. The lowest rank reports this, once. */
 static void check_selected_ranks(int rank, int size)
 {
-	static bool said;
+	static bool reported;
 	const struct ranges *r = &get_steps_keys(config_now())->rank;
 	char all[160];
 	struct text t = text_over(all, sizeof(all));
 	bool some = false;
 
-	if (said || rank || size <= 0 || !r->n || r->item[r->n - 1].hi < (uint64_t)size)
+	if (reported || rank || size <= 0 || !r->n || r->item[r->n - 1].hi < (uint64_t)size)
 		return;
-	said = true;
+	reported = true;
 	for (uint32_t i = 0; i < r->n; i++) {
 		uint64_t lo = r->item[i].lo, hi = r->item[i].hi;
 

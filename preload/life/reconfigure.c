@@ -9,7 +9,7 @@
 #include "api/api.h"
 #include "api/enabled.h"
 #include "api/runtime_registry.h"
-#include "base/apart.h"
+#include "base/private_stack.h"
 #include "base/environment.h"
 #include "base/log.h"
 #include "base/thread.h"
@@ -121,7 +121,7 @@ struct proposal {
 	int err;
 };
 
-static void propose_apart(void *arg)
+static void propose_on_private_stack(void *arg)
 {
 	struct proposal *p = arg;
 	struct generation_pair *pair;
@@ -145,7 +145,7 @@ int session_reconfigure(const char *name, const char *text, size_t len)
 
 	thread_state.busy++;
 	if (session_configure())
-		apart_call(propose_apart, &p);
+		private_stack_call(propose_on_private_stack, &p);
 	thread_state.busy--;
 	errno = err;
 	return p.err;
@@ -179,5 +179,5 @@ void life_config_changed(uint32_t step)
 	log_level_set((int)g->cfg->log_level);
 	stack_id_configure();
 	tensor_watch_configure(g->cfg);
-	apart_call(tell_changed_config, &step);
+	private_stack_call(tell_changed_config, &step);
 }

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/apart.h"
+#include "base/private_stack.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "call/recorder.h"
@@ -119,6 +119,6 @@ static void start_once(void *arg)
 
 bool life_start(void)
 {
-	apart_call(start_once, NULL);
+	private_stack_call(start_once, NULL);
 	return atomic_load(&session.phase) == SESSION_ON;
 }

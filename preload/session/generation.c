@@ -172,16 +172,16 @@ void generation_pause_for(uint32_t steps)
 
 int generation_propose_for(struct generation_pair *p, uint32_t steps)
 {
-	bool room;
+	bool found;
 
 	pthread_mutex_lock(&change_lock);
-	room = p->running.number || last_number + 1 < GENERATIONS_MAX;
-	if (room) {
+	found = p->running.number || last_number + 1 < GENERATIONS_MAX;
+	if (found) {
 		lasting_steps = steps;
 		atomic_store(&lasting, p);
 	}
 	pthread_mutex_unlock(&change_lock);
-	return room ? 0 : free_replaced(NULL, -ENOSPC);
+	return found ? 0 : free_replaced(NULL, -ENOSPC);
 }
 
 static void end_pause(void)
@@ -288,16 +288,16 @@ bool generation_apply(uint32_t next)
 
 int generation_apply_now(struct generation_pair *p, uint32_t now)
 {
-	bool room;
+	bool found;
 
 	pthread_mutex_lock(&change_lock);
-	room = last_number + 1 < GENERATIONS_MAX;
-	if (room) {
+	found = last_number + 1 < GENERATIONS_MAX;
+	if (found) {
 		end_lasting();
 		use_pair(p, now);
 	}
 	pthread_mutex_unlock(&change_lock);
-	if (room)
+	if (found)
 		return 0;
 	generation_free(p);
 	return free_replaced(NULL, -ENOSPC);

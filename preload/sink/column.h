@@ -16,10 +16,10 @@
  * Writes text of the job as a CSV field: quoted if necessary (RFC 4180), UTF-8 as in
  * text_escape(), and with a ' before a leading = + - @ (or a ' followed by one of them), so that
  * no spreadsheet takes it for a formula. The tool reads it back by csv_text_of(). `out` needs
- * space for CSV_FIELD_ROOM bytes for each byte of s, and 4.
+ * space for CSV_FIELD_SPACE bytes for each byte of s, and 4.
  */
 void csv_field(struct text *out, const char *s);
-#define CSV_FIELD_ROOM 4
+#define CSV_FIELD_SPACE 4
 /* Writes whole characters of s, at most max bytes; needs at most 2 * max + 2 bytes in `out`. */
 void csv_field_max(struct text *out, const char *s, size_t max);
 

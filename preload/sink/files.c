@@ -142,7 +142,7 @@ static struct out_file *lookup_out_file(struct files *f, const char *path)
 	return free_one;
 }
 
-static char *add_buffer_room(struct files *f, struct out_file *o, const char *header, size_t bytes)
+static char *grow_buffer(struct files *f, struct out_file *o, const char *header, size_t bytes)
 {
 	size_t lead = o->len == 0 && o->bytes == 0 ? strlen(header) : 0;
 
@@ -168,7 +168,7 @@ static char *add_buffer_room(struct files *f, struct out_file *o, const char *he
 	return o->buf + o->len;
 }
 
-static char *make_buffer_room(struct files *f, struct out_file *o, const char *header, size_t bytes)
+static char *reserve_buffer(struct files *f, struct out_file *o, const char *header, size_t bytes)
 {
 	size_t lead = o->len == 0 && o->bytes == 0 ? strlen(header) : 0;
 
@@ -176,21 +176,21 @@ static char *make_buffer_room(struct files *f, struct out_file *o, const char *h
 		return NULL;
 	if (f->text && f->text + lead + bytes > f->text_most)
 		return NULL;
-	return add_buffer_room(f, o, header, bytes);
+	return grow_buffer(f, o, header, bytes);
 }
 
-char *files_get_block_room(struct files *f, struct out_file *o, size_t bytes)
+char *files_get_block_space(struct files *f, struct out_file *o, size_t bytes)
 {
-	return add_buffer_room(f, o, "", bytes);
+	return grow_buffer(f, o, "", bytes);
 }
 
-char *files_room_table(struct files *f, const char *path, const char *header, size_t bytes,
+char *files_get_table_space(struct files *f, const char *path, const char *header, size_t bytes,
 	struct out_file **which)
 {
 	struct out_file *o = lookup_out_file(f, path);
 
 	*which = o;
-	return o ? make_buffer_room(f, o, header, bytes) : NULL;
+	return o ? reserve_buffer(f, o, header, bytes) : NULL;
 }
 
 bool files_table_is_full(struct files *f, const char *path, size_t bytes)
@@ -200,7 +200,7 @@ bool files_table_is_full(struct files *f, const char *path, size_t bytes)
 	return o && o->bytes + o->len + bytes > f->limit;
 }
 
-char *files_room_row(struct files *f, const char *path, const char *header, size_t bytes,
+char *files_get_row_space(struct files *f, const char *path, const char *header, size_t bytes,
 	struct out_file **which, int *err)
 {
 	if (files_table_is_full(f, path, bytes)) {
@@ -209,7 +209,7 @@ char *files_room_row(struct files *f, const char *path, const char *header, size
 		return NULL;
 	}
 	*err = -ENOBUFS;
-	return files_room_table(f, path, header, bytes, which);
+	return files_get_table_space(f, path, header, bytes, which);
 }
 
 /*
@@ -238,7 +238,7 @@ static inline bool is_in_last_file(
 	       last->bytes + last->len + bytes <= part_limit(f);
 }
 
-static __attribute__((noinline)) char *find_calls_room(
+static __attribute__((noinline)) char *find_calls_space(
 	struct files *f, enum calls_kind kind, uint32_t step, size_t bytes, struct out_file **which)
 {
 	const char *header = kind == CALLS_CSV ? ROW_HEADER : "";
@@ -276,22 +276,22 @@ static __attribute__((noinline)) char *find_calls_room(
 		*which = o;
 		if (kind == CALLS_CSV)
 			f->last_calls = o;
-		return make_buffer_room(f, o, header, bytes);
+		return reserve_buffer(f, o, header, bytes);
 	}
 }
 
-char *files_room_calls(
+char *files_get_calls_space(
 	struct files *f, enum calls_kind kind, uint32_t step, size_t bytes, struct out_file **which)
 {
 	struct out_file *last = f->last_calls;
 
 	if (__builtin_expect(!is_in_last_file(f, kind, step, bytes), 0))
-		return find_calls_room(f, kind, step, bytes, which);
+		return find_calls_space(f, kind, step, bytes, which);
 	*which = last;
 	if (last->len + bytes <= last->cap && last->len + bytes <= BUFFER_MAX &&
 		f->text + bytes <= f->text_most)
 		return last->buf + last->len;
-	return make_buffer_room(f, last, kind == CALLS_CSV ? ROW_HEADER : "", bytes);
+	return reserve_buffer(f, last, kind == CALLS_CSV ? ROW_HEADER : "", bytes);
 }
 
 void files_drop(struct files *f)

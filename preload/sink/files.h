@@ -115,16 +115,16 @@ void files_move(struct files *f, struct files *to);
  * pass must be ended first (too many files, too much text, no memory). files_took() sets how much
  * of the space was used.
  */
-char *files_room_table(struct files *f, const char *path, const char *header, size_t bytes,
+char *files_get_table_space(struct files *f, const char *path, const char *header, size_t bytes,
 	struct out_file **which);
-char *files_room_calls(struct files *f, enum calls_kind kind, uint32_t step, size_t bytes,
+char *files_get_calls_space(struct files *f, enum calls_kind kind, uint32_t step, size_t bytes,
 	struct out_file **which);
 
 /*
- * Like files_room_table(), for the end of a pass, which has no limit on text, and a file that is
+ * Like files_get_table_space(), for the end of a pass, which has no limit on text, and a file that is
  * in the table already. Returns NULL if there is no memory.
  */
-char *files_get_block_room(struct files *f, struct out_file *o, size_t bytes);
+char *files_get_block_space(struct files *f, struct out_file *o, size_t bytes);
 
 /*
  * True if the file cannot grow by `bytes` (RLIMIT_FSIZE). A table has no parts, so its further
@@ -133,11 +133,11 @@ char *files_get_block_room(struct files *f, struct out_file *o, size_t bytes);
 bool files_table_is_full(struct files *f, const char *path, size_t bytes);
 
 /*
- * Like files_room_table(), for a row that may be lost. If it returns NULL, *err is what the sink
+ * Like files_get_table_space(), for a row that may be lost. If it returns NULL, *err is what the sink
  * must return: 0 (the table is full, the row has been counted as lost), or -ENOBUFS (the pass
  * must be ended first).
  */
-char *files_room_row(struct files *f, const char *path, const char *header, size_t bytes,
+char *files_get_row_space(struct files *f, const char *path, const char *header, size_t bytes,
 	struct out_file **which, int *err);
 static inline void files_took(struct files *f, struct out_file *o, size_t bytes)
 {

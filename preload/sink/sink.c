@@ -381,14 +381,14 @@ int sink_stack(struct sink *s, const struct journal_stack *e)
 	const uint64_t *pc = (const uint64_t *)(e + 1);
 	const char *py = (const char *)(pc + e->e.n);
 	char frame[512], *python = NULL, *native;
-	size_t room = 64 + (sizeof(frame) + 4) * (size_t)e->e.n;
+	size_t space = 64 + (sizeof(frame) + 4) * (size_t)e->e.n;
 	int err = -ENOBUFS;
 
-	native = malloc(room);
+	native = malloc(space);
 	if (!native)
 		return -ENOBUFS;
 
-	struct text nt = text_over(native, room);
+	struct text nt = text_over(native, space);
 
 	for (unsigned i = 0; i < e->e.n; i++) {
 		if (!load_symbols(s) || symbols_name(s->symbols, pc[i], frame, sizeof(frame)) < 0)

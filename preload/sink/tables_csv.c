@@ -74,7 +74,7 @@ static int write_call_rows(void *state, const struct record *r)
 	 * rows of a call, the first row would be written twice, because the next pass writes the
 	 * whole call.
 	 */
-	char *at = files_room_calls(
+	char *at = files_get_calls_space(
 		s->files, CALLS_CSV, r->call->step, (r->n ? r->n : 1) * (size_t)ROW_MAX, &o);
 
 	if (!at)
@@ -105,10 +105,10 @@ static int write_stack_row(void *state, const struct record_stack *e)
 {
 	struct csv *s = state;
 	size_t cap =
-		128 + CSV_FIELD_ROOM * (strlen(e->python) + strlen(e->native) + ROW_STRING_MAX);
+		128 + CSV_FIELD_SPACE * (strlen(e->python) + strlen(e->native) + ROW_STRING_MAX);
 	struct out_file *o;
 	int err;
-	char *at = files_room_row(s->files, "stack_info.csv", STACK_HEADER, cap, &o, &err);
+	char *at = files_get_row_space(s->files, "stack_info.csv", STACK_HEADER, cap, &o, &err);
 
 	if (!at)
 		return err;
@@ -160,20 +160,20 @@ static bool has_comm_row(struct csv *s, uint64_t id)
 static int write_comm_row(void *state, const struct record_comm *e)
 {
 	struct csv *s = state;
-	size_t room = 256 + CSV_FIELD_ROOM * (strlen(e->lib) + strlen(e->kind) + strlen(e->name) +
-						     strlen(e->world_ranks));
+	size_t space = 256 + CSV_FIELD_SPACE * (strlen(e->lib) + strlen(e->kind) + strlen(e->name) +
+						       strlen(e->world_ranks));
 	struct out_file *o;
 	int err;
 	char *at;
 
 	if (has_comm_row(s, e->id))
 		return 0;
-	at = files_room_row(s->files, "comms.csv", COMM_HEADER, room, &o, &err);
+	at = files_get_row_space(s->files, "comms.csv", COMM_HEADER, space, &o, &err);
 
 	if (!at)
 		return err;
 
-	struct text row = text_over(at, room), *out = &row;
+	struct text row = text_over(at, space), *out = &row;
 
 #define COMM_COLUMN(name, type, source, help) \
 	PUT_##type(source);                   \

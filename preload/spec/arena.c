@@ -37,7 +37,7 @@ void *arena_new(struct arena *a, size_t n)
 	n = n ? (n + align - 1) / align * align : align;
 	if (a->used > a->limit || n > a->limit - a->used)
 		return NULL;
-	if (!b || n > a->room) {
+	if (!b || n > a->space) {
 		size = n > BLOCK_MIN ? n : BLOCK_MIN;
 		b = calloc(1, sizeof(*b) + size);
 		if (!b)
@@ -47,7 +47,7 @@ void *arena_new(struct arena *a, size_t n)
 		 * A large piece fills a block of its own: the previous block may have more space
 		 * left.
 		 */
-		if (a->blocks && size - n < a->room) {
+		if (a->blocks && size - n < a->space) {
 			b->next = a->blocks->next;
 			a->blocks->next = b;
 			a->used += n;
@@ -55,11 +55,11 @@ void *arena_new(struct arena *a, size_t n)
 		}
 		b->next = a->blocks;
 		a->blocks = b;
-		a->room = size;
+		a->space = size;
 	}
 	a->used += n;
-	a->room -= n;
-	return (char *)b->data + b->size - a->room - n;
+	a->space -= n;
+	return (char *)b->data + b->size - a->space - n;
 }
 
 void arena_free(struct arena *a)
@@ -71,5 +71,5 @@ void arena_free(struct arena *a)
 		free(b);
 	}
 	a->blocks = NULL;
-	a->room = a->used = 0;
+	a->space = a->used = 0;
 }

@@ -7,7 +7,7 @@
 
 struct arena {
 	struct arena_block *blocks;
-	size_t room; /* bytes left in the first block */
+	size_t space; /* bytes left in the first block */
 	size_t used; /* bytes handed out */
 	size_t limit; /* maximum of `used` */
 };

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/apart.h"
+#include "base/private_stack.h"
 #include "base/hash.h"
 #include "text/text.h"
 #include "base/thread.h"
@@ -114,7 +114,7 @@ static void lend_own(void *arg)
 
 void foreign_lend(void)
 {
-	apart_call(lend_own, NULL);
+	private_stack_call(lend_own, NULL);
 }
 
 void foreign_take_back(void)

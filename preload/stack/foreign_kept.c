@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/apart.h"
+#include "base/private_stack.h"
 #include "base/log.h"
 #include "text/text.h"
 
@@ -144,7 +144,7 @@ const struct foreign_kept *foreign_keep(void)
 {
 	const struct foreign_kept *k = NULL;
 
-	apart_call(keep_own_stack, &k);
+	private_stack_call(keep_own_stack, &k);
 	return k ? k : own(given);
 }
 

@@ -41,7 +41,7 @@ static inline bool stack_has(const struct stack_bounds *b, uintptr_t at)
 
 /*
  * Finds the bounds of the calling thread's stack; *b is all zero if they cannot be found. May allocate, may read /proc, and
- * takes 2 KiB of stack: call it once per thread, on a separate stack (base/apart.h) if 2 KiB may be too much. Walks outside the
+ * takes 2 KiB of stack: call it once per thread, on a separate stack (base/private_stack.h) if 2 KiB may be too much. Walks outside the
  * bounds (fibers, alternate signal stacks) work, but cost more.
  */
 void stack_bounds_init(struct stack_bounds *b);

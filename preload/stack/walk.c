@@ -3,7 +3,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "base/apart.h"
+#include "base/private_stack.h"
 #include "stack/cache.h"
 #include "elf/loaded/modules.h"
 #include "stack/stack.h"
@@ -11,7 +11,7 @@
 
 void stack_bounds_init(struct stack_bounds *b)
 {
-	uintptr_t here = apart_origin();
+	uintptr_t here = private_stack_origin();
 	int saved = errno;
 	pthread_attr_t a;
 	size_t size;
@@ -45,7 +45,7 @@ void stack_bounds_init(struct stack_bounds *b)
  */
 MEMORY_RAW static uintptr_t find_wrapper_pc(uintptr_t fp)
 {
-	uintptr_t at = apart_origin();
+	uintptr_t at = private_stack_origin();
 
 	for (int i = 0; i < 16; i++) {
 		uintptr_t next = memory_load(at);
@@ -75,7 +75,7 @@ struct uncached_walk {
 };
 
 /* The trail takes 4 KiB of stack, which the usual walk does not need. */
-static void walk_apart(void *arg)
+static void walk_on_private_stack(void *arg)
 {
 	struct uncached_walk *a = arg;
 	struct trail t;
@@ -93,7 +93,7 @@ __attribute__((noinline)) static int walk_uncached(
 {
 	struct uncached_walk a = {m, c, k, pcs, max, 0};
 
-	apart_call(walk_apart, &a);
+	private_stack_call(walk_on_private_stack, &a);
 	return a.n;
 }
 

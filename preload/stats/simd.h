@@ -334,12 +334,12 @@ INLINE size_t walk_staged(const unsigned char *p, size_t n, const unsigned char 
 	stage *stage64, int spread, look *bound, look *zero, vec limit, struct sums *l,
 	struct bounds *b)
 {
-	const size_t step = STEP(size), room = RING * step;
+	const size_t step = STEP(size), space = RING * step;
 	_Alignas(64) float x[RING * 64];
 	size_t at = 0, end = n * size, slot, left;
 
 	do {
-		for (left = 0; left < room && at + 64 <= end; at += 64, left += step) {
+		for (left = 0; left < space && at + 64 <= end; at += 64, left += step) {
 			fetch(ahead + at, 64);
 			look_at(b, p + at, p + at, 64, bound, zero, limit);
 			stage64(x + left, p + at);
@@ -351,13 +351,13 @@ INLINE size_t walk_staged(const unsigned char *p, size_t n, const unsigned char 
 			add_staged(l, x + slot, step, spread);
 			look_at(b, p + at, p + at, 64, bound, zero, limit);
 			stage64(x + slot, p + at);
-			slot = (slot + step) % room;
+			slot = (slot + step) % space;
 		}
 		if (SPLIT) { /* each of the loops has all registers for itself */
 			IN_MEMORY(*b);
 			IN_MEMORY(*l);
 		}
-		for (size_t k = SPLIT ? 16 : step; left; left -= k, slot = (slot + k) % room)
+		for (size_t k = SPLIT ? 16 : step; left; left -= k, slot = (slot + k) % space)
 			add_staged(l, x + slot, k, spread);
 		if (SPLIT)
 			IN_MEMORY(*l);

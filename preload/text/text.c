@@ -12,10 +12,10 @@
 
 void text_put(struct text *t, const char *s, size_t n)
 {
-	size_t room = t->cap - 1 - t->len;
+	size_t space = t->cap - 1 - t->len;
 
-	if (n > room) {
-		n = room;
+	if (n > space) {
+		n = space;
 		t->cut = true;
 	}
 	memcpy(t->buf + t->len, s, n);

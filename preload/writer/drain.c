@@ -120,7 +120,7 @@ static enum step take_started(struct drain *d, const struct journal_call *c)
 	 * need not either: all completions are found before the row is written now, and each of
 	 * them is skipped later, as an orphan.
 	 */
-	if (d->j->left && !pending_store_has_room(&d->store, c)) {
+	if (d->j->left && !pending_store_has_space(&d->store, c)) {
 		const struct journal_entry *e = find_ahead(d, JE_END, c->seq);
 
 		return step_after_taking(sink_call(d->sink, c, (const struct journal_end *)e, !e));

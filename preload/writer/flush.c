@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/apart.h"
+#include "base/private_stack.h"
 #include "base/io.h"
 #include "base/thread.h"
 #include "base/tid.h"
@@ -71,7 +71,7 @@ static bool take_role_at_end(void)
 	return false;
 }
 
-static void flush_apart(void *arg)
+static void flush_on_private_stack(void *arg)
 {
 	int cancel;
 
@@ -91,7 +91,7 @@ static void flush_apart(void *arg)
 void session_flush(void)
 {
 	if (session_is_on() && getpid() == session.pid)
-		apart_call(flush_apart, NULL);
+		private_stack_call(flush_on_private_stack, NULL);
 }
 
 void session_exec(void)

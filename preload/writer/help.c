@@ -7,7 +7,7 @@
 #include <pthread.h>
 #include <signal.h>
 
-#include "base/apart.h"
+#include "base/private_stack.h"
 #include "base/fpenv.h"
 #include "base/thread.h"
 #include "session/state.h"
@@ -18,8 +18,8 @@
 /* Makes one small pass. Caller has the role. */
 static enum writer_help write_a_little(void)
 {
-	_Atomic uint64_t *room = &session.journal.head->free_chunks;
-	uint64_t before = atomic_load_explicit(room, memory_order_relaxed);
+	_Atomic uint64_t *space = &session.journal.head->free_chunks;
+	uint64_t before = atomic_load_explicit(space, memory_order_relaxed);
 	struct fpenv env;
 	int more;
 
@@ -31,7 +31,7 @@ static enum writer_help write_a_little(void)
 	fpenv_leave(&env);
 	if (more < 0)
 		atomic_store(&output.failed, true);
-	if (more < 0 || atomic_load_explicit(room, memory_order_relaxed) <= before)
+	if (more < 0 || atomic_load_explicit(space, memory_order_relaxed) <= before)
 		return HELP_USELESS;
 	atomic_fetch_add_explicit(&output.helped, 1, memory_order_relaxed);
 	return HELP_WRITTEN;
@@ -41,7 +41,7 @@ static enum writer_help write_a_little(void)
  * Signals and cancellation are blocked: a signal handler that leaves by longjmp(), or a cancelled
  * thread, would keep the role.
  */
-static void help_apart(void *arg)
+static void help_on_private_stack(void *arg)
 {
 	enum writer_help *done = arg;
 	sigset_t all, before;
@@ -68,7 +68,7 @@ enum writer_help writer_help(void)
 	int err = errno;
 
 	thread_state.busy++;
-	apart_call(help_apart, &done);
+	private_stack_call(help_on_private_stack, &done);
 	thread_state.busy--;
 	errno = err;
 	return done;

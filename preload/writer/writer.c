@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/apart.h"
+#include "base/private_stack.h"
 #include "base/fpenv.h"
 #include "base/io.h"
 #include "base/log.h"
@@ -544,7 +544,7 @@ static void drain_inline(void *arg)
 void writer_wake(void)
 {
 	if (__builtin_expect(output.inline_writer, 0)) {
-		apart_call(drain_inline, NULL);
+		private_stack_call(drain_inline, NULL);
 		return;
 	}
 	if (!atomic_load_explicit(&wake_word, memory_order_relaxed) &&

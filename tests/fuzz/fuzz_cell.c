@@ -41,7 +41,7 @@ static struct csv_text unquoted(char *cell, size_t n)
 
 static void check_cell(const char *name, size_t max)
 {
-	size_t room = CSV_FIELD_ROOM * strlen(name) + 5;
+	size_t room = CSV_FIELD_SPACE * strlen(name) + 5;
 	char *cell = malloc(room), *back;
 	struct text t = text_over(cell, room);
 	struct csv_text field;

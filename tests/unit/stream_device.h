@@ -8,17 +8,17 @@
 #include "journal/columns.h"
 #include "device/device.h"
 
-#define SHOTS 3000
+#define SNAPSHOTS 3000
 static char events[65536];
 static enum device_memory memory_is = DEVICE_IDLE;
 static bool loaded, capture;
 static int copy_gives, poll_gives = 1;
-static _Atomic unsigned nshots, held;
+static _Atomic unsigned nsnapshots, held;
 static bool quiet; /* many threads: nothing is noted down */
 static bool real; /* a snapshot holds what was copied */
 static const char *host_from, *host_to; /* memory that is of another sort */
 static enum device_memory host_is = DEVICE_HOST;
-static float staged[SHOTS][4];
+static float staged[SNAPSHOTS][4];
 
 static void event(const char *fmt, ...)
 {
@@ -50,34 +50,34 @@ static bool capturing(uint64_t stream)
 	return capture;
 }
 
-static int copy(uint64_t stream, const void *from, size_t bytes, uint32_t *shot)
+static int copy(uint64_t stream, const void *from, size_t bytes, uint32_t *snapshot)
 {
 	event("copy %c on %u; ", ((const char *)from)[0], (unsigned)stream);
-	if (copy_gives || nshots == SHOTS - 1)
+	if (copy_gives || nsnapshots == SNAPSHOTS - 1)
 		return copy_gives ? copy_gives : -ENOBUFS;
-	*shot = ++nshots;
+	*snapshot = ++nsnapshots;
 	held++;
 	/* What it holds shows where a figure comes from. */
 	for (size_t i = 0; i < bytes / 4 && i < 4; i++)
-		staged[*shot][i] = (float)(100 * *shot + i);
+		staged[*snapshot][i] = (float)(100 * *snapshot + i);
 	if (real) {
 		assert_true(bytes <= sizeof(staged[0]));
-		memcpy(staged[*shot], from, bytes);
+		memcpy(staged[*snapshot], from, bytes);
 	}
 	return 0;
 }
 
-static int poll(uint32_t shot, const void **at)
+static int poll(uint32_t snapshot, const void **at)
 {
-	*at = staged[shot];
+	*at = staged[snapshot];
 	return poll_gives;
 }
 
-static void drop(uint32_t shot)
+static void drop(uint32_t snapshot)
 {
-	assert_true(shot && held);
+	assert_true(snapshot && held);
 	held--;
-	event("drop %u; ", shot);
+	event("drop %u; ", snapshot);
 }
 
 static const struct device_backend fake = {

@@ -412,8 +412,9 @@ static void dump(void **state)
 	for (size_t i = 0; i < config_nkeys; i++)
 		assert_non_null(strstr(d.text, config_keys[i].help));
 
-	assert_non_null(strstr(d.text, "16 to 64.\n# Accepted: an integer from 0 to 4096. Default: "
-				       "0\njournal_mib: 0\n"));
+	assert_non_null(
+		strstr(d.text, "free memory.\n# Accepted: an integer from 0 to 4096. Default: "
+			       "0\njournal_mib: 0\n"));
 
 	d.len = d.lines = 0;
 	config_markdown(true, sink, &d);
@@ -424,7 +425,7 @@ static void dump(void **state)
 	assert_int_equal(d.lines, config_nkeys + 6 * 4 + 5);
 	assert_non_null(strstr(d.text,
 		"\n| `journal_mib` | `0` | an integer from 0 to 4096 | Maximum size of a rank's "
-		"journal in MiB; 0: chosen by the free memory, 16 to 64 |\n"));
+		"journal in MiB; 0: 16 to 64, depending on the free memory |\n"));
 	for (char *p = d.text; *p;
 		p = strchr(p, '\n') + 1) { /* five bars in each line: four columns */
 		int bars = 0;

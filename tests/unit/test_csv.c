@@ -492,7 +492,7 @@ static char *through_a_file(const char *name, char *cell, size_t cap)
 
 	csv_field(&field, name);
 	assert_false(field.cut);
-	assert_true(field.len <= CSV_FIELD_ROOM * strlen(name) + 4);
+	assert_true(field.len <= CSV_FIELD_SPACE * strlen(name) + 4);
 	text_str(&t, "id,name,last\n1,");
 	text_str(&t, cell);
 	text_str(&t, ",x\n");

@@ -57,12 +57,12 @@ static void test_memory_is_told_apart(void **state)
 	assert_int_equal(ascend_device.memory(numbers), DEVICE_MEMORY);
 }
 
-static const float *arrival(uint32_t shot)
+static const float *arrival(uint32_t snapshot)
 {
 	const void *at = NULL;
 
 	for (int i = 0; i < 5000; i++) {
-		int state = ascend_device.poll(shot, &at);
+		int state = ascend_device.poll(snapshot, &at);
 
 		assert_true(state >= 0);
 		if (state)
@@ -76,16 +76,16 @@ static const float *arrival(uint32_t shot)
 static void test_copies_are_prepared_before_collectives_begin(void **state)
 {
 	unsigned (*waits)(void), before;
-	uint32_t shot;
+	uint32_t snapshot;
 
 	(void)state;
 	*(void **)&waits = dlsym(acl, "double_waits");
 	ascend_device.init_copies();
 	device_collective_begins(&ascend_device);
 	before = waits();
-	assert_int_equal(ascend_device.copy((uintptr_t)stream, numbers, 16, &shot), 0);
+	assert_int_equal(ascend_device.copy((uintptr_t)stream, numbers, 16, &snapshot), 0);
 	assert_int_equal(waits(), before);
-	ascend_device.drop(shot);
+	ascend_device.drop(snapshot);
 }
 
 static void test_a_copy_has_what_the_stream_has_come_to(void **state)
@@ -111,11 +111,11 @@ static void test_a_copy_has_what_the_stream_has_come_to(void **state)
 
 static void test_too_much_is_refused(void **state)
 {
-	uint32_t shot;
+	uint32_t snapshot;
 
 	(void)state;
 	assert_int_not_equal(
-		ascend_device.copy((uintptr_t)stream, numbers, (size_t)65 << 20, &shot), 0);
+		ascend_device.copy((uintptr_t)stream, numbers, (size_t)65 << 20, &snapshot), 0);
 }
 
 static void test_a_capture_is_seen(void **state)

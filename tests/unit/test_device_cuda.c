@@ -70,37 +70,37 @@ static uint32_t measure(void *on, const float *at, uint64_t n, bool *dropped)
 		.dtype = DT_FLOAT32,
 		.eps = 1e-8};
 	struct device_batch b;
-	uint32_t shot;
+	uint32_t snapshot;
 
 	if (!device_batch_begin(&b, cuda, (uintptr_t)on, at, dropped))
 		return 0;
-	shot = device_batch_add(&b, &t, dropped);
+	snapshot = device_batch_add(&b, &t, dropped);
 	device_batch_end(&b);
-	return shot;
+	return snapshot;
 }
 
 /* The greatest of n numbers, measured there; 0: they were not measured. */
 static double max_of(void *on, const float *at, uint64_t n)
 {
 	bool dropped = true;
-	uint32_t shot = 0, crc;
+	uint32_t snapshot = 0, crc;
 	struct stats s;
 	int state = 0;
 
 	/* At the start the kernel is not there yet. */
 	for (int i = 0; i < 5000 && dropped; i++) {
-		shot = measure(on, at, n, &dropped);
+		snapshot = measure(on, at, n, &dropped);
 		if (dropped)
 			usleep(1000);
 	}
-	if (!shot)
+	if (!snapshot)
 		return 0;
 	for (int i = 0; i < 5000 && !state; i++) {
-		state = device_measured(shot, &s, &crc);
+		state = device_measured(snapshot, &s, &crc);
 		usleep(state ? 0 : 1000);
 	}
 	assert_int_equal(state, 1);
-	device_measured_drop(shot);
+	device_measured_drop(snapshot);
 	return s.max.f;
 }
 
@@ -139,7 +139,7 @@ static void test_every_started_device_is_prepared_with_a_communicator(void **sta
 	unsigned flags, before_waits;
 	CUstream other;
 	float *numbers;
-	uint32_t shot;
+	uint32_t snapshot;
 
 	(void)state;
 	/* A device that the program has not started stays so. */
@@ -162,7 +162,7 @@ static void test_every_started_device_is_prepared_with_a_communicator(void **sta
 	assert_null(log_loss_text(LOSS_DEVICE));
 	/* Copies were not prepared: their host memory is not allocated any more. */
 	before_waits = DRIVER(double_waits)();
-	assert_int_equal(cuda->copy((uintptr_t)stream, make_numbers(4), 16, &shot), -ENOBUFS);
+	assert_int_equal(cuda->copy((uintptr_t)stream, make_numbers(4), 16, &snapshot), -ENOBUFS);
 	assert_int_equal(DRIVER(double_waits)(), before_waits + 1); /* make_numbers() */
 	assert_non_null(log_loss_text(LOSS_DEVICE));
 	/* Memory of a peer. */

@@ -60,7 +60,7 @@ static double max_of(void *on, const float *at, uint64_t n)
 		.count = n,
 		.dtype = DT_FLOAT32,
 		.eps = 1e-8};
-	uint32_t shot = 0, crc;
+	uint32_t snapshot = 0, crc;
 	struct device_batch b;
 	bool dropped = true;
 	struct stats s;
@@ -68,17 +68,17 @@ static double max_of(void *on, const float *at, uint64_t n)
 
 	for (int i = 0; i < 5000 && dropped; i++) {
 		if (device_batch_begin(&b, &hip_device, (uintptr_t)on, at, &dropped)) {
-			shot = device_batch_add(&b, &t, &dropped);
+			snapshot = device_batch_add(&b, &t, &dropped);
 			device_batch_end(&b);
 		}
 		usleep(dropped ? 1000 : 0);
 	}
-	for (int i = 0; i < 5000 && shot && !done; i++) {
-		done = device_measured(shot, &s, &crc);
+	for (int i = 0; i < 5000 && snapshot && !done; i++) {
+		done = device_measured(snapshot, &s, &crc);
 		usleep(done ? 0 : 1000);
 	}
-	if (shot)
-		device_measured_drop(shot);
+	if (snapshot)
+		device_measured_drop(snapshot);
 	return done == 1 ? s.max.f : 0;
 }
 
@@ -131,15 +131,15 @@ static void test_memory_is_told_apart_by_the_releases_numbers(void **state)
 static void check_errors(void)
 {
 	const void *at = NULL;
-	uint32_t shot;
+	uint32_t snapshot;
 
 	/* Calls of ours fail. */
 	hip_device.memory(&at);
 	assert_int_equal(HIP(hipPeekAtLastError, void)(), 0);
 	max_of(stream, numbers, 1025);
 	assert_int_equal(HIP(hipPeekAtLastError, void)(), 0);
-	assert_int_equal(hip_device.copy((uintptr_t)stream, numbers, 4096, &shot), 0);
-	for (int i = 0; i < 5000 && hip_device.poll(shot, &at) == 0; i++)
+	assert_int_equal(hip_device.copy((uintptr_t)stream, numbers, 4096, &snapshot), 0);
+	for (int i = 0; i < 5000 && hip_device.poll(snapshot, &at) == 0; i++)
 		usleep(1000);
 	assert_true(((const float *)at)[17] == 5);
 	assert_int_equal(HIP(hipPeekAtLastError, void)(), 0);
@@ -148,8 +148,8 @@ static void check_errors(void)
 	assert_int_equal(hip_device.memory(numbers), DEVICE_MEMORY);
 	assert_true(hip_device.capturing((uintptr_t)stream));
 	assert_true(max_of(stream, numbers, 1024) == 0);
-	assert_int_equal(hip_device.poll(shot, &at), 0);
-	hip_device.drop(shot);
+	assert_int_equal(hip_device.poll(snapshot, &at), 0);
+	hip_device.drop(snapshot);
 	assert_int_equal(HIP(hipGetLastError, void)(), 101);
 	assert_true(max_of(stream, numbers, 1024) == 5);
 }

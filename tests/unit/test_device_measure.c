@@ -191,22 +191,22 @@ static uint32_t measure(uint64_t stream, const float *at, uint64_t n, bool *drop
 {
 	struct device_tensor t = tensor(at, n);
 	struct device_batch b;
-	uint32_t shot;
+	uint32_t snapshot;
 
 	if (!device_batch_begin(&b, &backend, stream, at, dropped))
 		return 0;
-	shot = device_batch_add(&b, &t, dropped);
+	snapshot = device_batch_add(&b, &t, dropped);
 	device_batch_end(&b);
-	return shot;
+	return snapshot;
 }
 
-static int arrival(uint32_t shot, struct stats *s)
+static int arrival(uint32_t snapshot, struct stats *s)
 {
 	uint32_t crc;
 	int state;
 
 	for (int i = 0; i < 20000; i++) {
-		state = device_measured(shot, s, &crc);
+		state = device_measured(snapshot, s, &crc);
 		if (state)
 			return state;
 		usleep(500);
@@ -218,16 +218,16 @@ static int arrival(uint32_t shot, struct stats *s)
 static void get_ready(void)
 {
 	bool dropped = true;
-	uint32_t shot = 0;
+	uint32_t snapshot = 0;
 
 	device_prepare(&backend);
-	for (int i = 0; i < 20000 && !shot; i++) {
-		shot = measure(0, numbers, 4, &dropped);
-		if (!shot)
+	for (int i = 0; i < 20000 && !snapshot; i++) {
+		snapshot = measure(0, numbers, 4, &dropped);
+		if (!snapshot)
 			usleep(500);
 	}
-	assert_int_not_equal(shot, 0);
-	device_measured_drop(shot);
+	assert_int_not_equal(snapshot, 0);
+	device_measured_drop(snapshot);
 }
 
 static int start(void **state)
@@ -250,7 +250,7 @@ static int start(void **state)
 static void test_a_list_has_its_values(void **state)
 {
 	struct device_batch b;
-	uint32_t shot[70], crc, mark;
+	uint32_t snapshot[70], crc, mark;
 	uint64_t begin, end;
 	bool dropped;
 
@@ -259,8 +259,8 @@ static void test_a_list_has_its_values(void **state)
 	for (unsigned i = 0; i < 70; i++) {
 		struct device_tensor t = tensor(numbers + i, 50 * (i + 1) % 4000 + 1);
 
-		shot[i] = device_batch_add(&b, &t, &dropped);
-		assert_int_not_equal(shot[i], 0);
+		snapshot[i] = device_batch_add(&b, &t, &dropped);
+		assert_int_not_equal(snapshot[i], 0);
 		assert_false(dropped);
 	}
 	mark = device_batch_mark(&b, true);
@@ -268,35 +268,35 @@ static void test_a_list_has_its_values(void **state)
 	for (unsigned i = 0; i < 70; i++) {
 		struct stats s;
 
-		assert_int_equal(arrival(shot[i], &s), 1);
+		assert_int_equal(arrival(snapshot[i], &s), 1);
 		assert_true(s.min.f == (double)i);
 		assert_int_equal(s.n, 50 * (i + 1) % 4000 + 1);
-		assert_int_equal(device_measured(shot[i], &s, &crc), 1);
+		assert_int_equal(device_measured(snapshot[i], &s, &crc), 1);
 	}
 	assert_true(device_times(mark, &begin, &end));
 	assert_true(begin && end >= begin);
 	device_measured_drop(mark);
 	for (unsigned i = 0; i < 70; i++)
-		device_measured_drop(shot[i]);
+		device_measured_drop(snapshot[i]);
 }
 
 static void test_a_stream_that_does_not_get_on_takes_no_more_than_its_share(void **state)
 {
-	uint32_t shot[MEASURE_STREAM_MAX];
+	uint32_t snapshot[MEASURE_STREAM_MAX];
 	struct stats s;
 	bool dropped;
 
 	(void)state;
 	hold(&streams[2], true);
 	for (unsigned i = 0; i < MEASURE_STREAM_MAX; i++) {
-		shot[i] = measure(2, numbers + i, 10, &dropped);
-		assert_int_not_equal(shot[i], 0);
-		assert_int_equal(device_measured(shot[i], NULL, NULL), 0);
+		snapshot[i] = measure(2, numbers + i, 10, &dropped);
+		assert_int_not_equal(snapshot[i], 0);
+		assert_int_equal(device_measured(snapshot[i], NULL, NULL), 0);
 	}
 	assert_int_equal(measure(2, numbers, 10, &dropped), 0);
 	assert_true(dropped);
 	/* Another stream is not concerned. */
-	shot[0] = shot[0];
+	snapshot[0] = snapshot[0];
 	{
 		uint32_t other = measure(3, numbers + 7, 10, &dropped);
 
@@ -306,17 +306,17 @@ static void test_a_stream_that_does_not_get_on_takes_no_more_than_its_share(void
 	}
 	/* Abandoned while in flight: their memory is not reused before the stream has completed them. */
 	for (unsigned i = 0; i < MEASURE_STREAM_MAX; i += 2)
-		device_measured_drop(shot[i]);
+		device_measured_drop(snapshot[i]);
 	assert_int_equal(measure(2, numbers, 10, &dropped), 0);
 	hold(&streams[2], false);
 	for (unsigned i = 1; i < MEASURE_STREAM_MAX; i += 2) {
-		assert_int_equal(arrival(shot[i], &s), 1);
+		assert_int_equal(arrival(snapshot[i], &s), 1);
 		assert_true(s.min.f == (double)i);
-		device_measured_drop(shot[i]);
+		device_measured_drop(snapshot[i]);
 	}
-	shot[0] = measure(2, numbers + 3, 10, &dropped);
-	assert_int_equal(arrival(shot[0], &s), 1);
-	device_measured_drop(shot[0]);
+	snapshot[0] = measure(2, numbers + 3, 10, &dropped);
+	assert_int_equal(arrival(snapshot[0], &s), 1);
+	device_measured_drop(snapshot[0]);
 }
 
 static void hold_all(bool held)
@@ -325,34 +325,34 @@ static void hold_all(bool held)
 		hold(&streams[i], held);
 }
 
-static void drop_arrived(const uint32_t *shot, unsigned n, double min)
+static void drop_arrived(const uint32_t *snapshot, unsigned n, double min)
 {
 	struct stats s;
 
 	for (unsigned i = 0; i < n; i++) {
-		assert_int_equal(arrival(shot[i], &s), 1);
+		assert_int_equal(arrival(snapshot[i], &s), 1);
 		assert_true(s.min.f == min);
-		device_measured_drop(shot[i]);
+		device_measured_drop(snapshot[i]);
 	}
 }
 
 static void test_a_full_ring_drops_what_it_has_no_slot_for(void **state)
 {
-	static uint32_t shot[STREAMS * MEASURE_STREAM_MAX];
+	static uint32_t snapshot[STREAMS * MEASURE_STREAM_MAX];
 	unsigned n = 0, refused = 0;
 	bool dropped;
 
 	(void)state;
 	hold_all(true);
 	for (unsigned i = 0; i < STREAMS * MEASURE_STREAM_MAX; i++) {
-		shot[n] = measure(i % STREAMS, numbers + 5, 10, &dropped);
-		n += shot[n] != 0;
+		snapshot[n] = measure(i % STREAMS, numbers + 5, 10, &dropped);
+		n += snapshot[n] != 0;
 		refused += dropped;
 	}
 	assert_int_equal(n, 1024);
 	assert_int_equal(refused, STREAMS * MEASURE_STREAM_MAX - 1024);
 	hold_all(false);
-	drop_arrived(shot, n, 5);
+	drop_arrived(snapshot, n, 5);
 }
 
 /* Each takes a sixtieth of the scratch memory: 2 million times the same number. */
@@ -367,28 +367,28 @@ static uint32_t measure_large(uint32_t *lost)
 		.ndim = 1,
 		.size = {2 << 20}};
 	struct device_batch b;
-	uint32_t shot;
+	uint32_t snapshot;
 	bool dropped;
 
 	assert_true(device_batch_begin(&b, &backend, 1, &number, &dropped));
-	shot = device_batch_add(&b, &t, &dropped);
+	snapshot = device_batch_add(&b, &t, &dropped);
 	assert_false(dropped);
 	*lost = device_batch_end(&b);
-	return shot;
+	return snapshot;
 }
 
 static void test_values_without_scratch_memory_are_counted(void **state)
 {
-	uint32_t shot[62], lost, n = 0, all = 0;
+	uint32_t snapshot[62], lost, n = 0, all = 0;
 
 	(void)state;
 	hold(&streams[1], true);
 	for (unsigned i = 0; i < 62; i++) {
-		shot[n] = measure_large(&lost);
+		snapshot[n] = measure_large(&lost);
 		all += lost;
 		if (lost) {
-			assert_int_equal(device_measured(shot[n], NULL, NULL), -EIO);
-			device_measured_drop(shot[n]);
+			assert_int_equal(device_measured(snapshot[n], NULL, NULL), -EIO);
+			device_measured_drop(snapshot[n]);
 		} else {
 			n++;
 		}
@@ -396,10 +396,10 @@ static void test_values_without_scratch_memory_are_counted(void **state)
 	assert_int_equal(n, 1024 / 17);
 	assert_int_equal(all, 62 - n);
 	hold(&streams[1], false);
-	drop_arrived(shot, n, 3);
-	shot[0] = measure_large(&lost);
+	drop_arrived(snapshot, n, 3);
+	snapshot[0] = measure_large(&lost);
 	assert_int_equal(lost, 0);
-	drop_arrived(shot, 1, 3);
+	drop_arrived(snapshot, 1, 3);
 }
 
 static void test_what_is_not_all_there_is_not_measured(void **state)
@@ -419,20 +419,20 @@ static void *measure_many(void *arg)
 
 	for (unsigned i = 0; i < 600; i++) {
 		unsigned at = rand_r(&seed) % 2000, n = rand_r(&seed) % 2000 + 1;
-		uint32_t shot;
+		uint32_t snapshot;
 		struct stats s;
 		bool dropped;
 
-		shot = measure(rand_r(&seed) % STREAMS, numbers + at, n, &dropped);
-		if (!shot) {
+		snapshot = measure(rand_r(&seed) % STREAMS, numbers + at, n, &dropped);
+		if (!snapshot) {
 			assert_true(dropped);
 			continue;
 		}
 		if (rand_r(&seed) % 4) {
-			assert_int_equal(arrival(shot, &s), 1);
+			assert_int_equal(arrival(snapshot, &s), 1);
 			assert_true(s.min.f == (double)at && s.max.f == (double)(at + n - 1));
 		}
-		device_measured_drop(shot);
+		device_measured_drop(snapshot);
 	}
 	return NULL;
 }
@@ -466,7 +466,7 @@ static void test_nothing_is_made_while_collectives_may_be_under_way(void **state
 
 static void test_after_a_refused_launch_nothing_is_tried(void **state)
 {
-	uint32_t shot, under_way;
+	uint32_t snapshot, under_way;
 	struct stats s;
 	bool dropped;
 
@@ -474,10 +474,10 @@ static void test_after_a_refused_launch_nothing_is_tried(void **state)
 	hold(&streams[1], true);
 	under_way = measure(1, numbers, 10, &dropped);
 	refuses = true;
-	shot = measure(1, numbers, 10, &dropped);
-	assert_int_equal(arrival(shot, &s), -EIO);
+	snapshot = measure(1, numbers, 10, &dropped);
+	assert_int_equal(arrival(snapshot, &s), -EIO);
 	assert_int_equal(arrival(under_way, &s), -EIO);
-	device_measured_drop(shot);
+	device_measured_drop(snapshot);
 	device_measured_drop(under_way);
 	refuses = false;
 	assert_int_equal(measure(1, numbers, 10, &dropped), 0);

@@ -292,7 +292,7 @@ static void started_only(void **state)
 	gather_top();
 	stuck_find(&l, &g);
 	assert_int_equal(l.n, 2);
-	assert_null(l.standing[1]);
+	assert_null(l.blocked_in[1]);
 	assert_false(l.stuck[0].async);
 	assert_int_equal(l.stuck[0].absent[0].why, ABSENT_NEVER);
 	assert_ptr_equal(stuck_cause(&l, &g), &l.stuck[0]);

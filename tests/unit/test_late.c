@@ -57,7 +57,7 @@ static int on(void **state)
 		tensors[i][3] = (float)(i + 1);
 	real = quiet = true;
 	copy_gives = poll_gives = 0;
-	nshots = 0;
+	nsnapshots = 0;
 	done[0] = 0;
 	return 0;
 }
@@ -98,7 +98,7 @@ static void numbers_that_never_arrive_are_unknown(void **state)
 	(void)state;
 	copy_gives = -ENOBUFS;
 	n[1] = measure(1);
-	assert_int_equal(n[1].shot, 0);
+	assert_int_equal(n[1].snapshot, 0);
 	assert_true(add("a:xy", n, 2));
 	poll_gives = 1;
 	late_check();
@@ -128,16 +128,16 @@ static void a_tensor_that_was_not_placed_is_not_read(void **state)
 	struct late_number n;
 
 	(void)state;
-	assert_int_equal(late_measure(&b, 9).shot, 0);
+	assert_int_equal(late_measure(&b, 9).snapshot, 0);
 	b.device = 1;
 	generation_first.cfg.device = CONFIG_DEVICE_OFF;
-	assert_int_equal(late_measure(&b, 9).shot, 0);
+	assert_int_equal(late_measure(&b, 9).snapshot, 0);
 	generation_first.cfg.device = CONFIG_DEVICE_COPY;
 	capture = true; /* it would become part of the job's graph */
-	assert_int_equal(measure(0).shot, 0);
+	assert_int_equal(measure(0).snapshot, 0);
 	capture = false;
 	n = measure(0);
-	assert_int_not_equal(n.shot, 0);
+	assert_int_not_equal(n.snapshot, 0);
 	late_remove_number(&n);
 	assert_int_equal(held, 0);
 }
@@ -179,7 +179,7 @@ static void a_long_run_takes_no_more_memory(void **state)
 	for (unsigned i = 0; i < 20000; i++) {
 		struct late_number n = measure(i % 8);
 
-		nshots = 0;
+		nsnapshots = 0;
 		done[0] = 0;
 		snprintf(large, sizeof(large), "%u:x", i);
 		poll_gives = i % 3 == 2;
@@ -188,7 +188,7 @@ static void a_long_run_takes_no_more_memory(void **state)
 		if (poll_gives)
 			assert_false(late_is_pending());
 		if (i % 3 == 0)
-			nshots = 0;
+			nsnapshots = 0;
 	}
 	poll_gives = 1;
 	late_check();

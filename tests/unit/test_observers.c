@@ -361,7 +361,7 @@ static void test_async_copy(void **state)
 	p = (struct pending){.seq = r->seq, .api = &f_send, .op = w};
 	record_async(r, &w, 0);
 	atomic_store(&step_state.now, 1);
-	p.op.in[0].shot = p.op.out[0].shot = 1;
+	p.op.in[0].snapshot = p.op.out[0].snapshot = 1;
 	p.op.in[0].nostats = p.op.out[0].nostats = 0;
 	p.op.in[0].base = p.op.out[0].base = plain;
 	memset(data, 0, sizeof(data));

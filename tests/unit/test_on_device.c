@@ -102,7 +102,7 @@ static void begin(struct call *c, struct api *f, unsigned nin, unsigned nout)
 			.nout = (uint16_t)nout,
 			.all_in = in,
 			.all_out = out,
-			.out_room = nout * (uint32_t)(sizeof(struct journal_tensor) + 8),
+			.output_limit = nout * (uint32_t)(sizeof(struct journal_tensor) + 8),
 			.on_device = true}};
 	stream_enter(c);
 	c->rec = record_open(c->t, f, &c->op, JOURNAL_NONE64, 0, 0);
@@ -153,7 +153,7 @@ static int on(void **state)
 	capture = false;
 	copy_gives = 0;
 	poll_gives = 0;
-	nshots = 0;
+	nsnapshots = 0;
 	events[0] = 0;
 	return 0;
 }

@@ -93,7 +93,7 @@ static void same_views(const struct buffer *a, const struct buffer *b, unsigned 
 		assert_true(a->count == b->count && a->bytes == b->bytes && a->unit == b->unit);
 		assert_true(a->dtype == b->dtype && a->layout == b->layout && a->io == b->io);
 		assert_true(a->nostats == b->nostats && a->host == b->host && a->ndim == b->ndim);
-		assert_true(a->index == b->index && a->shot == b->shot);
+		assert_true(a->index == b->index && a->snapshot == b->snapshot);
 		assert_true(a->peer == b->peer && a->tag == b->tag && a->comm_seq == b->comm_seq);
 	}
 }
@@ -103,7 +103,8 @@ static void same(const struct operation *a, const struct operation *b)
 	assert_int_equal(a->comm != NULL, b->comm != NULL);
 	assert_int_equal(a->flags, b->flags);
 	assert_true(a->root == b->root && a->peer == b->peer && a->tag == b->tag);
-	assert_true(a->redop == b->redop && a->phase == b->phase && a->out_room == b->out_room);
+	assert_true(
+		a->redop == b->redop && a->phase == b->phase && a->output_limit == b->output_limit);
 	assert_true(!a->all_in && !a->all_out && !b->all_in && !b->all_out);
 	assert_int_equal(a->nin, b->nin);
 	assert_int_equal(a->nout, b->nout);

@@ -342,21 +342,21 @@ static void not_joined(void **state)
 static void unlike(void **state)
 {
 	static const struct {
-		enum meet_unlike what;
+		enum meet_mismatch what;
 		const char *op;
 		struct call other;
 	} cases[] = {
-		{UNLIKE_NOTHING, "all_reduce", {0}},
-		{UNLIKE_OP, "all_reduce", {.op = 1}},
-		{UNLIKE_REDOP, "all_reduce", {.redop = 1}},
-		{UNLIKE_ROOT, "broadcast", {.root = 1}},
-		{UNLIKE_DTYPE, "all_reduce", {.dtype = 1}},
-		{UNLIKE_BYTES, "all_reduce", {.in_bytes = 1}},
-		{UNLIKE_BYTES, "gather", {.in_bytes = 1}},
-		{UNLIKE_NOTHING, "gather_v",
+		{MISMATCH_NOTHING, "all_reduce", {0}},
+		{MISMATCH_OP, "all_reduce", {.op = 1}},
+		{MISMATCH_REDOP, "all_reduce", {.redop = 1}},
+		{MISMATCH_ROOT, "broadcast", {.root = 1}},
+		{MISMATCH_DTYPE, "all_reduce", {.dtype = 1}},
+		{MISMATCH_BYTES, "all_reduce", {.in_bytes = 1}},
+		{MISMATCH_BYTES, "gather", {.in_bytes = 1}},
+		{MISMATCH_NOTHING, "gather_v",
 			{.in_bytes = 1}}, /* each rank may give another amount */
-		{UNLIKE_DTYPE, "gather_v", {.dtype = 1}},
-		{UNLIKE_NOTHING, "all_to_all_v", {.in_bytes = 1, .dtype = 1}},
+		{MISMATCH_DTYPE, "gather_v", {.dtype = 1}},
+		{MISMATCH_NOTHING, "all_to_all_v", {.in_bytes = 1, .dtype = 1}},
 	};
 
 	(void)state;
@@ -382,7 +382,7 @@ static void unlike(void **state)
 				k.in_bytes = 404;
 			meet_add(&m, &k);
 		}
-		assert_int_equal(last_met.unlike, cases[i].what);
+		assert_int_equal(last_met.mismatch, cases[i].what);
 		if (cases[i].what) {
 			assert_int_equal(last_met.other.rank, 3);
 			assert_int_equal(last_met.first.rank, 0);
@@ -439,20 +439,20 @@ static void copied_types(void **state)
 }
 
 /* An open call of a running job, from its journal: no reduction, dtype or bytes. Only known terms are compared. */
-static void unlike_open(void **state)
+static void mismatch_open(void **state)
 {
 	static const struct {
-		enum meet_unlike what;
+		enum meet_mismatch what;
 		uint32_t open; /* bit per rank */
 		int64_t root;
 		const char *op, *redop; /* of rank 3 */
 	} cases[] = {
-		{UNLIKE_NOTHING, 1 << 3, NO_NUMBER, "all_reduce", "sum"},
-		{UNLIKE_NOTHING, 1 << 0, NO_NUMBER, "all_reduce", "sum"},
-		{UNLIKE_NOTHING, 0x1f, NO_NUMBER, "all_reduce", "sum"},
-		{UNLIKE_OP, 1 << 3, NO_NUMBER, "reduce", "sum"},
-		{UNLIKE_ROOT, 1 << 3, 2, "all_reduce", "sum"},
-		{UNLIKE_REDOP, 1 << 0, NO_NUMBER, "all_reduce", "max"},
+		{MISMATCH_NOTHING, 1 << 3, NO_NUMBER, "all_reduce", "sum"},
+		{MISMATCH_NOTHING, 1 << 0, NO_NUMBER, "all_reduce", "sum"},
+		{MISMATCH_NOTHING, 0x1f, NO_NUMBER, "all_reduce", "sum"},
+		{MISMATCH_OP, 1 << 3, NO_NUMBER, "reduce", "sum"},
+		{MISMATCH_ROOT, 1 << 3, 2, "all_reduce", "sum"},
+		{MISMATCH_REDOP, 1 << 0, NO_NUMBER, "all_reduce", "max"},
 	};
 
 	(void)state;
@@ -477,7 +477,7 @@ static void unlike_open(void **state)
 			}
 			meet_add(&m, &k);
 		}
-		assert_int_equal(last_met.unlike, cases[i].what);
+		assert_int_equal(last_met.mismatch, cases[i].what);
 		if (cases[i].what) {
 			assert_int_equal(last_met.other.rank, 3);
 			assert_int_equal(last_met.first.rank, cases[i].open & 1);
@@ -487,7 +487,7 @@ static void unlike_open(void **state)
 }
 
 /* A member that has no tensor of its own has no size, and no root where none is reported. */
-static void unlike_known(void **state)
+static void mismatch_known(void **state)
 {
 	struct meet m;
 
@@ -501,7 +501,7 @@ static void unlike_known(void **state)
 			k.redop = 0;
 		meet_add(&m, &k);
 	}
-	assert_int_equal(last_met.unlike, UNLIKE_NOTHING);
+	assert_int_equal(last_met.mismatch, MISMATCH_NOTHING);
 	end(&m);
 }
 
@@ -543,8 +543,8 @@ int main(void)
 		cmocka_unit_test(unlike),
 		cmocka_unit_test(parts_of_both_sides),
 		cmocka_unit_test(copied_types),
-		cmocka_unit_test(unlike_open),
-		cmocka_unit_test(unlike_known),
+		cmocka_unit_test(mismatch_open),
+		cmocka_unit_test(mismatch_known),
 		cmocka_unit_test(slowest),
 	};
 

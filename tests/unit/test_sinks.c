@@ -58,7 +58,7 @@ static int open_toy(void *state, struct files *files)
 static int keep(void *state, struct given g)
 {
 	struct out_file *o;
-	char *at = files_room_table(*(struct files **)state, TOY_FILE, "", 8, &o), text[9];
+	char *at = files_get_table_space(*(struct files **)state, TOY_FILE, "", 8, &o), text[9];
 
 	if (!at)
 		return -ENOBUFS;

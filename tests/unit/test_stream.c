@@ -107,7 +107,7 @@ static int on(void **state)
 	capture = false;
 	copy_gives = 0;
 	poll_gives = 1;
-	nshots = 0;
+	nsnapshots = 0;
 	return 0;
 }
 
@@ -315,7 +315,7 @@ static void test_refused(void **state)
 	assert_rows(call(6), "in  nostats;error:6");
 	/* More on their way than can be remembered. */
 	poll_gives = 0;
-	nshots = 0;
+	nsnapshots = 0;
 	for (int i = 0; i < 1100; i++)
 		call(0);
 	poll_gives = 1;

@@ -140,9 +140,9 @@ static ssize_t inflate_piece(struct source *s, void *buf, size_t cap)
 	z->next_out = buf;
 	z->avail_out = (uInt)(cap < UINT32_MAX ? cap : UINT32_MAX);
 
-	size_t room = z->avail_out;
+	size_t space = z->avail_out;
 
-	while (z->avail_out == room && !g->ended) {
+	while (z->avail_out == space && !g->ended) {
 		if (!z->avail_in) {
 			ssize_t n = source_read_piece(s, g->in, sizeof(g->in));
 
@@ -170,7 +170,7 @@ static ssize_t inflate_piece(struct source *s, void *buf, size_t cap)
 			g->ended = true;
 		}
 	}
-	return (ssize_t)(room - z->avail_out);
+	return (ssize_t)(space - z->avail_out);
 }
 
 ssize_t source_read(struct source *s, void *buf, size_t cap)

@@ -215,26 +215,26 @@ static void init_cuda_copies(void)
 		cu.thread_exchange_stream_capture_mode(&mode);
 }
 
-static int cuda_copy(uint64_t stream, const void *from, size_t bytes, uint32_t *shot)
+static int cuda_copy(uint64_t stream, const void *from, size_t bytes, uint32_t *snapshot)
 {
 	void *s = (void *)(uintptr_t)stream;
 	struct guard g;
 	int err = -EIO;
 
 	if (guard_enter(&g, s, from))
-		err = snapshot_copy(&snapshots, g.ctx, s, from, bytes, shot);
+		err = snapshot_copy(&snapshots, g.ctx, s, from, bytes, snapshot);
 	guard_leave(&g);
 	return err;
 }
 
-static int cuda_poll(uint32_t shot, const void **at)
+static int cuda_poll(uint32_t snapshot, const void **at)
 {
-	return snapshot_poll(&snapshots, shot, at);
+	return snapshot_poll(&snapshots, snapshot, at);
 }
 
-static void cuda_drop(uint32_t shot)
+static void cuda_drop(uint32_t snapshot)
 {
-	snapshot_drop(&snapshots, shot);
+	snapshot_drop(&snapshots, snapshot);
 }
 
 static const struct device_backend cuda = {

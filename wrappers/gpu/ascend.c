@@ -146,23 +146,23 @@ static void init_ascend_copies(void)
 		snapshots_init(&snapshots);
 }
 
-static int copy_ascend(uint64_t stream, const void *from, size_t bytes, uint32_t *shot)
+static int copy_ascend(uint64_t stream, const void *from, size_t bytes, uint32_t *snapshot)
 {
 	void *context = current_context();
 
-	return context ? snapshot_copy(
-				 &snapshots, context, (void *)(uintptr_t)stream, from, bytes, shot)
+	return context ? snapshot_copy(&snapshots, context, (void *)(uintptr_t)stream, from, bytes,
+				 snapshot)
 		       : -EIO;
 }
 
-static int poll_ascend(uint32_t shot, const void **at)
+static int poll_ascend(uint32_t snapshot, const void **at)
 {
-	return snapshot_poll(&snapshots, shot, at);
+	return snapshot_poll(&snapshots, snapshot, at);
 }
 
-static void remove_ascend(uint32_t shot)
+static void remove_ascend(uint32_t snapshot)
 {
-	snapshot_drop(&snapshots, shot);
+	snapshot_drop(&snapshots, snapshot);
 }
 
 const struct device_backend ascend_device = {

@@ -464,26 +464,26 @@ static void init_hip_copies(void)
 	reset_hip(&g);
 }
 
-static int copy_hip(uint64_t stream, const void *from, size_t bytes, uint32_t *shot)
+static int copy_hip(uint64_t stream, const void *from, size_t bytes, uint32_t *snapshot)
 {
 	struct device_guard g;
 	int err = -EIO;
 
 	if (set_hip_context(&g, stream, from))
-		err = snapshot_copy(
-			&hip_snapshots, g.context, (void *)(uintptr_t)stream, from, bytes, shot);
+		err = snapshot_copy(&hip_snapshots, g.context, (void *)(uintptr_t)stream, from,
+			bytes, snapshot);
 	reset_hip(&g);
 	return err;
 }
 
-static int check_hip_copy(uint32_t shot, const void **at)
+static int check_hip_copy(uint32_t snapshot, const void **at)
 {
-	return snapshot_poll(&hip_snapshots, shot, at);
+	return snapshot_poll(&hip_snapshots, snapshot, at);
 }
 
-static void remove_hip(uint32_t shot)
+static void remove_hip(uint32_t snapshot)
 {
-	snapshot_drop(&hip_snapshots, shot);
+	snapshot_drop(&hip_snapshots, snapshot);
 }
 
 const struct device_backend hip_device = {

@@ -146,8 +146,8 @@ static bool describe_kernel(struct call *c)
 	op->nin = w->nin;
 	op->all_in = w->in;
 	op->all_out = w->out;
-	op->out_room = (uint32_t)((n < CXX_TENSORS_MAX ? n : CXX_TENSORS_MAX) *
-				  (sizeof(struct journal_tensor) + 8 * CXX_DIMS_MAX));
+	op->output_limit = (uint32_t)((n < CXX_TENSORS_MAX ? n : CXX_TENSORS_MAX) *
+				      (sizeof(struct journal_tensor) + 8 * CXX_DIMS_MAX));
 	return true;
 }
 

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <pthread.h>
 
-#include "base/apart.h"
+#include "base/private_stack.h"
 #include "base/thread.h"
 #include "call/data/buffer_check.h"
 #include "call/step.h"
@@ -369,13 +369,13 @@ static bool gives_number(const struct kernel_tensors *out)
 	       v.count == 1 && dtype_info(v.dtype)->cls == DTC_FLOAT;
 }
 
-static void handle_apart(void (*see)(void *), struct kernel_run *r)
+static void handle_on_private_stack(void (*see)(void *), struct kernel_run *r)
 {
 	struct thread_self *w = &thread_state;
 	int err = errno;
 
 	w->busy++;
-	apart_call(see, r);
+	private_stack_call(see, r);
 	w->busy--;
 	errno = err;
 }
@@ -408,9 +408,9 @@ bool ms_values_before(const struct ms_kernel *k, const void *node, const struct 
 		return r.flows;
 	}
 	if (k->is_softmax && is_softmax_due())
-		handle_apart(see_softmax, &r);
+		handle_on_private_stack(see_softmax, &r);
 	if (k->update || ms_gradients_wait() || (r.flows && ms_graph_gradients_wait()))
-		handle_apart(see_before, &r);
+		handle_on_private_stack(see_before, &r);
 	return k->update || k->takes_root || r.flows || !ms_graph_runs();
 }
 
@@ -425,5 +425,5 @@ void ms_values_after(const struct ms_kernel *k, const void *node, const struct k
 	r.measures_output = r.phase != PHASE_BACKWARD && (k->update || gives_number(out));
 	r.flows = follows_gradients(&r);
 	if (r.measures_output || r.flows)
-		handle_apart(record_after_kernel, &r);
+		handle_on_private_stack(record_after_kernel, &r);
 }

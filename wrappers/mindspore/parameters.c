@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "base/apart.h"
+#include "base/private_stack.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "call/step.h"
@@ -393,7 +393,7 @@ static void name_waiting(void *arg)
 void ms_parameters_graph_ends(void)
 {
 	if (have_arguments)
-		apart_call(name_waiting, NULL);
+		private_stack_call(name_waiting, NULL);
 }
 
 /*

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "base/apart.h"
+#include "base/private_stack.h"
 #include "base/hash.h"
 #include "elf/memory.h"
 #include "journal/layout.h"
@@ -356,7 +356,7 @@ void ms_graph_is_called(void)
 
 	if (!pass_cell || optimizer_called || !py_hold_objects(&h, &why))
 		return;
-	apart_call(handle_optimizer, NULL);
+	private_stack_call(handle_optimizer, NULL);
 	py_release_objects(&h);
 }
 
@@ -367,7 +367,7 @@ void ms_pass_begins(void)
 	bool left_out = false;
 
 	if (py_hold_objects(&h, &why)) {
-		apart_call(see_left_out, &left_out);
+		private_stack_call(see_left_out, &left_out);
 		py_release_objects(&h);
 	}
 	if (left_out)
@@ -385,7 +385,7 @@ void ms_pass_ends(const struct call *c)
 	step_part_ends(PART_BACKWARD);
 	if (!ms_values_wanted() || !session_start() || !py_hold_objects(&h, &why))
 		return;
-	apart_call(read_pass, &p);
+	private_stack_call(read_pass, &p);
 	py_release_objects(&h);
 }
 
@@ -431,12 +431,12 @@ void ms_graph_returns(const struct call *c)
 	if (!trained || (trained & TRAINED_UPDATE && !scalars_wanted()) ||
 		!py_hold_objects(&h, &why))
 		return;
-	apart_call(read_returned, &r);
+	private_stack_call(read_returned, &r);
 	py_release_objects(&h);
 	if (!isnan(r.value))
 		ms_loss_returned(trained & TRAINED_UPDATE, step, r.value);
 	if (trained == TRAINED_BACKWARD && r.step_cell) {
-		apart_call(write_left_gradients, NULL);
+		private_stack_call(write_left_gradients, NULL);
 		ms_step_left_out();
 	}
 }

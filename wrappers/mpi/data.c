@@ -161,7 +161,7 @@ static void register_request(struct call *c, uint64_t h, bool receive)
 	 * The program fills in the parts of a partitioned send after the start, so they are
 	 * measured when it is complete.
 	 */
-	if (spec_is_parted(c->api->spec) && c->op.nin)
+	if (spec_is_partitioned(c->api->spec) && c->op.nin)
 		c->op.in[0].nostats = 1;
 	if (!mpi_request_made(c, h, &end)) {
 		async_started(c, h, receive);
@@ -182,7 +182,7 @@ static void complete_data_call(struct call *c)
 		receive = false;
 	}
 	/* All parts of a partitioned receive arrive, whatever the status says. */
-	receive &= !spec_is_parted(c->api->spec);
+	receive &= !spec_is_partitioned(c->api->spec);
 	if (c->api->spec->completion == DONE_END) {
 		if (c->op.comm)
 			async_started(c, mpi_split_key(c->op.comm), false);

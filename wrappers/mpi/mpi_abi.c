@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/apart.h"
+#include "base/private_stack.h"
 #include "base/log.h"
 #include "elf/loaded/elfsym.h"
 #include "life/life.h"
@@ -188,7 +188,7 @@ static void activate_mpi(void *arg)
 bool mpi_activate(void)
 {
 	if (atomic_load_explicit(&mpi.state, memory_order_acquire) == MPI_UNKNOWN)
-		apart_call(activate_mpi, NULL);
+		private_stack_call(activate_mpi, NULL);
 	return atomic_load_explicit(&mpi.state, memory_order_acquire) == MPI_ACTIVE;
 }
 

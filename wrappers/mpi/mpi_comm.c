@@ -7,7 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/apart.h"
+#include "base/private_stack.h"
 #include "call/caller.h"
 #include "life/life.h"
 #include "wrappers/layout_facts.h"
@@ -194,7 +194,7 @@ __attribute__((noinline)) static struct comm *register_unseen_comm(uint64_t h)
 	struct met m = {h, NULL};
 
 	if (h != (uint64_t)mpi.constant[CONST_MPI_COMM_NULL] && h)
-		apart_call(learn_unknown, &m);
+		private_stack_call(learn_unknown, &m);
 	return m.comm;
 }
 

@@ -147,14 +147,14 @@ static void look_at_sent_parts(struct operation *w)
 	if (!w->nin || v->dtype == DT_OTHER)
 		return;
 	v->nostats = 0;
-	v->shot = BUFFER_AT_END;
+	v->snapshot = BUFFER_AT_END;
 }
 
 static void fill_completed(struct pending *p, void *arg)
 {
 	const struct completed *d = arg;
 
-	if (!p->newcomm && spec_is_parted(p->api->spec))
+	if (!p->newcomm && spec_is_partitioned(p->api->spec))
 		look_at_sent_parts(&p->op);
 	if (p->newcomm)
 		mpi_comm_arrived(p->op.comm, p->newcomm, p->api->spec->how);

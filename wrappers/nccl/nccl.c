@@ -21,11 +21,11 @@ static const char *nccl_label(const void *real)
 static void report_nccl_version(const void *from)
 {
 	int (*get)(int *) = (int (*)(int *))sibling_symbol(from, "ncclGetVersion");
-	static atomic_flag said = ATOMIC_FLAG_INIT;
+	static atomic_flag reported = ATOMIC_FLAG_INIT;
 	char text[32];
 	int v;
 
-	if (!get || atomic_flag_test_and_set(&said) || get(&v))
+	if (!get || atomic_flag_test_and_set(&reported) || get(&v))
 		return;
 	snprintf(text, sizeof(text), "%d.%d.%d", v / 10000, v / 100 % 100, v % 100);
 	session_library(nccl_label(from), text);

@@ -147,7 +147,7 @@ static void take_parts(struct call *c, struct buffer *v, const union arg *vector
 {
 	const uint64_t *const *at = vector->cp;
 	uint32_t n = (uint32_t)m->size;
-	unsigned room = sizeof(c->note.shape) / sizeof(uint64_t);
+	unsigned space = sizeof(c->note.shape) / sizeof(uint64_t);
 	uint64_t *same = (uint64_t *)c->note.shape;
 
 	v->base = NULL;
@@ -157,7 +157,7 @@ static void take_parts(struct call *c, struct buffer *v, const union arg *vector
 	v->width = v->dwidth = sizeof(uint64_t);
 	v->n = 0;
 	v->counts = v->displs = NULL;
-	if (at[1] - at[0] < m->size || (!counts && n > room))
+	if (at[1] - at[0] < m->size || (!counts && n > space))
 		return;
 	for (uint32_t i = 0; !counts && i < n; i++)
 		same[i] = v->count / n;

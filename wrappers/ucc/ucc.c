@@ -312,7 +312,7 @@ static uint64_t request_of(const struct call *c)
 	return a->u;
 }
 
-static struct async_start *start_room(struct thread *t)
+static struct async_start *get_start_slot(struct thread *t)
 {
 	return t ? thread_scratch(t, sizeof(struct async_start)) : NULL;
 }
@@ -327,7 +327,7 @@ _Static_assert(sizeof(struct posting) <= sizeof(((struct call *)0)->note), "");
 /* Claims the start of request `key`. Returns false if the start is only counted, not recorded. */
 static bool begin_post(struct call *c, struct thread *t, uint64_t key, struct posting *post)
 {
-	post->start = start_room(t);
+	post->start = get_start_slot(t);
 	post->claims.thread = NULL;
 	if (!post->start || !async_starts_begin(&post->claims, t, 1)) {
 		async_count_start(c, key);

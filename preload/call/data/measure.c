@@ -90,7 +90,7 @@ bool tensor_put_measured(
 		.row = w->row, .cfg = w->by ? w->by : config_now(), .buffer = v, .record = record};
 	uint32_t word_xor;
 
-	if (device_measured(v->shot, &record->stats, &word_xor) != 1)
+	if (device_measured(v->snapshot, &record->stats, &word_xor) != 1)
 		return false;
 	record->flags &= (uint8_t)~TF_NOSTATS;
 	if (checksum_kind(&look) == CHECKSUM_XOR) {

@@ -6,7 +6,7 @@
  * its stream made.
  *
  * All functions are called on the thread of the job that made or completed the call, on a stack
- * of libprobe's (base/apart.h), in the default floating-point environment. They do not wait, lock
+ * of libprobe's (base/private_stack.h), in the default floating-point environment. They do not wait, lock
  * or allocate, and keep no pointer into a piece.
  *
  * tensor_observers[] is the table of observers. If none of them wants anything under the
@@ -114,7 +114,7 @@ bool tensor_observe_few(
 	const struct operation *w, const struct buffer *v, struct journal_tensor *record);
 
 /*
- * Stores the values that a device has measured, once snapshot buffer.shot has arrived. Returns
+ * Stores the values that a device has measured, once snapshot buffer.snapshot has arrived. Returns
  * false if the device did not measure them.
  */
 bool tensor_put_measured(

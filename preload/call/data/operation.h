@@ -24,7 +24,7 @@ struct operation {
 	/*
 	 * bytes reserved for outputs that are known only when the call returns; 0: they are known
 	 */
-	uint32_t out_room;
+	uint32_t output_limit;
 	const struct config *by; /* configuration used by the call; NULL: the current one */
 	uint32_t flags; /* enum call_flag */
 	int32_t root, peer, tag; /* JOURNAL_NONE: not given */

@@ -113,8 +113,8 @@ static void add_run(struct gather *g, uintptr_t at, uint64_t n, uint64_t step, u
 		return;
 	}
 	while (n) {
-		uint64_t room = (sizeof(g->buf) - g->used) / g->size;
-		uint64_t len = n < room ? n : room;
+		uint64_t space = (sizeof(g->buf) - g->used) / g->size;
+		uint64_t len = n < space ? n : space;
 
 		copy_strided(g->buf + g->used, at, len, step, g->size);
 		g->used += len * g->size;

@@ -52,7 +52,7 @@ struct buffer {
 	 * device (call/stream.c), or BUFFER_AT_END: its memory is read. 0: it was measured when
 	 * the call began.
 	 */
-	uint32_t shot;
+	uint32_t snapshot;
 	/* JOURNAL_NAME_*, if the adapter knows it; 0: tensor_namer finds it by the address */
 	uint32_t name;
 };

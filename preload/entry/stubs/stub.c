@@ -8,7 +8,7 @@
 
 #include "api/enabled.h"
 #include "base/hash.h"
-#include "base/apart.h"
+#include "base/private_stack.h"
 #include "base/log.h"
 #include "base/thread.h"
 #include "call/call.h"
@@ -133,7 +133,8 @@ static const struct stub_target *target_of(struct stub_row *r, void *code, void 
  * Makes the stub jump to `code` from now on, if it has no target yet. Without memory, only this
  * call does.
  */
-static struct tail lead_stub(struct stub_row *r, struct stub_entry *e, void *code, void *context)
+static struct tail redirect_stub(
+	struct stub_row *r, struct stub_entry *e, void *code, void *context)
 {
 	const struct stub_target *was = &e->first, *t = target_of(r, code, context);
 
@@ -143,7 +144,7 @@ static struct tail lead_stub(struct stub_row *r, struct stub_entry *e, void *cod
 }
 
 /* Returns the function; nothing is recorded or kept. */
-static struct tail lead_to_real(const char *name, uintptr_t pc)
+static struct tail find_real_target(const char *name, uintptr_t pc)
 {
 	static const struct adapter none;
 	const struct api_spec spec = {.symbol = name, .lib = &none};
@@ -165,7 +166,7 @@ static void reset_stub(struct stub_row *r)
 }
 
 /* For a row without api: looks the function up once, unless there are several copies. */
-static struct tail lead_unrecorded(struct stub_row *r, struct stub_entry *e, uintptr_t pc)
+static struct tail redirect_unrecorded(struct stub_row *r, struct stub_entry *e, uintptr_t pc)
 {
 	static const struct adapter none;
 	const struct api_spec spec = {.symbol = r->name, .lib = &none};
@@ -176,7 +177,7 @@ static struct tail lead_unrecorded(struct stub_row *r, struct stub_entry *e, uin
 	atomic_store(&r->entry, e);
 	if (!real || several || !real_settled(loads))
 		return (struct tail){.target = real};
-	lead_stub(r, e, real, NULL);
+	redirect_stub(r, e, real, NULL);
 	/*
 	 * A library that was loaded meanwhile may not have found the stub's target: the next call
 	 * decides again.
@@ -190,11 +191,11 @@ static struct tail lead_unrecorded(struct stub_row *r, struct stub_entry *e, uin
  * Makes the stub lead straight to the real function, as long as this is the only one and stays
  * loaded.
  */
-static struct tail lead_straight(struct stub_row *r, struct stub_entry *e)
+static struct tail redirect_to_real(struct stub_row *r, struct stub_entry *e)
 {
 	void *real = call_real(r->api);
 
-	lead_stub(r, e, real, NULL);
+	redirect_stub(r, e, real, NULL);
 	/* stub_second() and stub_forget() change the row's state before the stub. */
 	if (!(api_word(r->api) & API_SKIP))
 		reset_stub(r);
@@ -243,14 +244,14 @@ static struct tail choose_target(struct stub_entry *e, uintptr_t pc)
 
 	/* Recording is switched off temporarily: nothing permanent is decided. */
 	if (!recording_enabled() && !session_is_settled())
-		return lead_to_real(name, pc);
+		return find_real_target(name, pc);
 	lock_stubs();
 	r = row_of(name);
 	unlock_stubs();
 	if (!r)
-		return lead_to_real(name, pc);
+		return find_real_target(name, pc);
 	if (!r->api)
-		return lead_unrecorded(r, e, pc);
+		return redirect_unrecorded(r, e, pc);
 	atomic_store(&r->entry, e);
 	word = api_word(r->api);
 	if (!(word & API_STATES))
@@ -263,13 +264,13 @@ static struct tail choose_target(struct stub_entry *e, uintptr_t pc)
 	if (word & API_ON)
 		word = rest_row(r->api);
 	if (word & API_SKIP)
-		return lead_straight(r, e);
+		return redirect_to_real(r, e);
 	err = ffi_entry(r->api, &code, &context);
 	if (!err)
-		return lead_stub(r, e, code, context);
+		return redirect_stub(r, e, code, context);
 	log_loss(LOSS_ENTRY, "%s: libffi cannot call it: %s; it is not recorded",
 		r->api->spec->symbol, strerror(-err));
-	return lead_to_real(name, pc);
+	return find_real_target(name, pc);
 }
 
 struct choice {
@@ -278,7 +279,7 @@ struct choice {
 	struct tail out;
 };
 
-static void choose_apart(void *arg)
+static void choose_on_private_stack(void *arg)
 {
 	struct choice *c = arg;
 	int cancel;
@@ -309,9 +310,9 @@ __attribute__((visibility("hidden"))) struct tail stub_first(uintptr_t a0, uintp
 	 * thread may hold the lock.
 	 */
 	if (w->busy)
-		return lead_to_real(stub_entry_name(e), pc);
+		return find_real_target(stub_entry_name(e), pc);
 	w->busy++;
-	apart_call(choose_apart, &c);
+	private_stack_call(choose_on_private_stack, &c);
 	w->busy--;
 	errno = err;
 	return c.out;

@@ -27,7 +27,7 @@
 #define KEYS_MAX (1u << 20) /* maximum number of words of a dictionary's keys */
 #define TEXT_WORDS (1 + COMPACT_TEXT_MAX / 8)
 
-static const uint32_t column_room[COMPACT_COLUMNS] = {
+static const uint32_t column_space[COMPACT_COLUMNS] = {
 	[CC_TEXTS] = 192u << 10,
 	[CC_COMMS] = 16u << 10,
 	[CC_FUNCTIONS] = 64u << 10,
@@ -98,14 +98,14 @@ struct compact_block *compact_block_open(void)
 	unsigned char *p;
 
 	for (unsigned i = 0; i < COMPACT_COLUMNS; i++)
-		bytes += column_room[i];
+		bytes += column_space[i];
 	b = malloc(bytes);
 	if (!b)
 		return NULL;
 	memset(b, 0, sizeof(*b));
 	p = (unsigned char *)(b + 1);
-	for (unsigned i = 0; i < COMPACT_COLUMNS; p += column_room[i++])
-		b->column[i] = (struct column){p, p, p + column_room[i]};
+	for (unsigned i = 0; i < COMPACT_COLUMNS; p += column_space[i++])
+		b->column[i] = (struct column){p, p, p + column_space[i]};
 	compact_block_reset(b, true);
 	return b;
 }
@@ -162,7 +162,7 @@ bool compact_block_is_crowded(const struct compact_block *b)
 
 /* ---- dictionaries ---- */
 
-static bool add_room(void **array, uint32_t *cap, uint32_t n, size_t each)
+static bool grow_array(void **array, uint32_t *cap, uint32_t n, size_t each)
 {
 	uint32_t want = *cap ? *cap : 64;
 	void *more;
@@ -226,7 +226,7 @@ static int64_t find_comm(struct compact_block *b, const struct journal_call *cal
 
 	if (found != UINT32_MAX)
 		return found;
-	if (!add_room((void **)&b->comm, &b->cap_comm, b->comms.n + 1, sizeof(*b->comm)))
+	if (!grow_array((void **)&b->comm, &b->cap_comm, b->comms.n + 1, sizeof(*b->comm)))
 		return -ENOMEM;
 	added = add_block_entry(&b->comms, c, ENTRY_ROOM, key, 2, hash);
 	if (added >= 0) {
@@ -256,7 +256,7 @@ static int64_t add_function(struct compact_block *b, const struct record *r, uin
 		if (n < 0)
 			return n;
 	}
-	if (!add_room((void **)&b->function, &b->cap_function, b->functions.n + 1,
+	if (!grow_array((void **)&b->function, &b->cap_function, b->functions.n + 1,
 		    sizeof(*b->function)))
 		return -ENOMEM;
 	added = add_block_entry(&b->functions, c, ENTRY_ROOM, key, FUNCTION_WORDS, hash);
@@ -368,8 +368,8 @@ static int64_t add_site(struct compact_block *b, uint32_t function, uint32_t sta
 	int64_t added;
 	unsigned char *p = c->at;
 
-	if (!add_room((void **)&b->site, &b->cap_site, b->sites.n + 1, sizeof(*b->site)) ||
-		!add_room((void **)&b->site_tensor, &b->cap_site_tensor, b->nsite_tensor + n,
+	if (!grow_array((void **)&b->site, &b->cap_site, b->sites.n + 1, sizeof(*b->site)) ||
+		!grow_array((void **)&b->site_tensor, &b->cap_site_tensor, b->nsite_tensor + n,
 			sizeof(*b->site_tensor)))
 		return -ENOMEM;
 	added = add_block_entry(&b->sites, c, 32 + 4 * (size_t)n, key, words, hash);
@@ -648,7 +648,7 @@ static inline __attribute__((always_inline)) unsigned write_call(struct compact_
 	return present;
 }
 
-static bool has_block_room(const struct compact_block *b, unsigned rows)
+static bool has_block_space(const struct compact_block *b, unsigned rows)
 {
 	const struct column *call = &b->column[CC_CALL], *row = &b->column[CC_ROW];
 
@@ -670,7 +670,7 @@ int compact_block_add(struct compact_block *b, const struct record *r)
 	uint64_t key[FUNCTION_WORDS];
 	int64_t function, site;
 
-	if (!has_block_room(b, r->n))
+	if (!has_block_space(b, r->n))
 		return -ENOBUFS;
 	if (r->n)
 		v.awaited = NULL;

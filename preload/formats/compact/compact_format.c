@@ -83,7 +83,7 @@ static int start_block(struct compact *s, struct open_file *f, uint32_t step, ui
 
 	if (!f->block)
 		f->block = compact_block_open();
-	if (!f->block || !files_room_calls(s->files, CALLS_COMPACT, step, BLOCK_BYTES, &o))
+	if (!f->block || !files_get_calls_space(s->files, CALLS_COMPACT, step, BLOCK_BYTES, &o))
 		return -ENOBUFS;
 
 	uint64_t bytes = o->bytes + o->len;
@@ -136,7 +136,7 @@ static int write_blocks(void *state)
 		if (!f->out || !compact_block_get_calls(f->block))
 			continue;
 		bytes = compact_block_measure(f->block);
-		at = files_get_block_room(s->files, f->out, bytes);
+		at = files_get_block_space(s->files, f->out, bytes);
 		if (!at)
 			return -ENOMEM;
 		compact_block_write(f->block, (unsigned char *)at);

@@ -18,7 +18,7 @@ struct dictionary_entry {
 };
 
 struct dictionary {
-	uint32_t n, cap, used, room; /* entries, their maximum; words of keys, their maximum */
+	uint32_t n, cap, used, space; /* entries, their maximum; words of keys, their maximum */
 	uint32_t mask; /* size of index[] - 1; 0: no index yet */
 	uint32_t *index; /* hash table of 1 + number of the entry; 0: free */
 	struct dictionary_entry *entry;

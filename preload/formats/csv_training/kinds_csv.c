@@ -250,8 +250,8 @@ static int write_kind_row(void *state, const struct record_kind *r)
 	const struct journal_kind_row *k = r->kind;
 	uint32_t n = s->files->j->head->block_steps, block = n ? k->step / n * n : 0;
 	size_t cap = 256 +
-		     CSV_FIELD_ROOM * (strnlen(r->name, ROW_STRING_MAX) +
-					      strnlen(r->dtype_prefix, ROW_STRING_MAX)) +
+		     CSV_FIELD_SPACE * (strnlen(r->name, ROW_STRING_MAX) +
+					       strnlen(r->dtype_prefix, ROW_STRING_MAX)) +
 		     24 * ((size_t)k->ndim + k->e.n + TRAIN_OPS_MAX);
 	const char *header;
 	struct out_file *o;
@@ -272,7 +272,7 @@ static int write_kind_row(void *state, const struct record_kind *r)
 		s->files->j->head->lost_rows++;
 		return 0;
 	}
-	at = files_room_row(s->files, path, header, cap, &o, &err);
+	at = files_get_row_space(s->files, path, header, cap, &o, &err);
 	if (!at)
 		return err;
 

@@ -96,7 +96,7 @@ static int write_name_row(void *state, const struct record_name *e)
 {
 	struct names *s = state;
 	size_t cap = 512 + 21 * (size_t)e->ndim +
-		     CSV_FIELD_ROOM * (strlen(e->name) + strlen(e->module) + strlen(e->type));
+		     CSV_FIELD_SPACE * (strlen(e->name) + strlen(e->module) + strlen(e->type));
 	struct out_file *o;
 	char *at;
 	int err;
@@ -112,7 +112,7 @@ static int write_name_row(void *state, const struct record_name *e)
 		return 0;
 	}
 	structure_add(&s->modules, e);
-	at = files_room_row(s->files, "names.csv", NAMES_HEADER, cap, &o, &err);
+	at = files_get_row_space(s->files, "names.csv", NAMES_HEADER, cap, &o, &err);
 	if (!at)
 		return err;
 

@@ -49,7 +49,7 @@ static int write_scalar_row(void *state, const struct record_scalar *e)
 
 	snprintf(path, sizeof(path), "scalars_%u-%llu.csv", block,
 		(unsigned long long)block + (n ? n : 1) - 1);
-	at = files_room_row(files, path, SCALAR_HEADER, SCALAR_ROW, &o, &err);
+	at = files_get_row_space(files, path, SCALAR_HEADER, SCALAR_ROW, &o, &err);
 	if (!at)
 		return err;
 

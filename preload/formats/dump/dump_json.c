@@ -39,7 +39,7 @@ static void flush_json(struct dump_json *j)
 static void write_json_bytes(struct dump_json *j, const char *s, size_t n)
 {
 	while (n) {
-		size_t room = sizeof(j->buf) - j->len, k = n < room ? n : room;
+		size_t space = sizeof(j->buf) - j->len, k = n < space ? n : space;
 
 		memcpy(j->buf + j->len, s, k);
 		j->len += k;

@@ -301,7 +301,7 @@ static int write_grad_row(void *state, const struct record_kind *r)
 	if (err)
 		return err;
 	snprintf(path, sizeof(path), "%s" TABLE "%u.csv", g->folder ? TAG : "", r->kind->step);
-	at = files_room_row(g->files, path, g->header, ROW_BYTES, &o, &err);
+	at = files_get_row_space(g->files, path, g->header, ROW_BYTES, &o, &err);
 	if (!at)
 		return err;
 	if (r->value[0] > 0)

@@ -36,7 +36,7 @@ struct abnormal {
 		double norm;
 	} at[NORMS_PASS];
 	unsigned n, before;
-	bool said;
+	bool reported;
 };
 
 static int open_abnormal(void *state, struct files *files)
@@ -173,10 +173,10 @@ static void commit_abnormal(void *state, bool written)
 
 	if (written && a->n && a->files->j->head->rank <= 0) {
 		err = add_abnormal(a);
-		if (err && !a->said)
+		if (err && !a->reported)
 			log_loss(LOSS_SKIP, NORM_FILE ": %s; alerts.jsonl has the steps",
 				io_error_text(err));
-		a->said |= err != 0;
+		a->reported |= err != 0;
 	}
 	a->n = a->before = 0;
 }

@@ -35,7 +35,7 @@ struct comm_place {
 };
 
 struct comm_places {
-	bool said, begun, ended, changed;
+	bool reported, begun, ended, changed;
 	uint32_t first; /* the first recorded step, once it has begun */
 	unsigned nstack, ngroup, nplace;
 	struct place_stack stack[PLACES_MAX];
@@ -43,12 +43,12 @@ struct comm_places {
 	struct comm_place place[PLACES_MAX];
 };
 
-struct comm_places *comm_places_new(bool said)
+struct comm_places *comm_places_new(bool reported)
 {
 	struct comm_places *l = calloc(1, sizeof(*l));
 
 	if (l)
-		l->said = said;
+		l->reported = reported;
 	return l;
 }
 
@@ -220,8 +220,8 @@ void comm_places_write(struct comm_places *l, int dirfd, const char *path)
 			l->changed = false;
 		free(buf);
 	}
-	if (l->ended && l->said && !l->changed) {
-		l->said = false;
+	if (l->ended && l->reported && !l->changed) {
+		l->reported = false;
 		log_info(1,
 			"cc_log_only: where collectives are called from is in %s/" COMM_PLACES_FILE
 			"; the job goes on",

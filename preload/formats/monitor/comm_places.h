@@ -18,7 +18,7 @@ struct comm_places;
  * said: after the last of these steps, report on stderr where the file is. Returns NULL if there
  * is no memory.
  */
-struct comm_places *comm_places_new(bool said);
+struct comm_places *comm_places_new(bool reported);
 void comm_places_free(struct comm_places *l);
 
 /*

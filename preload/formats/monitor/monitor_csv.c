@@ -178,7 +178,7 @@ static void name_monitor_file(
 }
 
 /* Returns space for a row. If NULL, *err is -ENOBUFS, or 0 if the row is lost (counted). */
-static char *monitor_room(struct monitor *m, const char *word, uint32_t step, uint32_t ops,
+static char *get_monitor_space(struct monitor *m, const char *word, uint32_t step, uint32_t ops,
 	bool micro, size_t cap, struct out_file **o, int *err)
 {
 	const char *header = monitor_header_of(m, ops, micro);
@@ -186,7 +186,7 @@ static char *monitor_room(struct monitor *m, const char *word, uint32_t step, ui
 
 	name_monitor_file(m, word, step, path, sizeof(path));
 	if (header)
-		return files_room_row(m->files, path, header, cap, o, err);
+		return files_get_row_space(m->files, path, header, cap, o, err);
 	m->files->j->head->lost_rows++;
 	*err = 0;
 	return NULL;
@@ -214,8 +214,8 @@ static int write_monitor_kind(void *state, const struct record_kind *r)
 	bool micro = k->micro_step != UINT32_MAX || k->kind == TK_ACTV || k->kind == TK_ACTV_GRAD;
 	const char *word = number ? "other" : m->style.v2 ? v2_places[k->kind].file : r->word;
 	size_t cap = MONITOR_ROW_MAX + 24 * (size_t)k->ndim +
-		     CSV_FIELD_ROOM * (strnlen(r->name, ROW_STRING_MAX) +
-					      strnlen(r->dtype_prefix, ROW_STRING_MAX));
+		     CSV_FIELD_SPACE * (strnlen(r->name, ROW_STRING_MAX) +
+					       strnlen(r->dtype_prefix, ROW_STRING_MAX));
 	struct monitor_row row = {.vpp_stage = k->vpp_stage,
 		.step = k->step,
 		.micro_step = !micro			    ? UINT32_MAX
@@ -232,7 +232,7 @@ static int write_monitor_kind(void *state, const struct record_kind *r)
 	if (!*word || strlen(word) > 20 || strchr(word, '/') ||
 		(!number && train_kinds[k->kind].form != KIND_OPS) || (number && m->style.v2))
 		return 0;
-	at = monitor_room(m, word, k->step, m->ops, micro, cap, &o, &err);
+	at = get_monitor_space(m, word, k->step, m->ops, micro, cap, &o, &err);
 	if (!at)
 		return err;
 
@@ -284,7 +284,7 @@ static int write_monitor_stack(void *state, const struct record_stack *e)
 	const char *frames = *e->python ? e->python : e->native;
 	struct monitor *m = state;
 	size_t lines = 4 * strlen(frames) + 64,
-	       cap = CSV_FIELD_ROOM * (lines + ROW_STRING_MAX) + 64;
+	       cap = CSV_FIELD_SPACE * (lines + ROW_STRING_MAX) + 64;
 	struct out_file *o;
 	char *at, *all;
 	int err;
@@ -293,7 +293,7 @@ static int write_monitor_stack(void *state, const struct record_stack *e)
 		comm_places_stack(m->log, e);
 	if (!m->files->cfg || !get_monitor_keys(m->files->cfg)->stack_info || m->style.v2)
 		return 0;
-	at = files_room_row(m->files, path, "module_name,stack_info\n", cap, &o, &err);
+	at = files_get_row_space(m->files, path, "module_name,stack_info\n", cap, &o, &err);
 	if (!at)
 		return err;
 	all = malloc(lines);
@@ -346,7 +346,7 @@ static int write_comm_sum(struct monitor *m, const struct monitor_sum *s)
 
 	snprintf(name, sizeof(name), "%s/rank%d/%s_%u", s->op, m->rank < 0 ? 0 : m->rank,
 		s->io == IO_IN ? "pre" : "post", s->index);
-	at = monitor_room(m, m->style.v2 ? "cc" : "other", s->step, m->ops, false,
+	at = get_monitor_space(m, m->style.v2 ? "cc" : "other", s->step, m->ops, false,
 		MONITOR_ROW_MAX + 256, &o, &err);
 	if (!at)
 		return err;

@@ -644,7 +644,7 @@ static int write_log_lines(struct monitor_log *m, size_t from)
 		m->files->j->head->lost_rows++;
 		return 0;
 	}
-	at = files_room_table(m->files, LOG_FILE, "", n, &o);
+	at = files_get_table_space(m->files, LOG_FILE, "", n, &o);
 	if (!at)
 		return -ENOBUFS;
 	memcpy(at, m->text + from, n);

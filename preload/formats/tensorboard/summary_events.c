@@ -104,7 +104,7 @@ static int write_summary(struct summary *s, double wall, int64_t x)
 	}
 	tfevent_version(&first, wall);
 	tfevent_session_start(&first, wall, x);
-	at = files_room_table(s->files, SUMMARY_FILE, "", first.len + s->events.len, &o);
+	at = files_get_table_space(s->files, SUMMARY_FILE, "", first.len + s->events.len, &o);
 	if (!at) {
 		err = -ENOBUFS;
 	} else {

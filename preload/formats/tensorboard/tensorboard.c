@@ -144,10 +144,10 @@ static int put_events(struct tensorboard *t, uint32_t step, double wall)
 		t->files->j->head->lost_rows += t->events.len && !t->off;
 		return 0;
 	}
-	at = files_room_table(t->files, TB_FILE, "", t->events.len, &o);
+	at = files_get_table_space(t->files, TB_FILE, "", t->events.len, &o);
 	if (at && !o->bytes && !o->len) {
 		tb_put_start(&start, t->files->j, t->cfg, wall, first_x(t, step));
-		at = files_room_table(t->files, TB_FILE, "", start.len + t->events.len, &o);
+		at = files_get_table_space(t->files, TB_FILE, "", start.len + t->events.len, &o);
 		if (at && start.len)
 			memcpy(at, start.at, start.len);
 	}

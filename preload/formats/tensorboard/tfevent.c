@@ -48,7 +48,7 @@ static uint64_t load_le(const unsigned char *p, unsigned bytes)
 
 /* ---- protocol buffers: whether there is enough space is checked at the end of the event ---- */
 
-static unsigned char *take_room(struct tfevents *e, size_t n)
+static unsigned char *get_event_space(struct tfevents *e, size_t n)
 {
 	size_t want = e->cap ? e->cap : 4096;
 	unsigned char *more;
@@ -74,7 +74,7 @@ static unsigned char *take_room(struct tfevents *e, size_t n)
 
 static void write_proto_bytes(struct tfevents *e, const void *p, size_t n)
 {
-	unsigned char *to = n ? take_room(e, n) : NULL;
+	unsigned char *to = n ? get_event_space(e, n) : NULL;
 
 	if (to)
 		memcpy(to, p, n);
@@ -117,7 +117,7 @@ static void write_double_field(struct tfevents *e, unsigned field, double v)
 
 	memcpy(&bits, &v, 8);
 	write_proto_key(e, field, WIRE_64);
-	to = take_room(e, 8);
+	to = get_event_space(e, 8);
 	if (to)
 		store_le(to, bits, 8);
 }
@@ -150,7 +150,7 @@ static void close_field(struct tfevents *e, size_t from)
 	size_t len = e->len - from;
 	unsigned n = make_varint(b, len);
 
-	if (!take_room(e, n))
+	if (!get_event_space(e, n))
 		return;
 	memmove(e->at + from + n, e->at + from, len);
 	memcpy(e->at + from, b, n);
@@ -170,7 +170,7 @@ static struct open_event start_tf_event(struct tfevents *e, double wall, int64_t
 {
 	struct open_event o = {.frame = e->len};
 
-	take_room(e, FRAME_HEAD);
+	get_event_space(e, FRAME_HEAD);
 	write_double_field(e, EVENT_WALL, wall);
 	if (step)
 		write_number_field(e, EVENT_STEP, (uint64_t)step);
@@ -186,7 +186,7 @@ static void end_tf_event(struct tfevents *e, const struct open_event *o)
 		close_field(e, o->value);
 	if (o->summary)
 		close_field(e, o->summary);
-	take_room(e, FRAME_TAIL);
+	get_event_space(e, FRAME_TAIL);
 	if (e->failed) {
 		e->len = o->frame;
 		return;
@@ -234,7 +234,7 @@ void tfevent_scalar(struct tfevents *e, double wall, int64_t step, const char *t
 
 	memcpy(&bits, &value, 4);
 	write_proto_key(e, VALUE_SIMPLE, WIRE_32);
-	to = take_room(e, 4);
+	to = get_event_space(e, 4);
 	if (to)
 		store_le(to, bits, 4);
 	end_tf_event(e, &o);
@@ -278,7 +278,7 @@ static void put_packed_doubles(struct tfevents *e, unsigned field, const double 
 
 	write_proto_key(e, field, WIRE_BYTES);
 	write_varint(e, 8 * (uint64_t)n);
-	to = take_room(e, 8 * (size_t)n);
+	to = get_event_space(e, 8 * (size_t)n);
 	for (unsigned i = 0; to && i < n; i++) {
 		uint64_t bits;
 

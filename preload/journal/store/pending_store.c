@@ -204,7 +204,7 @@ static struct pending_slot *search_room(struct pending_store *p, uint32_t need)
 }
 
 /* Like search_room(). If there is none, the journal grows. */
-static struct pending_slot *find_room(struct pending_store *p, uint32_t need)
+static struct pending_slot *find_free_slots(struct pending_store *p, uint32_t need)
 {
 	for (;;) {
 		struct pending_slot *s = search_room(p, need);
@@ -220,13 +220,13 @@ static struct pending_slot *find_room(struct pending_store *p, uint32_t need)
 	}
 }
 
-bool pending_store_has_room(struct pending_store *p, const struct journal_call *call)
+bool pending_store_has_space(struct pending_store *p, const struct journal_call *call)
 {
 	uint32_t hint = p->hint;
-	bool room = find_room(p, units_for(call->e.bytes)) != NULL;
+	bool space = find_free_slots(p, units_for(call->e.bytes)) != NULL;
 
 	p->hint = hint;
-	return room;
+	return space;
 }
 
 int pending_store_add(struct pending_store *p, uint64_t number, const struct journal_call *call)
@@ -238,7 +238,7 @@ int pending_store_add(struct pending_store *p, uint64_t number, const struct jou
 
 	if (!call->seq || find_store_place(p, call->seq)->seq)
 		return -EINVAL;
-	s = find_room(p, need);
+	s = find_free_slots(p, need);
 	heap = !s;
 	if (heap) {
 		if (p->nheap >= PENDING_HEAP_MAX)

@@ -39,7 +39,7 @@ void pending_store_close(struct pending_store *p);
  */
 int pending_store_add(struct pending_store *p, uint64_t number, const struct journal_call *call);
 /* True if the call would fit into the journal's region, without the heap. */
-bool pending_store_has_room(struct pending_store *p, const struct journal_call *call);
+bool pending_store_has_space(struct pending_store *p, const struct journal_call *call);
 /* Returns the call in flight with number seq, or NULL. */
 const struct journal_call *pending_store_find(const struct pending_store *p, uint64_t seq);
 /*

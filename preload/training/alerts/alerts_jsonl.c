@@ -39,7 +39,7 @@ struct alerts {
 	uint32_t nseries, cap; /* a power of two */
 	bool full_said;
 	struct alert *alert;
-	unsigned n, said;
+	unsigned n, reported;
 	/* number of alerts that are not in the file, because it has ALERTS_MAX lines */
 	uint64_t more;
 	bool changed, news; /* lines differ from the file; a new line among them */
@@ -492,11 +492,12 @@ static void act_on(struct alerts *a, struct alert *to, const struct alert_rule *
 
 	if (r->actions >> ALERT_DO_LOG & 1) {
 		text_str(&done, "log");
-		if (a->said < LINES_SAID)
+		if (a->reported < LINES_SAID)
 			log_info(1, "%s%s", sentence,
-				a->said + 1 < LINES_SAID ? ""
-							 : "; further alerts are in alerts.jsonl");
-		a->said++;
+				a->reported + 1 < LINES_SAID
+					? ""
+					: "; further alerts are in alerts.jsonl");
+		a->reported++;
 	}
 	for (unsigned i = ALERT_DO_LOG + 1; i < ALERT_ACTIONS; i++) {
 		if (!(r->actions >> i & 1))

@@ -109,7 +109,7 @@ static bool read_shape_of(struct train_value *v, const struct buffer *b)
 	v->ndim = b->ndim <= JOURNAL_KIND_DIMS ? b->ndim : 0;
 	v->dims = b->counts;
 	v->stats.n = 0;
-	v->shot = 0;
+	v->snapshot = 0;
 	return b->base && b->count && !(max && b->bytes > (uint64_t)max);
 }
 
@@ -142,13 +142,13 @@ void train_kind_measure_on(struct train_value *v, const struct buffer *b, uint64
 	if (!read_shape_of(v, b))
 		return;
 	own = own_work_begin();
-	v->shot = late_measure(b, stream).shot;
+	v->snapshot = late_measure(b, stream).snapshot;
 	own_work_end(&own);
 }
 
 static struct late_number get_kind_number(const struct train_value *v)
 {
-	return (struct late_number){v->count, v->shot, v->dtype};
+	return (struct late_number){v->count, v->snapshot, v->dtype};
 }
 
 void train_kind_remove(struct train_value *v)
@@ -156,7 +156,7 @@ void train_kind_remove(struct train_value *v)
 	struct late_number n = get_kind_number(v);
 
 	late_remove_number(&n);
-	v->shot = 0;
+	v->snapshot = 0;
 }
 
 static uint32_t wanted_ops(void)
@@ -252,9 +252,9 @@ static void write_late_row(const void *data, const struct stats *stats)
 	v.name = (const char *)(v.value + v.nvalue);
 	v.word = v.name + strlen(v.name) + 1;
 	v.dtype_prefix = v.word + strlen(v.word) + 1;
-	if (v.shot)
+	if (v.snapshot)
 		v.stats = *stats;
-	v.shot = 0;
+	v.snapshot = 0;
 	write_kind_now(&v);
 }
 
@@ -274,14 +274,14 @@ static bool add_late_row(const struct train_value *v)
 	to += write_kind_text(to, v->name, TRAIN_NAME_MAX);
 	to += write_kind_text(to, v->word, KIND_WORD_MAX);
 	to += write_kind_text(to, v->dtype_prefix, DTYPE_PREFIX_MAX);
-	return late_add(write_late_row, &row, (uint32_t)(to - (char *)&row), &n, v->shot != 0);
+	return late_add(write_late_row, &row, (uint32_t)(to - (char *)&row), &n, v->snapshot != 0);
 }
 
 bool train_kind_write(const struct train_value *v)
 {
 	struct train_value now;
 
-	if (v->shot || (late_is_pending() && !late_is_running()))
+	if (v->snapshot || (late_is_pending() && !late_is_running()))
 		return add_late_row(v);
 	now = *v;
 	return write_kind_now(&now);

@@ -4,7 +4,7 @@
  * frameworks know when to measure, and where the tensors are. This module measures the tensors
  * and writes the results into the journal of the calling thread. Names no framework.
  *
- * Needs some KiB of stack (base/apart.h). Must not be called inside a record: an entry is
+ * Needs some KiB of stack (base/private_stack.h). Must not be called inside a record: an entry is
  * complete when it is written. Nothing is allocated in steady state.
  */
 #ifndef PROBE_TRAIN_KIND_H
@@ -43,7 +43,7 @@ struct train_value {
 	const double *value;
 	struct stats stats; /* n 0: the tensor could not be measured; the row has nan */
 	/* a device measures it (training/steps/late.h): the pending result of `stats`; 0: none */
-	uint32_t shot;
+	uint32_t snapshot;
 	bool norm; /* the kind's value is the norm in `stats`; without it there is no row */
 };
 

@@ -279,13 +279,14 @@ static bool is_said(uint32_t n)
 
 void stable_rank_seen(void)
 {
-	static uint64_t said;
+	static uint64_t reported;
 	char part[200];
 	struct text t = text_over(part, sizeof(part));
 
-	if (rounds.left || rounds.rows == said || !is_said(rounds.rounds) || !session.journal.head)
+	if (rounds.left || rounds.rows == reported || !is_said(rounds.rounds) ||
+		!session.journal.head)
 		return;
-	said = rounds.rows;
+	reported = rounds.rows;
 	text_put(&t, "stable_rank", sizeof("stable_rank"));
 	text_str(&t, "{\"rounds\": ");
 	text_u64(&t, rounds.rounds);

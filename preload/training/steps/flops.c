@@ -9,7 +9,7 @@
 
 /* Totals of the current step. */
 static _Atomic uint64_t model, all, operators;
-static _Atomic uint64_t lead; /* sum of the hashes of the leader's calls, on all threads */
+static _Atomic uint64_t leader_hash; /* sum of the hashes of the leader's calls, on all threads */
 static _Atomic bool missed, given_up;
 static _Atomic bool counted = true;
 
@@ -17,7 +17,7 @@ static _Atomic bool counted = true;
 static struct {
 	bool there;
 	uint32_t step;
-	uint64_t lead;
+	uint64_t leader_hash;
 	struct flops of_step;
 } known;
 
@@ -47,9 +47,9 @@ void flops_add(double of_model, double in_all)
 	atomic_fetch_add_explicit(&operators, 1, memory_order_relaxed);
 }
 
-void flops_lead(uint64_t shapes)
+void flops_add_leader_call(uint64_t shapes)
 {
-	atomic_fetch_add_explicit(&lead, hash_mix(shapes | 1), memory_order_relaxed);
+	atomic_fetch_add_explicit(&leader_hash, hash_mix(shapes | 1), memory_order_relaxed);
 }
 
 void flops_miss(void)
@@ -78,11 +78,11 @@ static void switch_counting(bool on)
 /* Keeps the result of a counted step. Returns true if the next step is to be counted too. */
 static bool keep_count(uint32_t step, const struct flops *f, uint64_t leader, bool whole)
 {
-	bool same = known.there && leader && known.lead == leader;
+	bool same = known.there && leader && known.leader_hash == leader;
 
 	known.there = whole;
 	known.step = step;
-	known.lead = leader;
+	known.leader_hash = leader;
 	known.of_step = *f;
 	return !whole || !same || get_training_keys(config_now())->flops_interval <= 1;
 }
@@ -90,7 +90,7 @@ static bool keep_count(uint32_t step, const struct flops *f, uint64_t leader, bo
 bool flops_end_step(uint32_t step, struct flops *of_step)
 {
 	struct flops f = {(double)atomic_exchange(&model, 0), (double)atomic_exchange(&all, 0)};
-	uint64_t n = atomic_exchange(&operators, 0), leader = atomic_exchange(&lead, 0);
+	uint64_t n = atomic_exchange(&operators, 0), leader = atomic_exchange(&leader_hash, 0);
 	bool whole = !atomic_exchange(&missed, false), there, next;
 
 	if (atomic_load_explicit(&given_up, memory_order_relaxed)) {
@@ -101,7 +101,7 @@ bool flops_end_step(uint32_t step, struct flops *of_step)
 		there = whole && n;
 		next = keep_count(step, &f, leader, there);
 	} else {
-		there = known.there && leader && leader == known.lead && whole;
+		there = known.there && leader && leader == known.leader_hash && whole;
 		f = known.of_step;
 		next = !there ||
 		       (uint64_t)step + 1 >=

@@ -38,7 +38,7 @@ bool flops_are_counted(void);
 void flops_add(double model, double all);
 
 /* Notes a call of the leader; shapes: a hash of its shapes. */
-void flops_lead(uint64_t shapes);
+void flops_add_leader_call(uint64_t shapes);
 
 /* Notes that an operator's shapes could not be read: this step has no number. */
 void flops_miss(void);

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "base/apart.h"
+#include "base/private_stack.h"
 #include "base/log.h"
 #include "base/thread.h"
 #include "call/recorder.h"
@@ -70,7 +70,7 @@ struct late_number late_measure(const struct buffer *v, uint64_t stream)
 		stream_point_start(p, stream);
 	own(tensors).begun = own(tensors).open;
 	stream_point_move(p, stream);
-	n.shot = stream_measure(p, v);
+	n.snapshot = stream_measure(p, v);
 	if (p == &alone)
 		stream_point_end(p);
 	return n;
@@ -78,8 +78,8 @@ struct late_number late_measure(const struct buffer *v, uint64_t stream)
 
 void late_remove_number(const struct late_number *n)
 {
-	if (n->shot)
-		stream_remove_result(n->shot);
+	if (n->snapshot)
+		stream_remove_result(n->snapshot);
 }
 
 /* ---- the queue ---- */
@@ -187,9 +187,9 @@ static bool read_late_numbers(struct work_now *w)
 {
 	for (uint32_t i = 0; i < w->work.n; i++) {
 		const struct late_number *n = &w->work.number[i];
-		int state = n->shot ? stream_read_result(
-					      n->shot, (enum dtype)n->dtype, n->count, &w->stats[i])
-				    : -1;
+		int state = n->snapshot ? stream_read_result(n->snapshot, (enum dtype)n->dtype,
+						  n->count, &w->stats[i])
+					: -1;
 
 		if (!state && !w->finish)
 			return false;
@@ -218,7 +218,7 @@ static void handle_late_queue(bool finish)
 {
 	if (!late_is_pending() || atomic_exchange(&busy, true))
 		return;
-	apart_call(handle_late_work, &finish);
+	private_stack_call(handle_late_work, &finish);
 	atomic_store(&busy, false);
 }
 

@@ -27,7 +27,7 @@
 /* A tensor whose statistics arrive later. */
 struct late_number {
 	uint64_t count;
-	uint32_t shot; /* pending result, 0: it was not measured */
+	uint32_t snapshot; /* pending result, 0: it was not measured */
 	uint8_t dtype;
 };
 

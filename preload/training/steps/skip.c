@@ -330,13 +330,13 @@ static bool is_everybody_ready(bool first, bool is_promised)
 /* Reports the first withheld step; each one is in monitor.log and in the scalars. */
 static void say_withheld(double norm)
 {
-	static bool said;
+	static bool reported;
 	char value[32], most[32];
 	struct text v = text_over(value, sizeof(value)), m = text_over(most, sizeof(most));
 
-	if (said)
+	if (reported)
 		return;
-	said = true;
+	reported = true;
 	text_double(&v, norm, 9);
 	text_double(&m, get_alerts_keys(config_now())->global_norm_spike_threshold, 9);
 	log_info(1,

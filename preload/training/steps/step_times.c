@@ -43,7 +43,7 @@ static struct {
 	bool steps; /* an optimizer's steps are seen, so optimizer-time is known */
 	uint32_t comms; /* pending communications, by step_comm_begins() */
 	/* ticks since when there are pending ones; ticks of the step with at least one */
-	uint64_t comm_since, comm_apart;
+	uint64_t comm_since, comm_other_ticks;
 	/* step_comm_begins() was called; step_comm_unknown() was called */
 	bool comm_told, comm_unknown;
 } now;
@@ -158,7 +158,7 @@ void step_comm_ends(void)
 
 	pthread_mutex_lock(&lock);
 	if (now.comms && !--now.comms)
-		now.comm_apart += at - now.comm_since;
+		now.comm_other_ticks += at - now.comm_since;
 	pthread_mutex_unlock(&lock);
 }
 
@@ -406,10 +406,10 @@ static bool take_step(uint32_t step, __typeof__(now) *was)
 		*was = now;
 		was->step_began = now.step_began ? at - now.step_began : 0;
 		if (now.comms) {
-			was->comm_apart += at - now.comm_since;
+			was->comm_other_ticks += at - now.comm_since;
 			now.comm_since = at;
 		}
-		now.comm_apart = 0;
+		now.comm_other_ticks = 0;
 		/*
 		 * The counter belongs to one thread: another thread's counter does not show the
 		 * waits of this step.
@@ -438,7 +438,7 @@ static double find_comm_time(const __typeof__(now) *was)
 	if (was->comm_unknown)
 		return NAN;
 	if (was->comm_told)
-		return ticks_in_ms(was->comm_apart);
+		return ticks_in_ms(was->comm_other_ticks);
 	/*
 	 * In a job of several ranks, if this rank was never seen to communicate, its
 	 * communication is not visible.

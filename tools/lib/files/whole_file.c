@@ -10,15 +10,15 @@
 char *read_whole_file(const char *path, size_t most, ssize_t *n)
 {
 	struct stat st;
-	size_t room = stat(path, &st) == 0 && st.st_size > 0 ? (size_t)st.st_size : 0;
+	size_t space = stat(path, &st) == 0 && st.st_size > 0 ? (size_t)st.st_size : 0;
 	char *text = NULL;
 
 	/* Reads one byte more than the file's size to detect its end; a file that has grown since is read again. */
-	for (;; room = 2 * room + 64) {
-		room = room < most ? room : most;
-		text = tool_realloc(text, room + 2);
-		*n = io_read_file(AT_FDCWD, path, text, room + 1);
-		if (*n <= (ssize_t)room || room == most)
+	for (;; space = 2 * space + 64) {
+		space = space < most ? space : most;
+		text = tool_realloc(text, space + 2);
+		*n = io_read_file(AT_FDCWD, path, text, space + 1);
+		if (*n <= (ssize_t)space || space == most)
 			break;
 	}
 	text[*n > 0 ? *n : 0] = 0;

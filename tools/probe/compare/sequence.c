@@ -153,10 +153,10 @@ static void align_sequences(
 	const struct sequence *a, const struct sequence *b, unsigned levels, uint32_t *partner)
 {
 	size_t diagonals = (size_t)a->n + b->n + 5;
-	int64_t *room = tool_alloc(2 * diagonals * sizeof(*room));
+	int64_t *space = tool_alloc(2 * diagonals * sizeof(*space));
 	struct align s = {.partner = partner,
-		.forward = room + b->n + 2,
-		.backward = room + diagonals + b->n + 2};
+		.forward = space + b->n + 2,
+		.backward = space + diagonals + b->n + 2};
 
 	memset(partner, 0xff, a->n * sizeof(*partner));
 	for (unsigned l = 0; l < levels; l++) {
@@ -177,7 +177,7 @@ static void align_sequences(
 			y = end + 1;
 		}
 	}
-	free(room);
+	free(space);
 }
 
 struct key_count {

@@ -103,7 +103,7 @@ static void open_part(struct csv_files *f)
 
 /*
  * Begins a new part where the writer would: it reserves space for the longest possible rows
- * (files_room_calls()).
+ * (files_get_calls_space()).
  */
 static void write_rows(struct csv_files *f, const char *text, size_t n, unsigned rows)
 {

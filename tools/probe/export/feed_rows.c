@@ -184,10 +184,10 @@ void feed_rows_open(struct feed *f)
 		qsort(all, n, sizeof(*all), by_first_step);
 	for (unsigned i = 0; i < n; i++) {
 		struct feed_source *s = source_of(f, all[i].word);
-		unsigned room = s->cap_file;
+		unsigned space = s->cap_file;
 
 		TOOL_GROW(s->file, s->nfile, s->cap_file);
-		if (room != s->cap_file)
+		if (space != s->cap_file)
 			s->limit = tool_realloc(s->limit, s->cap_file * sizeof(*s->limit));
 		s->limit[s->nfile] = all[i].limit;
 		s->file[s->nfile++] = all[i].path;

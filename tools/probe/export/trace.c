@@ -568,7 +568,7 @@ static void write_meeting(void *arg, const struct meeting *m, bool complete)
 	free(name);
 	write_place(x, COMMS_PID, track, shown);
 	write_dur(x, end > shown ? end - shown : 0);
-	if (m->unlike || m->open || !complete)
+	if (m->mismatch || m->open || !complete)
 		target_text(&x->t, ",\"cname\":\"terrible\"");
 	target_print(&x->t,
 		",\"args\":{\"step\":%llu,\"comm_seq\":%lld,\"ranks\":%u,\"ranks "
@@ -578,8 +578,8 @@ static void write_meeting(void *arg, const struct meeting *m, bool complete)
 		g->folders.dir[who].rank);
 	target_us(&x->t, (int64_t)(last - begin));
 	target_print(&x->t, ",\"bytes\":%llu", (unsigned long long)call_bytes(&m->longest));
-	if (m->unlike)
-		put_text_arg(&x->t, "ranks differ in", meet_unlike_name(m->unlike));
+	if (m->mismatch)
+		put_text_arg(&x->t, "ranks differ in", meet_mismatch_name(m->mismatch));
 	if (m->open)
 		target_print(&x->t, ",\"open\":%u", m->open);
 	target_text(&x->t, "}}");

@@ -7,7 +7,7 @@ void diagnose_init(
 	d->given_up = (struct given_up){0};
 	d->skew = skew;
 	sites_init(&d->sites, nrank);
-	habits_init(&d->habits, nrank, skew);
+	invariants_init(&d->invariants, nrank, skew);
 	replicas_init(&d->replicas, skew);
 	reductions_init(&d->reductions);
 	results_init(&d->results, skew, &d->sites, comms);
@@ -21,7 +21,7 @@ void diagnose_init(
 void diagnose_free(struct diagnose *d)
 {
 	sites_free(&d->sites);
-	habits_free(&d->habits);
+	invariants_free(&d->invariants);
 	replicas_free(&d->replicas);
 	reductions_free(&d->reductions);
 	results_free(&d->results);
@@ -57,7 +57,7 @@ void diagnose_rank_call(struct diagnose *d, struct call *c)
 
 void diagnose_values(struct diagnose *d, const struct call *c)
 {
-	note_values(&d->habits, c);
+	note_values(&d->invariants, c);
 }
 
 void diagnose_message(struct diagnose *d, const struct call *c)
@@ -72,8 +72,8 @@ void diagnose_meeting(struct diagnose *d, const struct meeting *m, bool complete
 	note_given_up(&d->given_up, m, d->skew);
 	if (complete)
 		record_contact(&d->contacts, m);
-	if (complete && !m->open && !m->unlike) {
-		note_values_beside_others(&d->habits, m);
+	if (complete && !m->open && !m->mismatch) {
+		note_values_beside_others(&d->invariants, m);
 		judge_replicas(&d->replicas, m);
 		note_reduction(&d->reductions, m);
 	}
@@ -81,7 +81,7 @@ void diagnose_meeting(struct diagnose *d, const struct meeting *m, bool complete
 
 void diagnose_end(struct diagnose *d)
 {
-	weigh_habits(&d->habits);
+	weigh_invariants(&d->invariants);
 	weigh_replicas(&d->replicas);
 }
 

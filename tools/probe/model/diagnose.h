@@ -12,7 +12,7 @@
 #include "tools/probe/model/places/sites.h"
 #include "tools/probe/model/step_order.h"
 #include "tools/probe/model/times/pace.h"
-#include "tools/probe/model/values/habits.h"
+#include "tools/probe/model/values/invariants.h"
 #include "tools/probe/model/values/reductions.h"
 #include "tools/probe/model/values/replicas.h"
 #include "tools/probe/model/values/results.h"
@@ -20,7 +20,7 @@
 
 struct diagnose {
 	struct sites sites;
-	struct habits habits;
+	struct invariants invariants;
 	struct replicas replicas;
 	struct reductions reductions;
 	struct results results;
@@ -61,7 +61,7 @@ void diagnose_values(struct diagnose *d, const struct call *c);
 void diagnose_message(struct diagnose *d, const struct call *c);
 void diagnose_meeting(struct diagnose *d, const struct meeting *m, bool complete);
 /*
- * Call this after the last call: compares each broken habit with how often such habits hold in the
+ * Call this after the last call: compares each violated invariant with how often such invariants hold in the
  * whole run.
  */
 void diagnose_end(struct diagnose *d);

@@ -256,11 +256,11 @@ static void gather_meeting(void *arg, const struct meeting *m, bool complete)
 
 	late_meeting(&g->late, m, complete);
 	diagnose_meeting(&g->diagnose, m, complete);
-	if (m->unlike && (!g->unlike.any || m->step < g->unlike.step ||
-				 (m->step == g->unlike.step && m->comm == g->unlike.comm &&
-					 m->seq < g->unlike.seq)))
-		g->unlike = (struct unlike){true, m->comm, m->step, m->seq, m->unlike, m->first,
-			m->other, first_start(g, m)};
+	if (m->mismatch && (!g->mismatch.any || m->step < g->mismatch.step ||
+				   (m->step == g->mismatch.step && m->comm == g->mismatch.comm &&
+					   m->seq < g->mismatch.seq)))
+		g->mismatch = (struct mismatch){true, m->comm, m->step, m->seq, m->mismatch,
+			m->first, m->other, first_start(g, m)};
 	if (!slow_wants(&g->slow, m->longest.dur))
 		return;
 
@@ -338,7 +338,7 @@ static unsigned choose_turn(unsigned nrank)
 /* Handles the next calls of reader r. */
 static void gather_turn(struct gather *g, struct reader *r, struct relay *join, unsigned turn)
 {
-	struct call *c = relay_room(join);
+	struct call *c = relay_get_space(join);
 	unsigned n = 0;
 
 	for (; n < turn && r->has; n++) {

@@ -62,11 +62,11 @@ struct rank_info {
 };
 
 /* The first operation in which the ranks did different things. */
-struct unlike {
+struct mismatch {
 	bool any;
 	uint64_t comm, step;
 	int64_t seq;
-	enum meet_unlike what;
+	enum meet_mismatch what;
 	struct terms a, b;
 	uint64_t event; /* time at which the first rank entered this operation */
 };
@@ -84,7 +84,7 @@ struct gather {
 	struct bad bad;
 	struct diagnose diagnose;
 	struct opens opens;
-	struct unlike unlike;
+	struct mismatch mismatch;
 	struct clock_fix *skew; /* by folder: the correction of its clock */
 	struct skew_result hosts;
 	uint64_t calls, rows, bytes, bytes_read, errors;

@@ -68,7 +68,7 @@ struct partner {
 	/* So far the source is also the destination, and both messages have the same number. */
 	bool pairs, even;
 	bool varies; /* the distance to the source changes */
-	int64_t apart; /* source minus this rank */
+	int64_t distance; /* source minus this rank */
 	int64_t tag, next; /* next: number of the source's next message */
 };
 
@@ -413,7 +413,7 @@ static bool is_typed(uint32_t dtype)
 /* Compares the types of a message. Returns true for the first message of pair p whose two sides differ. */
 static bool record_types(struct type_pair *p, const struct call *send, const struct call *recv)
 {
-	bool unlike;
+	bool mismatch;
 
 	if (send->dtype == recv->dtype) {
 		p->mixed |= p->n && p->dtype != send->dtype;
@@ -421,34 +421,34 @@ static bool record_types(struct type_pair *p, const struct call *send, const str
 		p->n++;
 		return false;
 	}
-	unlike = p->n >= TYPES_MIN && !p->mixed &&
-		 (send->dtype == p->dtype || recv->dtype == p->dtype);
+	mismatch = p->n >= TYPES_MIN && !p->mixed &&
+		   (send->dtype == p->dtype || recv->dtype == p->dtype);
 	p->mixed = true;
-	return unlike;
+	return mismatch;
 }
 
 /* Compares types by both call sites; or by the route, for a line that never sent or received before. */
 static void compare_types(struct messages *m, const struct call *send, const struct call *recv)
 {
 	struct type_pair *p, *way;
-	bool fresh, unlike;
+	bool fresh, mismatch;
 
 	if (!send->site || !recv->site || !is_typed(send->dtype) || !is_typed(recv->dtype) ||
 		!(way = table_get(&m->types, recv->comm, hash_u64(hash_way(recv), WAY_SALT))))
 		return;
-	unlike = record_types(way, send, recv);
+	mismatch = record_types(way, send, recv);
 	/* table_get() may have moved the other entry. */
 	p = table_get(&m->types, recv->comm, hash_u64(send->site, recv->site));
 	if (!p)
 		return;
 	fresh = !p->n && !p->mixed;
 	way = table_find(&m->types, recv->comm, hash_u64(hash_way(recv), WAY_SALT));
-	if (record_types(p, send, recv) || (fresh && unlike)) {
+	if (record_types(p, send, recv) || (fresh && mismatch)) {
 		const struct type_pair *usual = fresh ? way : p;
 
-		if (m->unlike.any)
+		if (m->mismatch.any)
 			return;
-		m->unlike = (struct unlike_message){.any = true,
+		m->mismatch = (struct mismatched_message){.any = true,
 			.call = send->dtype == usual->dtype ? *recv : *send,
 			.other = send->dtype == usual->dtype ? *send : *recv,
 			.usual = usual->dtype,
@@ -616,12 +616,12 @@ static uint64_t hash_exchange(const struct call *c)
 static void record_partner(struct messages *m, const struct call *c)
 {
 	struct partner *p = table_get(&m->partners, c->rank, hash_exchange(c));
-	int64_t apart = c->source - c->comm_rank;
+	int64_t distance = c->source - c->comm_rank;
 
 	if (p)
 		*p = (struct partner){p->key, true, (!p->any || p->pairs) && c->source == c->peer,
 			(!p->any || p->even) && c->source_seq == c->comm_seq,
-			p->any && (p->varies || p->apart != apart), apart, c->source_tag,
+			p->any && (p->varies || p->distance != distance), distance, c->source_tag,
 			c->source_seq + 1};
 }
 
@@ -642,12 +642,12 @@ bool find_receive_half(const struct messages *m, const struct call *c, struct ca
 		return false;
 	half->tag = p->tag;
 	/* The source is the destination, and as many messages have come from it as were sent to it. */
-	if (p->pairs && (p->varies || c->peer != c->comm_rank + p->apart)) {
+	if (p->pairs && (p->varies || c->peer != c->comm_rank + p->distance)) {
 		half->peer = c->peer;
 		half->comm_seq = c->comm_seq;
 		return p->even && c->peer != NO_NUMBER;
 	}
-	half->peer = c->comm_rank + p->apart;
+	half->peer = c->comm_rank + p->distance;
 	half->comm_seq = p->next;
 	return !p->varies;
 }

@@ -73,12 +73,12 @@ struct messages {
 	 * equal.
 	 * call: the side whose type is new.
 	 */
-	struct unlike_message {
+	struct mismatched_message {
 		bool any;
 		struct call call, other;
 		uint32_t usual; /* earlier type of the side `call` */
 		uint64_t agreed; /* earlier messages with equal types */
-	} unlike;
+	} mismatch;
 	/*
 	 * A receive whose buffer is smaller than the message sent to it: its library ends the job
 	 * or returns an error. Or a receive whose buffer is larger than in all earlier receives and

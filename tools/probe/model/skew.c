@@ -38,7 +38,7 @@ struct host {
 	struct moment *moment;
 	unsigned n, cap;
 	/* folders: folders that are read; room: capacity of `folder`. */
-	unsigned *folder, folders, room;
+	unsigned *folder, folders, space;
 	struct clock_fix clock;
 	bool known;
 };
@@ -185,7 +185,7 @@ struct bounds {
  * Sets *lo and *hi to the range of values at time 0 for a line of this slope between the bounds.
  * Returns half of the range; below 0: there is none.
  */
-static double room_at_slope(const struct bounds *b, double slope, double *lo, double *hi)
+static double find_gap_at_slope(const struct bounds *b, double slope, double *lo, double *hi)
 {
 	*lo = -1e300;
 	*hi = 1e300;
@@ -229,14 +229,14 @@ static void choose_bounds(
  * Returns the slope between `inside` (a range is left) and `outside` at which the range becomes
  * empty.
  */
-static double slope_without_room(const struct bounds *b, double inside, double outside)
+static double find_slope_without_gap(const struct bounds *b, double inside, double outside)
 {
 	double lo, hi;
 
 	for (int i = 0; i < 60; i++) {
 		double m = (inside + outside) / 2;
 
-		if (room_at_slope(b, m, &lo, &hi) >= 0)
+		if (find_gap_at_slope(b, m, &lo, &hi) >= 0)
 			inside = m;
 		else
 			outside = m;
@@ -263,26 +263,26 @@ static void fit_by_bounds(struct clock_fix *k, const struct common_end *e, unsig
 	for (int i = 0; i < 120; i++) {
 		double a = from + (to - from) / 3, c = to - (to - from) / 3;
 
-		if (room_at_slope(b, a, &lo, &hi) < room_at_slope(b, c, &lo, &hi))
+		if (find_gap_at_slope(b, a, &lo, &hi) < find_gap_at_slope(b, c, &lo, &hi))
 			from = a;
 		else
 			to = c;
 	}
 	slope = (from + to) / 2;
-	if (room_at_slope(b, slope, &lo, &hi) >= 0) {
-		double least = slope_without_room(b, slope, slope - DRIFT_MOST);
-		double most = slope_without_room(b, slope, slope + DRIFT_MOST);
+	if (find_gap_at_slope(b, slope, &lo, &hi) >= 0) {
+		double least = find_slope_without_gap(b, slope, slope - DRIFT_MOST);
+		double most = find_slope_without_gap(b, slope, slope + DRIFT_MOST);
 
 		/* A small drift that may be 0 is set to 0. */
 		if (least <= 0 && most >= 0 &&
 			(slope < 0 ? -slope : slope) * (end[1] - end[0]) < DRIFT_LEAST_NS)
 			slope = 0;
-		room_at_slope(b, slope, &lo, &hi);
+		find_gap_at_slope(b, slope, &lo, &hi);
 		middle = (lo + hi) / 2;
 		for (int i = 0; i <= 64; i++) {
 			double s = least + (most - least) * i / 64;
 
-			room_at_slope(b, s, &lo, &hi);
+			find_gap_at_slope(b, s, &lo, &hi);
 			for (int j = 0; j < 2; j++) {
 				double mine = middle + slope * end[j];
 				double up = hi + s * end[j] - mine, down = mine - lo - s * end[j];
@@ -319,25 +319,25 @@ static int by_moment(const void *x, const void *y)
  * which then contains the distances.
  */
 static double median_ahead(
-	const struct common_end *e, unsigned n, const struct clock_fix *k, double *room)
+	const struct common_end *e, unsigned n, const struct clock_fix *k, double *space)
 {
 	for (unsigned i = 0; i < n; i++)
-		room[i] = e[i].ahead -
-			  ((double)k->ahead + k->drift * (double)(int64_t)(e[i].at - k->at));
-	qsort(room, n, sizeof(*room), by_nanoseconds);
-	return room[n / 2];
+		space[i] = e[i].ahead -
+			   ((double)k->ahead + k->drift * (double)(int64_t)(e[i].at - k->at));
+	qsort(space, n, sizeof(*space), by_nanoseconds);
+	return space[n / 2];
 }
 
 /*
  * Returns the median absolute deviation, scaled to the standard deviation of a normal distribution.
  * room: the distances of median_ahead().
  */
-static double spread_of(double *room, unsigned n, double middle)
+static double spread_of(double *space, unsigned n, double middle)
 {
 	for (unsigned i = 0; i < n; i++)
-		room[i] = room[i] < middle ? middle - room[i] : room[i] - middle;
-	qsort(room, n, sizeof(*room), by_nanoseconds);
-	return 1.4826 * room[n / 2];
+		space[i] = space[i] < middle ? middle - space[i] : space[i] - middle;
+	qsort(space, n, sizeof(*space), by_nanoseconds);
+	return 1.4826 * space[n / 2];
 }
 
 /*
@@ -348,7 +348,7 @@ static double spread_of(double *room, unsigned n, double middle)
  */
 static struct clock_fix fit_clock(struct common_end *e, unsigned n)
 {
-	double *room = tool_alloc(n * sizeof(*room));
+	double *space = tool_alloc(n * sizeof(*space));
 	struct clock_fix k = {.at = 0};
 	unsigned third = n / 3;
 	double middle, spread;
@@ -356,29 +356,29 @@ static struct clock_fix fit_clock(struct common_end *e, unsigned n)
 	qsort(e, n, sizeof(*e), by_moment);
 	k.at = e[n / 2].at;
 	if (n >= DRIFT_MIN) {
-		double a = median_ahead(e, third, &k, room), sa = spread_of(room, third, a);
-		double b = median_ahead(e + n - third, third, &k, room);
-		double sb = spread_of(room, third, b);
-		double apart = (double)(e[n - 1 - third / 2].at - e[third / 2].at);
+		double a = median_ahead(e, third, &k, space), sa = spread_of(space, third, a);
+		double b = median_ahead(e + n - third, third, &k, space);
+		double sb = spread_of(space, third, b);
+		double distance = (double)(e[n - 1 - third / 2].at - e[third / 2].at);
 
-		if (apart > 0 &&
+		if (distance > 0 &&
 			(b - a) * (b - a) * third >
 				DRIFT_SURE * DRIFT_SURE * 1.25 * 1.25 * (sa * sa + sb * sb) &&
 			(b - a > DRIFT_LEAST_NS || a - b > DRIFT_LEAST_NS))
-			k.drift = (b - a) / apart;
+			k.drift = (b - a) / distance;
 	}
-	middle = median_ahead(e, n, &k, room);
-	spread = spread_of(room, n, middle);
+	middle = median_ahead(e, n, &k, space);
+	spread = spread_of(space, n, middle);
 	k.ahead = (int64_t)middle;
 	for (unsigned i = 0; i < n; i++)
-		room[i] = e[i].took;
-	qsort(room, n, sizeof(*room), by_nanoseconds);
+		space[i] = e[i].took;
+	qsort(space, n, sizeof(*space), by_nanoseconds);
 	/*
 	 * One of the two hosts may always be the last to get the result, so the error includes the
 	 * operation's duration.
 	 */
-	k.error_ns = 1.645 * spread + room[n / 2];
-	free(room);
+	k.error_ns = 1.645 * spread + space[n / 2];
+	free(space);
 	fit_by_bounds(&k, e, n);
 	return k;
 }
@@ -489,7 +489,7 @@ void skew_estimate(struct skew_result *r, struct clock_fix *skew, const struct f
 
 		if (h->folders == each)
 			continue;
-		TOOL_GROW(h->folder, h->folders, h->room);
+		TOOL_GROW(h->folder, h->folders, h->space);
 		h->folder[h->folders++] = i;
 	}
 	if (n > 1)

@@ -100,7 +100,7 @@ static void write_stuck_call(
 	}
 	s = &l->stuck[place->at];
 	/* A thread is blocked in the asynchronous operation nevertheless. */
-	if (l->standing[c->call.rank] == c)
+	if (l->blocked_in[c->call.rank] == c)
 		s->async = false;
 	if (took < s->took_min)
 		s->took_min = took;
@@ -169,13 +169,13 @@ static void look_for_rank(struct stuck_list *l, const struct gather *g, struct s
 	d = &g->folders.dir[i];
 	latest = gather_latest_collective(g, (unsigned)i, op->comm);
 	if (latest != NO_NUMBER && latest >= op->comm_seq &&
-		!(l->standing[i] && l->standing[i]->call.comm == op->comm &&
-			l->standing[i]->call.comm_seq == op->comm_seq)) {
+		!(l->blocked_in[i] && l->blocked_in[i]->call.comm == op->comm &&
+			l->blocked_in[i]->call.comm_seq == op->comm_seq)) {
 		now.why = ABSENT_PAST;
 		now.enqueued = is_only_enqueued(op);
-	} else if (l->standing[i]) {
+	} else if (l->blocked_in[i]) {
 		now.why = ABSENT_OTHER;
-		now.in = l->standing[i];
+		now.in = l->blocked_in[i];
 	} else if (d->meta.thinned) {
 		now.why = ABSENT_THINNED;
 	} else {
@@ -237,7 +237,7 @@ static void find_blocked(struct stuck_list *l, const struct gather *g)
 			*at = c;
 	}
 	for (unsigned i = 0; i < g->folders.n; i++)
-		if (l->standing[i])
+		if (l->blocked_in[i])
 			l->blocked[i] = NULL;
 }
 
@@ -245,11 +245,11 @@ static void find_blocked(struct stuck_list *l, const struct gather *g)
  * Finds for each rank the open call in which its thread is blocked: the one that was entered last.
  * Open calls of a process that ended normally do not count.
  */
-static void find_standing(struct stuck_list *l, const struct gather *g)
+static void find_blocking_calls(struct stuck_list *l, const struct gather *g)
 {
-	l->standing = tool_alloc(g->folders.n * sizeof(*l->standing));
+	l->blocked_in = tool_alloc(g->folders.n * sizeof(*l->blocked_in));
 	for (unsigned i = 0; i < g->opens.n; i++) {
-		const struct open_call *c = &g->opens.call[i], **at = &l->standing[c->call.rank];
+		const struct open_call *c = &g->opens.call[i], **at = &l->blocked_in[c->call.rank];
 
 		if (c->ended_ok || (c->call.bits & CALL_ASYNC && !is_blocked_in_message(g, c)))
 			continue;
@@ -280,7 +280,7 @@ void stuck_find(struct stuck_list *l, const struct gather *g)
 {
 	*l = (struct stuck_list){0};
 	table_init(&l->places, sizeof(struct group_place), GROUPS_MAX);
-	find_standing(l, g);
+	find_blocking_calls(l, g);
 	find_blocked(l, g);
 	l->in_group = tool_alloc(g->folders.n * sizeof(*l->in_group));
 	for (unsigned i = 0; i < g->opens.n; i++)
@@ -317,7 +317,7 @@ void stuck_free(struct stuck_list *l)
 		free(s->rank);
 	}
 	free(l->stuck);
-	free(l->standing);
+	free(l->blocked_in);
 	free(l->blocked);
 	free(l->in_group);
 	table_free(&l->places);
@@ -333,10 +333,10 @@ static bool has_missing_rank(const struct stuck *s)
 	return false;
 }
 
-static bool has_standing_rank(const struct stuck_list *l, const struct gather *g)
+static bool has_blocked_rank(const struct stuck_list *l, const struct gather *g)
 {
 	for (unsigned i = 0; i < g->folders.n; i++)
-		if (l->standing[i])
+		if (l->blocked_in[i])
 			return true;
 	return false;
 }
@@ -366,23 +366,23 @@ const struct stuck *stuck_cause(const struct stuck_list *l, const struct gather 
 {
 	const struct stuck *async = NULL, *other = NULL;
 
-	bool standing = has_standing_rank(l, g);
+	bool blocked_in = has_blocked_rank(l, g);
 
 	for (unsigned i = 0; i < l->n; i++) {
 		const struct stuck *s = &l->stuck[i];
 
 		if (s->sample->ended_ok)
 			continue;
-		if (!s->async && standing && has_missing_rank(s))
+		if (!s->async && blocked_in && has_missing_rank(s))
 			return first_on_comm(l, s);
 		/*
 		 * A framework may wait without a record (autograd for its buckets). Then the time
 		 * decides.
 		 */
 		if (s->async && !async && has_missing_rank(s) &&
-			(standing || s->age_max >= ASYNC_STANDS_NS))
+			(blocked_in || s->age_max >= ASYNC_STANDS_NS))
 			async = s;
-		if (!s->async && !other && standing)
+		if (!s->async && !other && blocked_in)
 			other = s;
 	}
 	return async ? first_on_comm(l, async) : other;

@@ -51,7 +51,7 @@ struct stuck_list {
 	unsigned n, cap;
 	uint64_t more; /* number of open calls that could not be grouped */
 	/* By folder: the call in which the rank's thread is blocked; NULL: none. */
-	const struct open_call **standing;
+	const struct open_call **blocked_in;
 	/*
 	 * By folder: an asynchronous operation that the rank started last, at least a second ago,
 	 * if no later call and no wait for the operation is recorded (PyTorch's Work.wait leaves no

@@ -14,7 +14,7 @@
 #include "tools/lib/out.h"
 #include "tools/lib/tool.h"
 #include "tools/probe/model/read/names.h"
-#include "tools/probe/rules/end/movers.h"
+#include "tools/probe/rules/end/rank_activity.h"
 #include "tools/probe/report/consequences.h"
 #include "tools/probe/rules/training/training.h"
 #include "tools/probe/rules/values/inputs.h"
@@ -104,7 +104,7 @@ static void pending_of(struct report *r, uint32_t rank, char **text)
 /* True if the rank is in no recorded call and not blocked in a request that it started. */
 static bool is_rank_idle(const struct report *r, uint32_t i)
 {
-	return !r->stuck.standing[i] && !has_finalized(&r->g.folders.dir[i]) &&
+	return !r->stuck.blocked_in[i] && !has_finalized(&r->g.folders.dir[i]) &&
 	       !r->stuck.blocked[i] && !r->g.folders.dir[i].meta.thinned;
 }
 
@@ -184,15 +184,15 @@ static void stopped_ranks(struct report *r, char **text)
 {
 	int *rank = NULL;
 	unsigned n = 0, cap = 0;
-	struct mover m;
+	struct activity m;
 	uint64_t silence = 0;
 	char *who;
 
 	for (uint32_t i = 0; i < r->g.folders.n; i++) {
 		if (!is_rank_stopped(r, i))
 			continue;
-		m = look_at_mover(r, i);
-		if (m.state == MOVER_SILENT && m.since_ns > silence)
+		m = find_rank_activity(r, i);
+		if (m.state == ACTIVITY_SILENT && m.since_ns > silence)
 			silence = m.since_ns;
 		TOOL_GROW(rank, n, cap);
 		rank[n++] = r->g.folders.dir[i].rank;
@@ -238,7 +238,7 @@ static bool is_receive_of_any(const struct open_call *c)
  * Some ranks wait in wildcard receives, and only one rank can still send to them. Names it as the
  * culprit.
  */
-static void name_only_mover(struct report *r, struct finding *f)
+static void name_only_idle_rank(struct report *r, struct finding *f)
 {
 	uint32_t one = 0;
 	unsigned n = 0;
@@ -262,7 +262,7 @@ static void name_only_debtor(struct report *r, struct finding *f)
 	int one = -1;
 
 	for (uint32_t i = 0; i < r->g.folders.n; i++) {
-		const struct open_call *o = r->stuck.standing[i];
+		const struct open_call *o = r->stuck.blocked_in[i];
 		int peer;
 
 		if (has_finalized(&r->g.folders.dir[i]))
@@ -279,7 +279,7 @@ static void name_only_debtor(struct report *r, struct finding *f)
 			return;
 		one = peer;
 	}
-	if (one < 0 || !r->stuck.standing[one] || !is_receive_of_any(r->stuck.standing[one]))
+	if (one < 0 || !r->stuck.blocked_in[one] || !is_receive_of_any(r->stuck.blocked_in[one]))
 		return;
 	for (unsigned i = f->nother; i-- > 0;)
 		if (f->other[i] == r->g.folders.dir[one].rank)
@@ -323,7 +323,7 @@ static void name_stuck_ranks(struct report *r, struct finding *f, const struct s
 		for (unsigned i = 0; i < hold.n; i++)
 			name_culprit(r, f, hold.rank[i]);
 	if (!f->nrank)
-		name_only_mover(r, f);
+		name_only_idle_rank(r, f);
 	name_call(f, &s->sample->call);
 	if (!f->nrank)
 		name_only_debtor(r, f);
@@ -374,7 +374,7 @@ static void name_own_step(const struct report *r, struct finding *f)
 	const struct meta *m = at < 0 ? NULL : &r->g.folders.dir[at].meta;
 	uint64_t step;
 
-	if (!m || r->stuck.standing[at] || r->g.by_rounds || !*m->step_source ||
+	if (!m || r->stuck.blocked_in[at] || r->g.by_rounds || !*m->step_source ||
 		strcmp(m->step_source, "none") == 0)
 		return;
 	step = m->step_now;
@@ -408,7 +408,7 @@ static void append_reason(struct report *r, bool judged, char **text)
 		append_line(text, tool_strdup(r->hang_reason));
 	if (judged)
 		return;
-	unknown = describe_unknown_movers(r);
+	unknown = format_unknown_activities(r);
 	if (*unknown)
 		append_line(text, tool_strdup(unknown + 1));
 	free(unknown);
@@ -664,7 +664,7 @@ void report_findings(struct report *r)
 	find_stuck(r);
 	find_values(r);
 	find_odd_values(r);
-	find_parted_parameters(r);
+	find_diverged_parameters(r);
 	find_unequal_numbers(r);
 	find_odd_losses(r);
 	find_odd_reductions(r);

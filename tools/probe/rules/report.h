@@ -186,7 +186,7 @@ struct straggler {
 	double share; /* share of the communicator's operations in which it was last */
 	/* Share of the time of all ranks that they spent waiting in this communicator. */
 	double cost;
-	double habit; /* `cost` without the longest wait, because a single wait is not a habit */
+	double typical_cost; /* `cost` without the longest wait, because a single wait is not a habit */
 	bool matters;
 };
 struct straggler report_straggler(const struct report *r, const struct late_comm *c);

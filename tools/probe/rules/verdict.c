@@ -202,12 +202,13 @@ static void check_values_recorded(const struct report *r, struct run_verdict *v)
 }
 
 /*
- * Counts the call sites at which the habit is tested. PACE: the steps that are needed before the
+ * Counts the call sites at which the invariant is tested. PACE: the steps that are needed before the
  * first one is judged.
  */
-static struct habit_power find_power(const struct report *r, enum history history, uint64_t steps)
+static struct invariant_power find_power(
+	const struct report *r, enum history history, uint64_t steps)
 {
-	const struct habits *h = &r->g.diagnose.habits;
+	const struct invariants *h = &r->g.diagnose.invariants;
 
 	switch (history) {
 	case HISTORY_STALE:
@@ -217,9 +218,9 @@ static struct habit_power find_power(const struct report *r, enum history histor
 	case HISTORY_LEVEL:
 		return h->level_power;
 	case HISTORY_DATA:
-		return (struct habit_power){1, steps >= REDUCTION_STEPS_MIN};
+		return (struct invariant_power){1, steps >= REDUCTION_STEPS_MIN};
 	default:
-		return (struct habit_power){1, steps >= PACE_STEPS_MIN + PACE_STEPS_WARM};
+		return (struct invariant_power){1, steps >= PACE_STEPS_MIN + PACE_STEPS_WARM};
 	}
 }
 
@@ -232,7 +233,7 @@ static void check_history(const struct report *r, struct run_verdict *v)
 	for (unsigned i = 0; i < r->g.folders.n; i++)
 		marked |= meta_has_steps(&r->g.folders.dir[i].meta);
 	for (unsigned i = 0; i < CHECKED_KINDS; i++) {
-		struct habit_power p = find_power(r, kinds[i].history, steps);
+		struct invariant_power p = find_power(r, kinds[i].history, steps);
 
 		if (!kinds[i].history || v->check[i].state == NOT_OF_THIS_RUN ||
 			(marked && p.able && p.able == p.tested))

@@ -76,7 +76,7 @@ static void add_rank_edges(
 	const struct report *r, struct wait_graph *g, uint32_t *mark, uint32_t rank, unsigned *open)
 {
 	const struct opens *o = &r->g.opens;
-	const struct open_call *in = r->stuck.standing[rank];
+	const struct open_call *in = r->stuck.blocked_in[rank];
 
 	for (; *open < o->n && o->call[*open].call.rank <= rank; ++*open) {
 		const struct open_call *c = &o->call[*open];
@@ -135,7 +135,7 @@ static struct wait_graph *get_wait_graph(struct report *r)
 	uint32_t *mark;
 	unsigned open = 0;
 
-	if (g || !r->stuck.standing || !r->g.folders.n)
+	if (g || !r->stuck.blocked_in || !r->g.folders.n)
 		return g;
 	g = r->waits = tool_alloc(sizeof(*g));
 	g->nrank = r->g.folders.n;
@@ -434,7 +434,7 @@ bool find_holding_ranks(struct report *r, struct waiting_ranks *out)
 		return false;
 	awaited = list_awaited_places(g, &waiting);
 	for (uint32_t i = 0; i < g->nrank; i++)
-		if (awaited[i] && !r->stuck.standing[i] && !r->g.folders.dir[i].meta.thinned)
+		if (awaited[i] && !r->stuck.blocked_in[i] && !r->g.folders.dir[i].meta.thinned)
 			write_waiting(out, i);
 	free(awaited);
 	return out->n && out->n <= waiting && out->n <= WAITS_NAMED;
@@ -446,7 +446,7 @@ bool find_holding_ranks(struct report *r, struct waiting_ranks *out)
  */
 static bool waits_for_unknown(const struct report *r, uint32_t rank)
 {
-	const struct open_call *in = r->stuck.standing[rank];
+	const struct open_call *in = r->stuck.blocked_in[rank];
 
 	if (!in)
 		return false;

@@ -443,14 +443,14 @@ static void json_terms(const struct report *r, const char *key, const struct ter
 
 static void json_mismatch(const struct report *r)
 {
-	const struct unlike *u = &r->g.unlike;
+	const struct mismatch *u = &r->g.mismatch;
 
 	if (!u->any) {
 		json_null("mismatch");
 		return;
 	}
 	json_object("mismatch");
-	json_string("differ_in", meet_unlike_name(u->what));
+	json_string("differ_in", meet_mismatch_name(u->what));
 	json_comm("comm", u->comm);
 	json_number_or_null("comm_seq", u->seq);
 	json_u64("step", u->step);
@@ -522,7 +522,7 @@ static void json_late_ranks(const struct report *r)
 		json_u64("operations", c->meetings);
 		json_u64("waited_in", c->held);
 		json_u64("incomplete", c->incomplete);
-		json_u64("mismatches", c->unlike);
+		json_u64("mismatches", c->mismatch);
 		json_hist("last_behind", &c->lag);
 		json_hist("durations_differ", &c->spread);
 		json_seconds("wait_s", c->wait_ns);

@@ -186,8 +186,8 @@ static void head_cost(const struct report *r)
 		known |= ops_blocked_known(s);
 	}
 	for (unsigned i = 0; i < g->folders.n; i++) {
-		blocked += r->stuck.standing[i] ? (double)r->stuck.standing[i]->age : 0;
-		known |= r->stuck.standing[i] != NULL;
+		blocked += r->stuck.blocked_in[i] ? (double)r->stuck.blocked_in[i]->age : 0;
+		known |= r->stuck.blocked_in[i] != NULL;
 	}
 	if (g->life_ns <= 0)
 		return;

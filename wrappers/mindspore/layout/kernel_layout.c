@@ -60,7 +60,7 @@ struct shared {
 	void *object, *owner;
 };
 struct longs {
-	const int64_t *begin, *end, *room;
+	const int64_t *begin, *end, *space;
 };
 _Static_assert(offsetof(struct old_string, text) == 24, "");
 
@@ -113,7 +113,7 @@ static bool is_dims_at(const struct longs *made, const int64_t *dims, ptrdiff_t 
 }
 
 /* True if no pointer of a possibly wrong table leads to unreadable memory. */
-static bool leads_well(
+static bool has_valid_path(
 	const struct kernel_layout *l, const void *tensor, const int64_t *shape, ptrdiff_t n)
 {
 	const void *const *data = try_way(tensor, &l->data);
@@ -145,7 +145,7 @@ static bool holds_tensor(const struct kernel_layout *l)
 		new_tensor_2_8(tensor, &of, l->type[DT_INT16], &dims, &none);
 	else
 		return false;
-	return leads_well(l, tensor, shape, 3) && ms_read_tensor(l, tensor, &v, strides) &&
+	return has_valid_path(l, tensor, shape, 3) && ms_read_tensor(l, tensor, &v, strides) &&
 	       v.base == data && v.dtype == DT_INT16 && v.count == 105 && v.bytes == sizeof(data) &&
 	       v.ndim == 3 && !v.nostats &&
 	       *(const uint64_t *)ms_member(tensor, &l->bytes) == sizeof(data);

@@ -6,7 +6,7 @@
 
 /* std::string in the layout before C++11: an object contains the address of .text. */
 struct old_string {
-	uint64_t length, room;
+	uint64_t length, space;
 	int32_t users; /* number of references - 1 */
 	char text[24] __attribute__((aligned(8)));
 };

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/apart.h"
+#include "base/private_stack.h"
 #include "base/thread.h"
 #include "call/call.h"
 #include "call/recorder.h"
@@ -236,6 +236,6 @@ void record_attention_op(const struct call *c)
 		(op != ATTENTION_ENTRANCE && a.frame->tracked))
 		return;
 	own = own_work_begin();
-	apart_call(op == ATTENTION_ENTRANCE ? write_spread : write_logits, &a);
+	private_stack_call(op == ATTENTION_ENTRANCE ? write_spread : write_logits, &a);
 	own_work_end(&own);
 }

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "base/apart.h"
+#include "base/private_stack.h"
 #include "base/thread.h"
 #include "call/recorder.h"
 #include "call/step.h"
@@ -76,7 +76,7 @@ void record_block_event(const struct block_event *e)
 		return;
 	own = own_work_begin();
 	stats_fenv_enter(&fenv);
-	apart_call(write_block_event, &event);
+	private_stack_call(write_block_event, &event);
 	stats_fenv_leave(&fenv);
 	own_work_end(&own);
 }

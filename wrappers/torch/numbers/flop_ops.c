@@ -146,10 +146,10 @@ void torch_watch_flop_op(struct torch_function *r, const char *name, bool watche
 
 static void give_up_counting(const char *what, const char *why)
 {
-	static atomic_flag said = ATOMIC_FLAG_INIT;
+	static atomic_flag reported = ATOMIC_FLAG_INIT;
 	char text[200];
 
-	if (!flops_are_wanted() || atomic_flag_test_and_set(&said))
+	if (!flops_are_wanted() || atomic_flag_test_and_set(&reported))
 		return;
 	flops_give_up();
 	snprintf(text, sizeof(text),
@@ -539,7 +539,7 @@ void torch_flop_leave(const struct call *c)
 	if (counts)
 		atomic_compare_exchange_strong(&leader, &none, c->api);
 	if (c->api == atomic_load(&leader))
-		flops_lead(o.hash);
+		flops_add_leader_call(o.hash);
 	if (counts)
 		count_flop_op(c, &o);
 }

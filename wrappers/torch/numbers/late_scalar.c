@@ -106,7 +106,7 @@ void handle_scalar_event(scalar_event_fn *fn, const void *data, uint32_t bytes,
 		e.known[i] = number[i].known;
 		late_event |= !number[i].known;
 		e.dtype[i] = number[i].late.dtype;
-		if (number[i].late.shot) {
+		if (number[i].late.snapshot) {
 			late[nlate++] = number[i].late;
 			e.late[i] = (uint8_t)nlate;
 		}

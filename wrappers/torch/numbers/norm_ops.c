@@ -14,7 +14,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "base/apart.h"
+#include "base/private_stack.h"
 #include "terms/dtype.h"
 #include "base/thread.h"
 #include "call/call.h"
@@ -160,14 +160,14 @@ void torch_note_norm_of(const void *of, const void *impl)
 		return;
 	own(notes).stacked = NULL;
 	if (!clips)
-		apart_call(find_clip, &clips);
+		private_stack_call(find_clip, &clips);
 	if (!clips)
 		return;
 	plain = scalar_read(impl, &norm);
 	replica = !plain && number_of_dtensor(impl, &norm);
 	if (plain || replica) {
 		late = !norm.known;
-		if (norm.late.shot)
+		if (norm.late.snapshot)
 			atomic_store(&coming, true);
 		handle_scalar_event(handle_norm, NULL, 0, &norm, 1);
 	}
@@ -205,7 +205,7 @@ void torch_note_norm_sum(int ranks)
 
 	if (!skip_is_wanted() || thread_state.phase == PHASE_BACKWARD)
 		return;
-	apart_call(look_far_for_clip, &clips);
+	private_stack_call(look_far_for_clip, &clips);
 	if (clips)
 		sure_norm_saw_sum(ranks);
 }

@@ -16,7 +16,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "base/apart.h"
+#include "base/private_stack.h"
 #include "terms/dtype.h"
 #include "terms/metric.h"
 #include "base/thread.h"

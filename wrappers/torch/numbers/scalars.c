@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "base/apart.h"
+#include "base/private_stack.h"
 #include "call/call.h"
 #include "config/rooms/training.h"
 #include "session/state.h"
@@ -111,7 +111,7 @@ static void look_for_trainer(void)
 
 	if (atomic_load_explicit(&looked, memory_order_relaxed) || atomic_exchange(&looked, true))
 		return;
-	apart_call(find_trainer, &found);
+	private_stack_call(find_trainer, &found);
 	with_trainer = found;
 }
 
@@ -305,11 +305,11 @@ static void sum_gradient_norms(void *arg)
 			       : torch_find_grad_buffer(o->impl, &b)))
 			continue;
 		train_kind_measure_on(&v, &b, torch_get_stream(&b));
-		s->read &= v.stats.n || v.shot || !b.count;
+		s->read &= v.stats.n || v.snapshot || !b.count;
 		s->sum += v.stats.n ? v.stats.norm * v.stats.norm : 0;
 		s->n++;
-		if (v.shot) {
-			struct late_number n = {v.count, v.shot, v.dtype};
+		if (v.snapshot) {
+			struct late_number n = {v.count, v.snapshot, v.dtype};
 
 			s->late = true;
 			scalar_set_queueing();
@@ -341,7 +341,7 @@ static void measure_own_norm(void)
 	handle_scalar_event(reset_own_norm, NULL, 0, NULL, 0);
 	if (!s.view || torch_has_clip_norm() || !scalar_is_due(SCALAR_GRAD_NORM))
 		return;
-	apart_call(measure_norms_in_one_launch, &s);
+	private_stack_call(measure_norms_in_one_launch, &s);
 	if (!s.read || !s.n)
 		return;
 	if (!s.late && torch_has_sums() && torch_settle_norm(s.sum, s.parts))

@@ -24,7 +24,7 @@ static void *find_torch_function(const char *name)
  */
 void torch_report_seeds(void)
 {
-	static _Atomic bool said;
+	static _Atomic bool reported;
 	void *const *(*generator)(void);
 	uint64_t (*seed)(const void *);
 	void *(*context)(void);
@@ -33,7 +33,8 @@ void torch_report_seeds(void)
 	char json[128];
 	struct text t = text_over(json, sizeof(json));
 
-	if (atomic_load_explicit(&said, memory_order_relaxed) || atomic_exchange(&said, true))
+	if (atomic_load_explicit(&reported, memory_order_relaxed) ||
+		atomic_exchange(&reported, true))
 		return;
 	at[0] = find_torch_function("_ZN2at6detail22getDefaultCPUGeneratorEv");
 	at[1] = find_torch_function("_ZNK2at16CPUGeneratorImpl12current_seedEv");

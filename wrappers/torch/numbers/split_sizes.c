@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "base/apart.h"
+#include "base/private_stack.h"
 #include "base/thread.h"
 #include "call/step.h"
 #include "journal/layout.h"
@@ -85,6 +85,6 @@ void record_split_sizes(int32_t ranks, const struct buffer *in, const void *size
 	s.frame = f;
 	s.rows = dims[0];
 	s.sizes = v[1] != v[0] ? v[0] : NULL;
-	apart_call(write_split, &s);
+	private_stack_call(write_split, &s);
 	f->router = NULL;
 }

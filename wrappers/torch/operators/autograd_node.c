@@ -195,7 +195,7 @@ static bool describe_node(struct call *c)
 	w->all_in = k->in;
 	w->all_out = k->out;
 	torch_place_on_device(c, k, false);
-	w->out_room = torch_out_room(LIST_ROOM);
+	w->output_limit = torch_output_limit(LIST_ROOM);
 	return true;
 }
 

@@ -8,7 +8,7 @@
  */
 #include <string.h>
 
-#include "base/apart.h"
+#include "base/private_stack.h"
 #include "base/thread.h"
 #include "call/record.h"
 #include "call/recorder.h"
@@ -124,6 +124,6 @@ void torch_record_node_sums(const void *gradients)
 	struct torch_list l = torch_vector(gradients);
 
 	if (own(last).seq && l.n == own(last).n)
-		apart_call(write_sums, &l);
+		private_stack_call(write_sums, &l);
 	own(last).seq = 0;
 }

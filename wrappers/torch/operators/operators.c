@@ -362,12 +362,12 @@ static void number_arg(struct cxx_work *w, uint16_t first, unsigned i, uint8_t a
 	}
 }
 
-uint32_t torch_out_room(uint32_t n)
+uint32_t torch_output_limit(uint32_t n)
 {
 	return n * ((uint32_t)sizeof(struct journal_tensor) + 8 * DIMS_ROOM);
 }
 
-static uint32_t room_of(const struct op_type *t, const struct call *c)
+static uint32_t find_output_limit(const struct op_type *t, const struct call *c)
 {
 	uint32_t n = t->nresult;
 
@@ -380,11 +380,11 @@ static uint32_t room_of(const struct op_type *t, const struct call *c)
 			if (t->arg[i] == OP_LIST) {
 				uint64_t len = ((const uint64_t *)c->v[i].cp)[1];
 
-				return torch_out_room((uint32_t)(len < 32 ? len : 32));
+				return torch_output_limit((uint32_t)(len < 32 ? len : 32));
 			}
 		return 0;
 	}
-	return torch_out_room(n);
+	return torch_output_limit(n);
 }
 
 /* Called for operators without a row, too. */
@@ -424,7 +424,7 @@ static bool describe_op(struct call *c)
 	w->all_in = k->in;
 	w->all_out = k->out;
 	torch_place_on_device(c, k, false);
-	w->out_room = room_of(t, c);
+	w->output_limit = find_output_limit(t, c);
 	return true;
 }
 

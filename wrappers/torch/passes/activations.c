@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/apart.h"
+#include "base/private_stack.h"
 #include "call/step.h"
 #include "config/rooms/room.h"
 #include "session/state.h"
@@ -131,7 +131,7 @@ static void take_side(const struct torch_module_call *c, const struct named_modu
 		for (uint32_t i = 0; i < c->nargs; i++)
 			collect_tensors(&t, c->args[i], LEVELS);
 	if (t.n)
-		apart_call(measure_side, &s);
+		private_stack_call(measure_side, &s);
 }
 
 static void activations_begin(const struct torch_module_call *c)

@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "base/apart.h"
+#include "base/private_stack.h"
 #include "session/state.h"
 #include "training/params/kind.h"
 #include "wrappers/python/objects.h"
@@ -126,7 +126,7 @@ static void handle_attention_end(const struct torch_module_call *c)
 		t.frame = f;
 		t.tensor = find_named_tensor(c->self, maxima, COUNT(maxima));
 		if (t.tensor && f->name == module_name_of(c->self, false)->name)
-			apart_call(write_tracked, &t);
+			private_stack_call(write_tracked, &t);
 	}
 	close_module_frames(c->depth);
 	if (f && c->depth == 0)

@@ -26,12 +26,12 @@ static bool is_compiled(const char *module, const char *file)
 
 void torch_compiled_code(const char *module, const char *file)
 {
-	static atomic_flag said = ATOMIC_FLAG_INIT;
+	static atomic_flag reported = ATOMIC_FLAG_INIT;
 
 	if (!file || !session_configure())
 		return;
 	torch_flops_see_module(module, file);
-	if (!is_compiled(module, file) || atomic_flag_test_and_set(&said))
+	if (!is_compiled(module, file) || atomic_flag_test_and_set(&reported))
 		return;
 	torch_flops_unseen("a compiled graph");
 	session_invisible("torch.compile",

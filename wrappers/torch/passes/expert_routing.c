@@ -18,7 +18,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "base/apart.h"
+#include "base/private_stack.h"
 #include "base/thread.h"
 #include "call/step.h"
 #include "config/rooms/kinds.h"
@@ -305,7 +305,7 @@ static void handle_router_end(const struct torch_module_call *c)
 	find_result_tensors(&r, c->result);
 	r.top = find_top(c);
 	r.experts = 0;
-	apart_call(measure_routing, &r);
+	private_stack_call(measure_routing, &r);
 	if (c->depth)
 		record_router_call(c->depth - 1, m->name, r.experts);
 }

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/apart.h"
+#include "base/private_stack.h"
 #include "base/log.h"
 #include "base/thread.h"
 #include "call/step.h"
@@ -244,7 +244,7 @@ static __attribute__((noinline)) void write_watched_arguments(const struct watch
 			w, &s, series, args, npositional, npositional + more, keywords);
 		py_release_objects(&hold);
 		if (s.n)
-			apart_call(write_watched_numbers, &s);
+			private_stack_call(write_watched_numbers, &s);
 	}
 	thread_state.busy--;
 	errno = error;
@@ -264,7 +264,7 @@ static __attribute__((noinline)) void write_result(const char *series, py_object
 		read_watched_result(&s, result);
 		py_release_objects(&hold);
 		if (s.n)
-			apart_call(write_watched_numbers, &s);
+			private_stack_call(write_watched_numbers, &s);
 	}
 	thread_state.busy--;
 	errno = error;

@@ -17,7 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/apart.h"
+#include "base/private_stack.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/thread.h"
@@ -324,7 +324,7 @@ uint64_t torch_gradients_pass(const void *node, const void *inputs)
 		return before;
 	own(running) = torch_node_number(node) + 1;
 	if (is_waited_for(node))
-		apart_call(show_passing_gradients, &p);
+		private_stack_call(show_passing_gradients, &p);
 	return before;
 }
 
@@ -399,5 +399,5 @@ void torch_edges_pass(const void *edges, const void *gradients)
 		return;
 	if (!atomic_load_explicit(&edges_seen, memory_order_relaxed))
 		atomic_store(&edges_seen, true);
-	apart_call(show_given_gradients, &all);
+	private_stack_call(show_given_gradients, &all);
 }

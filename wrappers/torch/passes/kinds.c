@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "base/apart.h"
+#include "base/private_stack.h"
 #include "base/log.h"
 #include "base/thread.h"
 #include "call/step.h"
@@ -430,7 +430,7 @@ static void kinds_optimizer_begin(const struct torch_train_event *e)
 	held.kinds = train_kinds_wanted();
 	held.all = train_params_now();
 	held.step = step_now();
-	apart_call(hold_step, &s);
+	private_stack_call(hold_step, &s);
 }
 
 static void write_pass(void *arg)
@@ -443,7 +443,7 @@ static void kinds_backward_end(const struct torch_train_event *e)
 {
 	if (e->outermost && e->accumulates && get_kinds_keys(config_now())->monitor_mbs_grad &&
 		torch_accumulate_wanted())
-		apart_call(write_pass, NULL);
+		private_stack_call(write_pass, NULL);
 	if (!e->outermost || !e->accumulates || !own(held_here) || held.depth)
 		return;
 
@@ -460,7 +460,7 @@ static void kinds_backward_end(const struct torch_train_event *e)
 			train_kind_remove(&h[i].v);
 	held.values.used = kept * sizeof(*h);
 	held.numbers.used = 0;
-	apart_call(hold_step, &s);
+	private_stack_call(hold_step, &s);
 }
 
 static void write_updated(void)
@@ -579,7 +579,7 @@ static void kinds_optimizer_end(const struct torch_train_event *e)
 		held.depth--;
 		return;
 	}
-	apart_call(write_step, NULL);
+	private_stack_call(write_step, NULL);
 	own(held_here) = false;
 	atomic_store(&held_taken, false);
 }

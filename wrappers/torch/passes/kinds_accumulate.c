@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "base/apart.h"
+#include "base/private_stack.h"
 #include "base/log.h"
 #include "call/step.h"
 #include "config/rooms/kinds.h"
@@ -129,7 +129,7 @@ struct gradient_slot {
 	uint64_t count, dims[SLOT_DIMS];
 	uint8_t ndim;
 	uint32_t passes, passes_before; /* in this step and in the previous one */
-	uint32_t shot; /* pending result of `stats`, while `pending` is set; 0: none */
+	uint32_t snapshot; /* pending result of `stats`, while `pending` is set; 0: none */
 	uint8_t dtype;
 	_Atomic uint8_t pending;
 };
@@ -175,12 +175,12 @@ static bool may_be_last_pass(const struct gradient_slot *s)
 
 static void measure_into_slot(struct gradient_slot *s, const struct buffer *b)
 {
-	struct train_value v = {.kind = TK_GRAD_UNREDUCED}, before = {.shot = s->shot};
+	struct train_value v = {.kind = TK_GRAD_UNREDUCED}, before = {.snapshot = s->snapshot};
 
 	train_kind_remove(&before);
 	train_kind_measure_on(&v, b, torch_get_stream(b));
 	s->stats = v.stats;
-	s->shot = v.shot;
+	s->snapshot = v.snapshot;
 	s->count = v.count;
 	s->dtype = v.dtype;
 	s->ndim = v.ndim <= SLOT_DIMS ? v.ndim : 0;
@@ -271,7 +271,7 @@ void torch_record_gradients_sent(const struct buffer *b)
 	if (!torch_accumulate_wanted() || b->nostats || !torch_buffer_is_dense(b) ||
 		!train_kinds_due())
 		return;
-	apart_call(measure_sent, &copy);
+	private_stack_call(measure_sent, &copy);
 }
 
 void torch_accumulated(struct call *c, bool leaving)
@@ -288,7 +288,7 @@ void torch_accumulated(struct call *c, bool leaving)
 			*(const void *const *)((const char *)c->v[0].cp + at));
 	if (!torch_accumulate_wanted() || !train_kinds_due())
 		return;
-	apart_call(measure_gradient, c);
+	private_stack_call(measure_gradient, c);
 }
 
 static void write_gradient(
@@ -306,11 +306,11 @@ static void write_gradient(
 		.dims = s[id - 1].dims,
 		.count = s[id - 1].count,
 		.stats = s[id - 1].stats,
-		.shot = s[id - 1].shot};
+		.snapshot = s[id - 1].snapshot};
 
 	if (!atomic_exchange_explicit(&s[id - 1].pending, 0, memory_order_acquire))
 		return;
-	s[id - 1].shot = 0;
+	s[id - 1].snapshot = 0;
 	train_kind_write(&v);
 }
 

@@ -16,7 +16,7 @@
 #include <sys/mman.h>
 
 #include "api/enabled.h"
-#include "base/apart.h"
+#include "base/private_stack.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "config/rooms/dump.h"
@@ -315,7 +315,7 @@ void torch_module_parameter_accumulated(const void *impl)
 	if (!atomic_load_explicit(&p->impl, memory_order_acquire))
 		return;
 	g.row = atomic_load_explicit(&p->row, memory_order_relaxed);
-	apart_call(record_parameter_gradient, &g);
+	private_stack_call(record_parameter_gradient, &g);
 }
 
 static void record_parameters(py_object *module, struct module_rows *rows, uint64_t call)
@@ -523,7 +523,7 @@ static void begin_dumped_call(struct module_entry *m, struct named_module *named
 				     : 0;
 	if (m->stack == STACK_UNWANTED)
 		return;
-	apart_call(record_module_begin, m);
+	private_stack_call(record_module_begin, m);
 	if (m->d->seq)
 		own(dumped).n++;
 }
@@ -558,7 +558,7 @@ static void dump_module_ends(const struct torch_module_call *c)
 	if (m.d->depth != c->depth || m.d->self != c->self)
 		return;
 	own(dumped).n--;
-	apart_call(record_module_end, &m);
+	private_stack_call(record_module_end, &m);
 	give_back_stack();
 }
 

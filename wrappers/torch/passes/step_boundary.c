@@ -18,7 +18,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-#include "base/apart.h"
+#include "base/private_stack.h"
 #include "call/step.h"
 #include "config/rooms/steps.h"
 #include "session/state.h"
@@ -57,7 +57,7 @@ void torch_boundary_mark(void)
 	}
 	end_held_step();
 	pthread_mutex_lock(&held_lock);
-	apart_call(walk_at_mark, NULL);
+	private_stack_call(walk_at_mark, NULL);
 	pthread_mutex_unlock(&held_lock);
 	atomic_store(&passed, false);
 	atomic_store(&held, true);
@@ -79,7 +79,7 @@ void torch_boundary_forward(void)
 		return;
 	atomic_store(&passed, true);
 	pthread_mutex_lock(&held_lock);
-	apart_call(compare_with_mark, &same);
+	private_stack_call(compare_with_mark, &same);
 	pthread_mutex_unlock(&held_lock);
 	if (!same)
 		end_held_step();

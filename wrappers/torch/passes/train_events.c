@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/apart.h"
+#include "base/private_stack.h"
 #include "base/hash.h"
 #include "base/thread.h"
 #include "call/recorder.h"
@@ -268,7 +268,7 @@ struct optimizer {
 	uint64_t hash;
 };
 
-static void identify_apart(void *arg)
+static void identify_on_private_stack(void *arg)
 {
 	struct optimizer *o = arg;
 	const struct string *name = o->name;
@@ -301,7 +301,7 @@ static uint64_t identify_optimizer(const struct string *name, bool *step)
 {
 	struct optimizer o = {name, step, 0};
 
-	apart_call(identify_apart, &o);
+	private_stack_call(identify_on_private_stack, &o);
 	return *step ? find_optimizer_identity(o.hash) : o.hash;
 }
 

@@ -180,7 +180,7 @@ const void *torch_result_of(const struct call *c);
 void torch_add_tensor(struct cxx_work *w, const void *impl, bool out);
 
 /* Returns the bytes to reserve for n results that are described when the call returns. */
-uint32_t torch_out_room(uint32_t n);
+uint32_t torch_output_limit(uint32_t n);
 
 /* ---- autograd's nodes (autograd_node.c) ---- */
 

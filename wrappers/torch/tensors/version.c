@@ -51,9 +51,9 @@ bool torch_is_1_13(void)
 
 void torch_report_version(void)
 {
-	static atomic_flag said = ATOMIC_FLAG_INIT;
+	static atomic_flag reported = ATOMIC_FLAG_INIT;
 	char version[LIBRARY_TEXT_MAX] = "";
 
-	if (!atomic_flag_test_and_set(&said) && version_text(version, sizeof(version)))
+	if (!atomic_flag_test_and_set(&reported) && version_text(version, sizeof(version)))
 		session_library("torch", version);
 }

@@ -20,10 +20,10 @@ bool dump_part_step(const char *path, uint32_t *step)
 }
 
 /* Reserves an item of `bytes`, with its head filled in. */
-static struct staged_head *stage_room(
+static struct staged_head *get_staging_space(
 	struct files *f, const char *path, size_t bytes, enum staged_what what, struct out_file **o)
 {
-	struct staged_head *h = (struct staged_head *)files_room_table(f, path, "", bytes, o);
+	struct staged_head *h = (struct staged_head *)files_get_table_space(f, path, "", bytes, o);
 
 	if (h)
 		*h = (struct staged_head){.bytes = (uint32_t)bytes, .what = (uint16_t)what};
@@ -59,7 +59,7 @@ static int stage_texts(struct files *f, const char *path, enum staged_what what,
 		f->j->head->lost_rows++;
 		return 0;
 	}
-	h = stage_room(f, path, bytes, what, &o);
+	h = get_staging_space(f, path, bytes, what, &o);
 	if (!h)
 		return -ENOBUFS;
 	h->id = id;
@@ -79,14 +79,14 @@ int stage_stack(struct files *f, const struct record_stack *e)
 	return stage_texts(f, DUMP_STACKS_PART, STAGED_STACK, e->id, NULL, 0, &e->python, 1);
 }
 
-struct comm_lead {
+struct comm_head {
 	uint64_t id;
 	int32_t size, rank;
 };
 
 int stage_comm(struct files *f, const struct record_comm *e)
 {
-	struct comm_lead lead = {e->id, e->size, e->rank};
+	struct comm_head lead = {e->id, e->size, e->rank};
 	const char *text[] = {e->kind, e->name, e->world_ranks};
 
 	return stage_texts(f, DUMP_COMMS_PART, STAGED_COMM, 0, &lead, sizeof(lead), text, 3);
@@ -123,7 +123,7 @@ int stage_call(struct files *f, const struct record *r)
 		f->j->head->lost_rows++;
 		return 0;
 	}
-	h = stage_room(f, path, bytes, STAGED_CALL, &o);
+	h = get_staging_space(f, path, bytes, STAGED_CALL, &o);
 	if (!h)
 		return -ENOBUFS;
 	h->n = (uint16_t)n;
@@ -201,7 +201,7 @@ bool staged_call_read(const struct staged_head *h, struct staged_call *c)
 
 bool staged_comm_read(const struct staged_head *h, struct staged_comm *c)
 {
-	const struct comm_lead *lead = (const struct comm_lead *)(h + 1);
+	const struct comm_head *lead = (const struct comm_head *)(h + 1);
 	const char *at = (const char *)(lead + 1), *end = (const char *)h + h->bytes;
 
 	if (h->what != STAGED_COMM || h->bytes < sizeof(*h) + sizeof(*lead))

@@ -14,19 +14,19 @@
 #define FEW 32 /* up to this number of arrivals, the search is linear */
 #define PLACES_MAX (2u << 20) /* maximum number of arrivals in memory: 192 MiB */
 
-static const char *const unlike_name[] = {
-	[UNLIKE_NOTHING] = "nothing",
-	[UNLIKE_OP] = "operation",
-	[UNLIKE_REDOP] = "reduction",
-	[UNLIKE_ROOT] = "root",
-	[UNLIKE_DTYPE] = "dtype",
-	[UNLIKE_BYTES] = "size",
-	[UNLIKE_LAYOUT] = "memory layout",
+static const char *const mismatch_names[] = {
+	[MISMATCH_NOTHING] = "nothing",
+	[MISMATCH_OP] = "operation",
+	[MISMATCH_REDOP] = "reduction",
+	[MISMATCH_ROOT] = "root",
+	[MISMATCH_DTYPE] = "dtype",
+	[MISMATCH_BYTES] = "size",
+	[MISMATCH_LAYOUT] = "memory layout",
 };
 
-const char *meet_unlike_name(enum meet_unlike u)
+const char *meet_mismatch_name(enum meet_mismatch u)
 {
-	return unlike_name[u];
+	return mismatch_names[u];
 }
 
 void meet_init(struct meet *m, const struct comms *comms, unsigned nrank, meet_fn *fn, void *arg)
@@ -112,7 +112,7 @@ static unsigned count_known(const struct terms *t)
 }
 
 /* What one rank receives from each, or from the root, must be what the other one sends. */
-static bool is_unlike_in_size(const struct terms *a, const struct terms *b)
+static bool is_mismatched_in_size(const struct terms *a, const struct terms *b)
 {
 	if (!a->sized || !b->sized)
 		return false;
@@ -135,7 +135,7 @@ static bool has_other_type_than_both(const struct terms *a, const struct terms *
 	       are_other_types(a->op, a->dtype, b->received_dtype);
 }
 
-static bool is_unlike_in_type(const struct terms *a, const struct terms *b)
+static bool is_mismatched_in_type(const struct terms *a, const struct terms *b)
 {
 	/* Without elements any type is right, if the parts have sizes of their own. */
 	if (!a->sized && (!a->bytes || !b->bytes))
@@ -148,22 +148,22 @@ static bool is_unlike_in_type(const struct terms *a, const struct terms *b)
 }
 
 /* Compares only what both sides have. Derived types may differ and still match: they are compared by size only. */
-static enum meet_unlike compare_terms(const struct terms *a, const struct terms *b)
+static enum meet_mismatch compare_terms(const struct terms *a, const struct terms *b)
 {
 	if (a->op != b->op && a->op && b->op)
-		return UNLIKE_OP;
+		return MISMATCH_OP;
 	if (a->redop != b->redop && a->redop && b->redop)
-		return UNLIKE_REDOP;
+		return MISMATCH_REDOP;
 	if (a->root != b->root && a->root != NO_NUMBER && b->root != NO_NUMBER)
-		return UNLIKE_ROOT;
+		return MISMATCH_ROOT;
 	if (!a->tensor || !b->tensor)
-		return UNLIKE_NOTHING;
-	if (is_unlike_in_size(a, b))
-		return UNLIKE_BYTES;
-	if (is_unlike_in_type(a, b))
-		return UNLIKE_DTYPE;
-	return a->permuted != b->permuted && is_combined_by_element(a->op) ? UNLIKE_LAYOUT
-									   : UNLIKE_NOTHING;
+		return MISMATCH_NOTHING;
+	if (is_mismatched_in_size(a, b))
+		return MISMATCH_BYTES;
+	if (is_mismatched_in_type(a, b))
+		return MISMATCH_DTYPE;
+	return a->permuted != b->permuted && is_combined_by_element(a->op) ? MISMATCH_LAYOUT
+									   : MISMATCH_NOTHING;
 }
 
 static unsigned wanted_ranks(struct meet *m, const struct call *c)
@@ -271,10 +271,10 @@ void meet_add(struct meet *m, const struct call *c)
 
 	if (!k->n)
 		k->first = t;
-	else if (!k->unlike && (k->unlike = compare_terms(&k->first, &t)))
+	else if (!k->mismatch && (k->mismatch = compare_terms(&k->first, &t)))
 		k->other = t;
 	/* The other ranks are compared with the call that has the most parameters. */
-	else if (!k->unlike && count_known(&t) > count_known(&k->first))
+	else if (!k->mismatch && count_known(&t) > count_known(&k->first))
 		k->first = t;
 	if (!k->n || c->dur > k->longest.dur)
 		k->longest = *c;

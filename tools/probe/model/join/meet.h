@@ -46,14 +46,14 @@ struct terms {
 	bool open; /* bytes of 0 may mean that they are not known yet */
 };
 
-enum meet_unlike {
-	UNLIKE_NOTHING,
-	UNLIKE_OP,
-	UNLIKE_REDOP,
-	UNLIKE_ROOT,
-	UNLIKE_DTYPE,
-	UNLIKE_BYTES,
-	UNLIKE_LAYOUT
+enum meet_mismatch {
+	MISMATCH_NOTHING,
+	MISMATCH_OP,
+	MISMATCH_REDOP,
+	MISMATCH_ROOT,
+	MISMATCH_DTYPE,
+	MISMATCH_BYTES,
+	MISMATCH_LAYOUT
 };
 
 /* The most used members come first: with a thousand ranks no meeting stays in the CPU cache. */
@@ -71,7 +71,7 @@ struct meeting {
 	uint64_t *seen;
 	uint32_t *who;
 	unsigned n, want, open;
-	enum meet_unlike unlike;
+	enum meet_mismatch mismatch;
 	bool async;
 	uint64_t step;
 	/* other: the parameters of the first call that differ from `first`. */
@@ -120,6 +120,6 @@ void meet_end(struct meet *m);
 struct call call_of_arrival(const struct meeting *m, const struct arrival *a);
 
 /* Returns the name of the parameter that differs: "operation", "root" ... */
-const char *meet_unlike_name(enum meet_unlike u);
+const char *meet_mismatch_name(enum meet_mismatch u);
 
 #endif

@@ -58,7 +58,7 @@ struct relay *relay_begin(relay_fn *fn, void *arg, bool threaded)
 	return r;
 }
 
-struct call *relay_room(struct relay *r)
+struct call *relay_get_space(struct relay *r)
 {
 	if (r->threaded) {
 		pthread_mutex_lock(&r->lock);

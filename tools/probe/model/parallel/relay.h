@@ -27,7 +27,7 @@ struct relay *relay_begin(relay_fn *fn, void *arg, bool threaded);
  * Returns memory for the next RELAY_CALLS calls, valid until relay_pass(). Waits if the other
  * thread has too many calls to handle.
  */
-struct call *relay_room(struct relay *r);
+struct call *relay_get_space(struct relay *r);
 /* Passes on the first n calls of that memory. */
 void relay_pass(struct relay *r, unsigned n);
 

@@ -397,7 +397,7 @@ static void copy_row_constants(struct compact_reader *r)
 
 static size_t format_call(struct compact_reader *r, const char **text, struct row_memory *memory)
 {
-	size_t room = (r->record.n ? r->record.n : 1) * (size_t)ROW_MAX;
+	size_t space = (r->record.n ? r->record.n : 1) * (size_t)ROW_MAX;
 
 	copy_call_constants(r);
 	copy_row_constants(r);
@@ -408,9 +408,9 @@ static size_t format_call(struct compact_reader *r, const char **text, struct ro
 	r->record.call = &r->call.c;
 	r->record.tensor = r->row_tensor;
 	r->record.name = r->row_name;
-	if (room > r->cap_rows) {
-		r->rows = tool_realloc(r->rows, room);
-		r->cap_rows = room;
+	if (space > r->cap_rows) {
+		r->rows = tool_realloc(r->rows, space);
+		r->cap_rows = space;
 	}
 	*text = r->rows;
 	return rows_format(r->rows, &r->record, r->call.c.api == APIS_MAX ? NULL : memory);

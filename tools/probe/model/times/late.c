@@ -104,7 +104,7 @@ void late_meeting(struct late *l, const struct meeting *m, bool complete)
 
 	if (!c)
 		return;
-	c->unlike += m->unlike != UNLIKE_NOTHING;
+	c->mismatch += m->mismatch != MISMATCH_NOTHING;
 	if (!complete || m->open) {
 		c->incomplete++;
 		return;

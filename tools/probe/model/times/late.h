@@ -36,7 +36,7 @@ struct late_comm {
 	uint64_t meetings; /* operations that all ranks entered and left */
 	uint64_t held; /* number of these operations in which a rank waited for the last one */
 	uint64_t incomplete;
-	uint64_t unlike; /* operations in which the ranks' calls did not match */
+	uint64_t mismatch; /* operations in which the ranks' calls did not match */
 	double wait_ns; /* waiting time until the last rank arrived, summed over all ranks, ns */
 	/*
 	 * Asynchronous operations: time in which a rank had one pending and the last rank had not

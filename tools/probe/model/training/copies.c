@@ -183,7 +183,7 @@ static void mark_odd(
 /* A period of steps in which the copies differ. */
 struct stretch {
 	bool open;
-	struct parted p;
+	struct diverged p;
 	/* length: steps of the current period; longest: of those that ended. */
 	unsigned length, longest;
 };
@@ -198,8 +198,8 @@ static void start_stretch(struct stretch *t, const struct copies *c, const unsig
 	t->p.step = step;
 	t->p.equal_steps = equal;
 	t->p.cause = view == VIEW_BEFORE ? (first ? PARTED_BEFORE_START : PARTED_BETWEEN_STEPS)
-		     : s->equal[VIEW_GRADIENT] ? PARTED_BY_OPTIMIZER
-					       : PARTED_BY_GRADIENT;
+		     : s->equal[VIEW_GRADIENT] ? DIVERGED_BY_OPTIMIZER
+					       : DIVERGED_BY_GRADIENT;
 	mark_odd(c, member, n, view, t->p.odd);
 }
 
@@ -218,13 +218,13 @@ static double find_largest_distance(const struct copies *c, const unsigned *memb
 	return most;
 }
 
-static void keep_parted(struct parameters *p, const struct copies *c, const unsigned *member,
-	unsigned n, struct stretch *t)
+static void add_diverged_copies(struct parameters *p, const struct copies *c,
+	const unsigned *member, unsigned n, struct stretch *t)
 {
-	struct parted *k;
+	struct diverged *k;
 
-	TOOL_GROW(p->parted, p->nparted, p->cap_parted);
-	k = &p->parted[p->nparted++];
+	TOOL_GROW(p->diverged, p->ndiverged, p->cap_diverged);
+	k = &p->diverged[p->ndiverged++];
 	*k = t->p;
 	k->parameter = c->parameter;
 	k->n = n;
@@ -259,10 +259,10 @@ static void judge_set(struct parameters *p, struct copies *c, const unsigned *me
 	struct stretch t = {.p = {.reduced = !never_equal && c->reduced[member[0]],
 				    .never_equal = never_equal,
 				    .odd = tool_alloc(n * sizeof(bool))}};
-	uint64_t equal = 0, apart = find_step_apart(p, c, member, n);
+	uint64_t equal = 0, diverged = find_step_apart(p, c, member, n);
 	bool first = true;
 
-	for (unsigned i = 0; i < p->nstep && p->step[i] < apart; i++) {
+	for (unsigned i = 0; i < p->nstep && p->step[i] < diverged; i++) {
 		struct set_state s;
 
 		load_step(c, p->step[i]);
@@ -286,7 +286,7 @@ static void judge_set(struct parameters *p, struct copies *c, const unsigned *me
 		first = false;
 	}
 	if (t.open && (!t.longest || t.length > 2 * t.longest + 1))
-		keep_parted(p, c, member, n, &t);
+		add_diverged_copies(p, c, member, n, &t);
 	free(t.p.odd);
 }
 
@@ -391,7 +391,7 @@ static void check_uses(struct parameters *p, uint32_t i, uint32_t a, uint32_t k,
 {
 	const struct param_value *x, *y;
 	struct untied u = {.parameter = {i, k}, .rank = {a, b}};
-	bool apart = false;
+	bool diverged = false;
 
 	if (a == b || (i != k && (has_parameter(p, i, b) || has_parameter(p, k, a))))
 		return;
@@ -407,13 +407,13 @@ static void check_uses(struct parameters *p, uint32_t i, uint32_t a, uint32_t k,
 		if (x->digest[VIEW_GRADIENT] == y->digest[VIEW_GRADIENT] &&
 			x->digest[VIEW_GRADIENT] > DIGEST_ZEROS)
 			return;
-		if (!apart && x->digest[VIEW_AFTER] != y->digest[VIEW_AFTER])
+		if (!diverged && x->digest[VIEW_AFTER] != y->digest[VIEW_AFTER])
 			u.step = p->step[s];
-		apart |= x->digest[VIEW_AFTER] != y->digest[VIEW_AFTER];
+		diverged |= x->digest[VIEW_AFTER] != y->digest[VIEW_AFTER];
 		u.last_step = p->step[s];
 		u.distance = find_distance(x, y);
 	}
-	if (!apart || is_rounding(p, i, u.distance))
+	if (!diverged || is_rounding(p, i, u.distance))
 		return;
 	TOOL_GROW(p->untied, p->nuntied, p->cap_untied);
 	p->untied[p->nuntied++] = u;

@@ -13,7 +13,7 @@ static inline uint64_t value_key(uint32_t parameter, uint32_t rank)
 	return (uint64_t)parameter << 32 | rank;
 }
 
-/* Fills in p->parted, untied, copies and together. */
+/* Fills in p->diverged, untied, copies and together. */
 void judge_copies(struct parameters *p);
 
 #endif

@@ -93,14 +93,14 @@ struct loss_step {
 
 /* Returns the median of a step without the rank's own loss. room: memory for all losses. */
 static double compute_others_median(
-	const struct loss_step *s, const struct rank_loss *but, double *room)
+	const struct loss_step *s, const struct rank_loss *but, double *space)
 {
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < s->n; i++)
 		if (&s->at[i] != but)
-			room[n++] = s->at[i].value;
-	return compute_loss_median(room, n);
+			space[n++] = s->at[i].value;
+	return compute_loss_median(space, n);
 }
 
 /* Returns the median of the steps around step i of n. */
@@ -118,19 +118,19 @@ static double compute_median_around(const struct loss_step *step, unsigned n, un
 	return compute_loss_median(v, k);
 }
 
-static void measure_distances(struct loss_step *step, unsigned n, double *room)
+static void measure_distances(struct loss_step *step, unsigned n, double *space)
 {
 	for (unsigned i = 0; i < n; i++) {
 		for (unsigned k = 0; k < step[i].n; k++)
-			room[k] = step[i].at[k].value;
-		step[i].median = compute_loss_median(room, step[i].n);
+			space[k] = step[i].at[k].value;
+		step[i].median = compute_loss_median(space, step[i].n);
 	}
 	for (unsigned i = 0; i < n; i++) {
 		double around = compute_median_around(step, n, i);
 
 		for (unsigned k = 0; k < step[i].n; k++) {
 			struct rank_loss *l = &step[i].at[k];
-			double others = compute_others_median(&step[i], l, room);
+			double others = compute_others_median(&step[i], l, space);
 			double size = fmax(fmax(fabs(others), fabs(around)), 1e-300);
 
 			l->distance = fmin(fabs(l->value - others), fabs(l->value - around));
@@ -170,7 +170,7 @@ static bool has_odd_micro(const struct odd_losses *l, const struct rank_loss *v)
 static void check_losses(struct odd_losses *out, struct rank_loss *at, unsigned n, unsigned nrank)
 {
 	struct loss_step *step = tool_alloc(n * sizeof(*step));
-	double *room = tool_alloc(nrank * sizeof(*room));
+	double *space = tool_alloc(nrank * sizeof(*space));
 	struct rank_loss **by = tool_alloc(n * sizeof(*by));
 	unsigned nstep = 0, nby = 0, odd = 0;
 
@@ -184,7 +184,7 @@ static void check_losses(struct odd_losses *out, struct rank_loss *at, unsigned 
 			by[nby++] = &at[j];
 	}
 	if (nstep >= STEPS_MIN) {
-		measure_distances(step, nstep, room);
+		measure_distances(step, nstep, space);
 		qsort(by, nby, sizeof(struct rank_loss *), compare_distances);
 		odd = compute_odd_count(by, nby);
 	}
@@ -201,13 +201,13 @@ static void check_losses(struct odd_losses *out, struct rank_loss *at, unsigned 
 		for (unsigned k = 0; k < nstep; k++)
 			if (step[k].at[0].step == o.step) {
 				o.nothers = step[k].n - 1;
-				o.others = compute_others_median(&step[k], by[i], room);
+				o.others = compute_others_median(&step[k], by[i], space);
 			}
 		TOOL_GROW(out->item, out->n, out->cap);
 		out->item[out->n++] = o;
 	}
 	free(step);
-	free(room);
+	free(space);
 	free(by);
 }
 

@@ -211,14 +211,14 @@ void parameters_free(struct parameters *p)
 		free(k->shape);
 		free(k->type);
 	}
-	for (unsigned i = 0; i < p->nparted; i++) {
-		free(p->parted[i].rank);
-		free(p->parted[i].odd);
+	for (unsigned i = 0; i < p->ndiverged; i++) {
+		free(p->diverged[i].rank);
+		free(p->diverged[i].odd);
 	}
 	table_free(&p->values);
 	table_free(&p->list);
 	free(p->step);
-	free(p->parted);
+	free(p->diverged);
 	free(p->untied);
 	free(p->together);
 	*p = (struct parameters){0};

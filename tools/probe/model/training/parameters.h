@@ -47,13 +47,13 @@ enum parting {
 	PARTED_BEFORE_START, /* before the first optimizer step that was observed */
 	PARTED_BETWEEN_STEPS, /* between two optimizer steps */
 	/* In an optimizer step that got different gradients; earlier gradients were equal. */
-	PARTED_BY_GRADIENT,
+	DIVERGED_BY_GRADIENT,
 	/* In an optimizer step that got equal gradients and computed different parameters. */
-	PARTED_BY_OPTIMIZER,
+	DIVERGED_BY_OPTIMIZER,
 };
 
 /* Copies of one parameter that diverge. */
-struct parted {
+struct diverged {
 	uint32_t parameter;
 	uint32_t *rank; /* indices of the folders with a copy, ascending */
 	/*
@@ -92,8 +92,8 @@ struct parameters {
 	unsigned nrank;
 	unsigned ranks_with; /* number of ranks that have such files */
 	bool full; /* the limit of memory was reached, and later steps were not read */
-	struct parted *parted;
-	unsigned nparted, cap_parted;
+	struct diverged *diverged;
+	unsigned ndiverged, cap_diverged;
 	struct untied *untied;
 	unsigned nuntied, cap_untied;
 	/* Number of parameters whose copies a reduction kept equal on several ranks. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The weight of a broken habit. A habit is a property of the values at one call site that has held
+ * The weight of a violated invariant. An invariant is a property of the values at one call site that has held
  * so far: they are new in each step, not zero, in a range, or equal on some ranks. All numeric
  * thresholds of these rules are in this file.
  */
@@ -12,10 +12,10 @@
 #include <stdint.h>
 
 /*
- * The false-alarm budget of a run for each kind of habit. It limits the expected number of habits
+ * The false-alarm budget of a run for each kind of invariant. It limits the expected number of invariants
  * that break by chance as the observed one did. An accusation must stay below ACCUSE_MAX. With
- * 0.075, 6 confirmations are enough if there is one habit (0.5 / 7), and 66 confirmations each if
- * there are 10 habits.
+ * 0.075, 6 confirmations are enough if there is one invariant (0.5 / 7), and 66 confirmations each if
+ * there are 10 invariants.
  */
 #define ACCUSE_MAX 0.075
 /* A note also names a rank. At most one of two healthy runs may have a note by chance. */
@@ -48,8 +48,8 @@
 enum weight { WEIGHT_NONE, WEIGHT_NOTE, WEIGHT_BAD };
 
 /*
- * Returns the probability that a habit that held `kept` times breaks the next time. Estimator of
- * Krichevsky and Trofimov (1981), for a habit that never broke.
+ * Returns the probability that an invariant that held `kept` times breaks the next time. Estimator of
+ * Krichevsky and Trofimov (1981), for an invariant that never broke.
  */
 static inline double chance_of_break(double kept)
 {
@@ -89,7 +89,7 @@ static inline bool add_to_trend(struct trend *t, double sum, double reach)
 }
 
 /*
- * Returns the weight of a break of a habit. expected: number of such breaks by chance in the whole
+ * Returns the weight of a break of an invariant. expected: number of such breaks by chance in the whole
  * run.
  */
 static inline enum weight weigh_evidence(double expected)

@@ -12,7 +12,7 @@ struct replica {
 	uint32_t rank, first; /* first: index of the first member of its class */
 	uint64_t last; /* digest of the last values */
 	struct trend trend; /* only for the first member of a class */
-	bool parted; /* the rank has diverged from its class */
+	bool diverged; /* the rank has diverged from its class */
 	/* Only for the first member: number of values that all members had in common. */
 	uint32_t equal;
 	/*
@@ -69,7 +69,7 @@ static void part_class(struct replicas *r, const struct meeting *m, struct repli
 	unsigned n = 0, alike = 0;
 
 	for (unsigned i = 0; i < p->n; i++)
-		if (p->member[i].first == class && !p->member[i].parted)
+		if (p->member[i].first == class && !p->member[i].diverged)
 			v[n++] = a[i]->in;
 	o.unsure = !majority_of(v, n, &best);
 	free(v);
@@ -77,14 +77,14 @@ static void part_class(struct replicas *r, const struct meeting *m, struct repli
 		struct replica *k = &p->member[i];
 		uint64_t start = clock_set_right(&r->skew[k->rank], a[i]->start);
 
-		if (k->first != class || k->parted)
+		if (k->first != class || k->diverged)
 			continue;
-		k->parted = a[i]->in != best;
-		alike += !k->parted;
-		p->late |= k->parted && a[i]->in == k->last;
+		k->diverged = a[i]->in != best;
+		alike += !k->diverged;
+		p->late |= k->diverged && a[i]->in == k->last;
 		/* Ranks of another class may have arrived long before. */
 		o.event = !o.event || start < o.event ? start : o.event;
-		if (!o.unsure && !k->parted) {
+		if (!o.unsure && !k->diverged) {
 			add_rank_index(o.other, &o.nother, k->rank);
 			continue;
 		}
@@ -108,7 +108,7 @@ static double count_numbers(const struct meeting *m)
 	return m->in_least < m->in_most && n > 1 ? (n < NUMBERS_MAX ? n : NUMBERS_MAX) : 1;
 }
 
-/* There is no habit yet, so ranks that still have equal values form new classes. */
+/* There is no invariant yet, so ranks that still have equal values form new classes. */
 static void split_class(struct replica_place *p, const struct arrival *const *a, uint32_t class)
 {
 	for (unsigned i = class; i < p->n; i++) {
@@ -133,20 +133,20 @@ static void check_class(struct replicas *r, const struct meeting *m, struct repl
 	struct replica *k = &p->member[class];
 	const struct arrival *is = NULL;
 	uint64_t was = 0;
-	bool apart = false;
+	bool diverged = false;
 	unsigned n = 0;
 
 	for (unsigned i = class; i < p->n; i++) {
-		if (p->member[i].first != class || p->member[i].parted)
+		if (p->member[i].first != class || p->member[i].diverged)
 			continue;
 		was = is ? was : p->member[i].last;
 		is = is ? is : a[i];
-		apart |= a[i]->in != is->in;
+		diverged |= a[i]->in != is->in;
 		n++;
 	}
-	if (apart && k->kept > 0) {
+	if (diverged && k->kept > 0) {
 		part_class(r, m, p, a, class);
-	} else if (apart) {
+	} else if (diverged) {
 		split_class(p, a, class);
 	} else if (n > 1 && is->in != was) {
 		k->equal++;
@@ -154,9 +154,9 @@ static void check_class(struct replicas *r, const struct meeting *m, struct repl
 			k->kept += count_numbers(m);
 	}
 	for (unsigned i = class; i < p->n && is; i++) {
-		if (p->member[i].first != class || !p->member[i].parted)
+		if (p->member[i].first != class || !p->member[i].diverged)
 			continue;
-		p->ended |= !apart && a[i]->in == is->in;
+		p->ended |= !diverged && a[i]->in == is->in;
 		p->late |= a[i]->in == was;
 	}
 }

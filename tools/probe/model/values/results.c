@@ -14,7 +14,7 @@
 #define TABLE_MAX (1u << 18)
 /*
  * Number of correct results that must precede an incorrect one. The operation guarantees correct
- * results, so this is not a habit: they show that the buffers are read correctly (in place, another
+ * results, so this is not an invariant: they show that the buffers are read correctly (in place, another
  * type), and two cannot be an accident.
  */
 #define CONTRACT_MIN 2
@@ -437,17 +437,17 @@ bool majority_of(const uint64_t *v, unsigned n, uint64_t *best)
 	return 2 * top > n;
 }
 
-static void note_parted(struct results *r, const struct meeting *m)
+static void add_diverged_nan(struct results *r, const struct meeting *m)
 {
 	uint64_t event = meeting_event(r, m);
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < m->n; i++)
 		n += m->a[i].out_bad;
-	if (!n || n == m->n || (r->parted.any && r->parted.event <= event))
+	if (!n || n == m->n || (r->diverged.any && r->diverged.event <= event))
 		return;
-	r->parted.any = true;
-	r->parted.event = event;
+	r->diverged.any = true;
+	r->diverged.event = event;
 }
 
 static void check_equal(struct results *r, const struct meeting *m, struct contract *k)
@@ -473,7 +473,7 @@ static void check_equal(struct results *r, const struct meeting *m, struct contr
 	 * order as well.
 	 */
 	if (!same && m->bad && is_of_extremes(m))
-		note_parted(r, m);
+		add_diverged_nan(r, m);
 	if (!same && (bad || (m->bad && is_of_extremes(m))))
 		return;
 	if (same) {
@@ -747,7 +747,7 @@ void judge_results(struct results *r, const struct meeting *m, bool complete)
 		note_unfinished(r, m);
 	if (!complete || m->open || m->n < 2)
 		return;
-	if (m->unlike)
+	if (m->mismatch)
 		return;
 	judge_steps(r, m);
 	check_places(r, m);

@@ -70,7 +70,7 @@ struct results {
 	struct {
 		bool any;
 		uint64_t event;
-	} parted;
+	} diverged;
 };
 
 void results_init(struct results *r, const struct clock_fix *skew, const struct sites *sites,

@@ -3,7 +3,7 @@
 
 bool are_all_calls_complete(const struct report *r)
 {
-	if (r->g.errors || r->g.unlike.any || r->g.meet.given_up)
+	if (r->g.errors || r->g.mismatch.any || r->g.meet.given_up)
 		return false;
 	for (unsigned i = 0; i < r->g.opens.n; i++)
 		if (!r->g.opens.call[i].ended_ok)

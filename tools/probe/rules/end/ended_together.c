@@ -37,14 +37,14 @@ static char *format_chosen_ranks(const struct report *r, const bool *chosen)
 /* True if both ended in the same call, or both in no call. */
 static bool is_in_same_call(const struct report *r, uint32_t i, uint32_t k)
 {
-	const struct open_call *a = r->stuck.standing[i], *b = r->stuck.standing[k];
+	const struct open_call *a = r->stuck.blocked_in[i], *b = r->stuck.blocked_in[k];
 
 	return a && b ? stuck_alike(a, b) : !a && !b;
 }
 
 static char *format_activity(struct report *r, uint32_t i, const char *who, unsigned n)
 {
-	const struct open_call *o = r->stuck.standing[i];
+	const struct open_call *o = r->stuck.blocked_in[i];
 	const struct call *c = o ? &o->call : &r->g.rank[i].last;
 	char *what, *at, *all;
 
@@ -171,7 +171,7 @@ void find_ended_together(struct report *r)
 		step = r->g.rank[i].last.rows ? r->g.rank[i].last.step : 0;
 		low = step < low ? step : low;
 		high = step > high ? step : high;
-		sample = r->stuck.standing[i] && !r->stuck.standing[sample] ? i : sample;
+		sample = r->stuck.blocked_in[i] && !r->stuck.blocked_in[sample] ? i : sample;
 	}
 	host = format_only_host(r);
 	within = find_spread(r, &l, &spread) ? tool_format(" within %s", out_time((double)spread))
@@ -188,8 +188,8 @@ void find_ended_together(struct report *r)
 	add_times(r, &text);
 	f = add_finding(r, FINDING_KILLED_TOGETHER, text);
 	add_all_concerned(r, f);
-	if (r->stuck.standing[sample])
-		name_call(f, &r->stuck.standing[sample]->call);
+	if (r->stuck.blocked_in[sample])
+		name_call(f, &r->stuck.blocked_in[sample]->call);
 	else if (r->g.rank[sample].last.rows)
 		name_call(f, &r->g.rank[sample].last);
 	f->event = moment_of_leaving(r, 0);

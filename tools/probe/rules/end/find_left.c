@@ -86,9 +86,10 @@ static int first_to_leave(const struct report *r, enum leaving how, bool by_itse
 	for (uint32_t i = 0; i < r->g.folders.n; i++) {
 		if (how_it_left(r, i) != how)
 			continue;
-		if (by_itself && (how == SPOKE ? left_by_communication(r, i) ||
-							 exited_after_another_rank(r, i, &e)
-					       : is_standing(r, i) || was_told_of_error(r, i)))
+		if (by_itself &&
+			(how == SPOKE ? left_by_communication(r, i) ||
+						exited_after_another_rank(r, i, &e)
+				      : is_blocked_in_call(r, i) || was_told_of_error(r, i)))
 			continue;
 		/* It was alive after another rank had ended because of an error: the first fault did not end it. */
 		if (how == SILENT && moment_of_leaving(r, i) > e.told)
@@ -126,13 +127,13 @@ static bool others_went_on(const struct report *r)
 static char *leaving_text(struct report *r, uint32_t i, int most)
 {
 	/* A silent rank with a message continued after it, so it survived that error. */
-	char *said = how_it_left(r, i) == SILENT
-			     ? NULL
-			     : last_words_text(&r->g.folders.dir[i].meta.end, most);
+	char *reported = how_it_left(r, i) == SILENT
+				 ? NULL
+				 : last_words_text(&r->g.folders.dir[i].meta.end, most);
 	struct ended_by by;
 
-	if (said)
-		return said;
+	if (reported)
+		return reported;
 	by = how_signal_ended(r, i);
 	return ended_by_text(&by);
 }
@@ -167,10 +168,10 @@ static void say_what_others_did(struct report *r, uint32_t first, char **text)
 	uint64_t event = moment_of_leaving(r, first);
 	int *rank = tool_alloc((r->g.folders.n + 1) * sizeof(*rank));
 	const struct open_call *in = NULL;
-	unsigned n = 0, said = 0;
+	unsigned n = 0, reported = 0;
 
 	for (uint32_t i = 0; i < r->g.folders.n; i++) {
-		const struct open_call *o = i == first ? NULL : r->stuck.standing[i];
+		const struct open_call *o = i == first ? NULL : r->stuck.blocked_in[i];
 
 		if (!o || (in && !stuck_alike(in, o)))
 			continue;
@@ -186,7 +187,7 @@ static void say_what_others_did(struct report *r, uint32_t first, char **text)
 		free(what);
 		free(at);
 	}
-	for (uint32_t i = 0; i < r->g.folders.n && said < OTHERS_TEXT; i++) {
+	for (uint32_t i = 0; i < r->g.folders.n && reported < OTHERS_TEXT; i++) {
 		uint64_t at = moment_of_leaving(r, i);
 		char *how;
 
@@ -200,7 +201,7 @@ static void say_what_others_did(struct report *r, uint32_t first, char **text)
 				   : tool_format("%s left %s before it, %s", report_rank(r, i),
 					     out_time((double)(event - at)), how));
 		free(how);
-		said++;
+		reported++;
 	}
 	n = 0;
 	for (uint32_t i = 0; i < r->g.folders.n; i++)
@@ -307,7 +308,7 @@ static int only_one_without_error(const struct report *r)
 
 	for (uint32_t i = 0; i < r->g.folders.n; i++) {
 		told += was_told_of_error(r, i);
-		if (was_told_of_error(r, i) || is_standing(r, i) || is_started_only(r, i))
+		if (was_told_of_error(r, i) || is_blocked_in_call(r, i) || is_started_only(r, i))
 			continue;
 		if (one >= 0)
 			return -1;
@@ -339,7 +340,8 @@ static bool left_too_early(const struct report *r, uint32_t i)
 
 		/* MPI's launchers end the other ranks when one exits before MPI_Finalize. */
 		if (strcmp(intern_name(mine->lib), "mpi") == 0 && how_it_left(r, k) == SILENT &&
-			(is_standing(r, k) || moment_of_leaving(r, k) >= moment_of_leaving(r, i)))
+			(is_blocked_in_call(r, k) ||
+				moment_of_leaving(r, k) >= moment_of_leaving(r, i)))
 			return true;
 		if (!was_told_of_error(r, k))
 			continue;

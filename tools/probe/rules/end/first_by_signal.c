@@ -137,15 +137,15 @@ static bool was_standstill_before(const struct report *r, const struct lead *l)
 	uint32_t i = l->first;
 
 	for (uint32_t k = 0; k < r->g.folders.n; k++)
-		if (k != i && !is_standing(r, k) && !is_blocked(r, k) && !was_silent_before(r, k) &&
-			!has_finalized(&r->g.folders.dir[k]))
+		if (k != i && !is_blocked_in_call(r, k) && !is_blocked(r, k) &&
+			!was_silent_before(r, k) && !has_finalized(&r->g.folders.dir[k]))
 			return false;
 	if (is_blocked(r, i))
 		return own_moment_of_leaving(r, i) >
 		       r->stuck.blocked[i]->call.start + STANDSTILL_NS;
-	return is_standing(r, i) ? own_moment_of_leaving(r, i) >
-					   r->stuck.standing[i]->call.start + STANDSTILL_NS
-				 : l->by < LEAD_SURE_NS && was_silent_before(r, i);
+	return is_blocked_in_call(r, i) ? own_moment_of_leaving(r, i) >
+						  r->stuck.blocked_in[i]->call.start + STANDSTILL_NS
+					: l->by < LEAD_SURE_NS && was_silent_before(r, i);
 }
 
 /*
@@ -188,7 +188,7 @@ static int only_one_in_no_call(const struct report *r, const bool *passed)
 	int one = -1;
 
 	for (uint32_t i = 0; i < r->g.folders.n; i++) {
-		if (is_standing(r, i) || has_finalized(&r->g.folders.dir[i]) ||
+		if (is_blocked_in_call(r, i) || has_finalized(&r->g.folders.dir[i]) ||
 			(passed && passed[i]))
 			continue;
 		if (one >= 0)

@@ -14,7 +14,7 @@
 #include "tools/lib/out.h"
 #include "tools/lib/tool.h"
 #include "tools/probe/model/times/site_waits.h"
-#include "tools/probe/rules/end/movers.h"
+#include "tools/probe/rules/end/rank_activity.h"
 #include "tools/probe/rules/report.h"
 #include "tools/probe/rules/waits.h"
 
@@ -91,7 +91,7 @@ static bool is_circle_closed(struct report *r)
 	if (!find_wait_circle(r, &w))
 		return false;
 	for (unsigned i = 0; i < w.n && i < WAITS_NAMED; i++) {
-		const struct open_call *c = r->stuck.standing[w.rank[i]];
+		const struct open_call *c = r->stuck.blocked_in[w.rank[i]];
 
 		if (!c || c->age < PROVEN_NS || is_file_operation(c))
 			return false;
@@ -100,38 +100,38 @@ static bool is_circle_closed(struct report *r)
 }
 
 /* The states of the ranks that are in no call. */
-struct movers {
+struct activities {
 	unsigned n, gone, stopped, still, unknown;
 	uint64_t still_ns; /* the shortest time without progress, ns */
 	uint32_t one; /* a stopped rank, else one without progress */
-	struct mover sample;
+	struct activity sample;
 };
 
-static struct movers look_at_movers(struct report *r)
+static struct activities find_activities(struct report *r)
 {
-	struct movers all = {.still_ns = UINT64_MAX};
+	struct activities all = {.still_ns = UINT64_MAX};
 
 	for (uint32_t i = 0; i < r->g.folders.n; i++) {
-		struct mover m = look_at_mover(r, i);
-		bool stopped = m.state == MOVER_STOPPED || m.state == MOVER_SILENT;
+		struct activity m = find_rank_activity(r, i);
+		bool stopped = m.state == ACTIVITY_STOPPED || m.state == ACTIVITY_SILENT;
 
-		if (m.state == MOVER_NONE)
+		if (m.state == ACTIVITY_NONE)
 			continue;
 		all.n++;
-		all.gone += m.state == MOVER_GONE;
-		if (stopped || ((m.state == MOVER_STILL || m.state == MOVER_WAITING) &&
+		all.gone += m.state == ACTIVITY_GONE;
+		if (stopped || ((m.state == ACTIVITY_STILL || m.state == ACTIVITY_WAITING) &&
 				       !all.stopped && m.since_ns < all.still_ns)) {
 			all.one = i;
 			all.sample = m;
 		}
 		all.stopped += stopped;
-		if (m.state == MOVER_STILL || m.state == MOVER_WAITING) {
+		if (m.state == ACTIVITY_STILL || m.state == ACTIVITY_WAITING) {
 			all.still++;
 			if (m.since_ns < all.still_ns)
 				all.still_ns = m.since_ns;
 		}
-		all.unknown += m.state == MOVER_BUSY || m.state == MOVER_UNKNOWN ||
-			       m.state == MOVER_STARTING;
+		all.unknown += m.state == ACTIVITY_BUSY || m.state == ACTIVITY_UNKNOWN ||
+			       m.state == ACTIVITY_STARTING;
 	}
 	return all;
 }
@@ -149,7 +149,7 @@ static char *format_usual(const struct site_wait *usual)
 static char *find_hang_reason(struct report *r, const struct stuck *s)
 {
 	const struct site_wait *usual = find_usual(r, s);
-	struct movers m;
+	struct activities m;
 	char *text, *history;
 	uint64_t need;
 
@@ -159,7 +159,7 @@ static char *find_hang_reason(struct report *r, const struct stuck *s)
 		r->circle_closed = true;
 		return tool_strdup("ranks wait for each other: none can proceed");
 	}
-	m = look_at_movers(r);
+	m = find_activities(r);
 	/* find_stuck() reports which rank. */
 	if (m.stopped)
 		return tool_strdup("");
@@ -182,7 +182,7 @@ static char *find_hang_reason(struct report *r, const struct stuck *s)
 	if (m.still_ns < need || s->age_max < STILL_NS)
 		return NULL;
 	history = format_usual(usual);
-	if (m.sample.state == MOVER_WAITING)
+	if (m.sample.state == ACTIVITY_WAITING)
 		text = tool_format("%s has been in %s for %s, and %s", report_rank(r, m.one),
 			m.sample.function, out_time((double)m.still_ns), history);
 	else
@@ -203,7 +203,7 @@ static bool was_any_busy_at_end(const struct report *r)
 	for (uint32_t i = 0; i < r->g.folders.n; i++) {
 		const struct rank_dir *d = &r->g.folders.dir[i];
 
-		if (!r->stuck.standing[i] && !has_finalized(d) && d->state != RANK_FINISHED &&
+		if (!r->stuck.blocked_in[i] && !has_finalized(d) && d->state != RANK_FINISHED &&
 			(d->meta.thinned || (d->progress.known && !d->progress.still_ns)))
 			return true;
 	}

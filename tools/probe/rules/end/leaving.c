@@ -52,9 +52,9 @@ uint64_t moment_of_leaving(const struct report *r, uint32_t i)
 	return clock_set_right(&r->g.skew[i], own_moment_of_leaving(r, i));
 }
 
-bool is_standing(const struct report *r, uint32_t i)
+bool is_blocked_in_call(const struct report *r, uint32_t i)
 {
-	return r->stuck.standing && r->stuck.standing[i];
+	return r->stuck.blocked_in && r->stuck.blocked_in[i];
 }
 
 bool is_blocked(const struct report *r, uint32_t i)

@@ -20,7 +20,7 @@ uint64_t own_moment_of_leaving(const struct report *r, uint32_t i);
 uint64_t moment_of_leaving(const struct report *r, uint32_t i);
 
 /* True if it was in a call when it ended. */
-bool is_standing(const struct report *r, uint32_t i);
+bool is_blocked_in_call(const struct report *r, uint32_t i);
 
 /* True if it waited for an operation that it had started. */
 bool is_blocked(const struct report *r, uint32_t i);

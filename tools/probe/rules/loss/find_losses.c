@@ -12,16 +12,16 @@
 #include "tools/lib/tool.h"
 
 /* A message that some ranks reported, with these ranks. */
-struct said {
+struct reported {
 	const char *kind, *text;
 	int *rank;
 	unsigned n, cap;
 };
 
-static void add_said_text(struct said **list, unsigned *n, unsigned *cap, const char *kind,
+static void add_said_text(struct reported **list, unsigned *n, unsigned *cap, const char *kind,
 	const char *text, int rank)
 {
-	struct said *s = NULL;
+	struct reported *s = NULL;
 
 	for (unsigned i = 0; i < *n && !s; i++)
 		if (strcmp((*list)[i].kind, kind) == 0 && strcmp((*list)[i].text, text) == 0)
@@ -29,7 +29,7 @@ static void add_said_text(struct said **list, unsigned *n, unsigned *cap, const 
 	if (!s) {
 		TOOL_GROW(*list, *n, *cap);
 		s = &(*list)[(*n)++];
-		*s = (struct said){.kind = kind, .text = text};
+		*s = (struct reported){.kind = kind, .text = text};
 	}
 	TOOL_GROW(s->rank, s->n, s->cap);
 	s->rank[s->n++] = rank;
@@ -75,21 +75,21 @@ static void missing_ranks(struct report *r)
 static void journals_wrong(struct report *r)
 {
 	const struct folders *f = &r->g.folders;
-	bool *said = tool_alloc(f->n);
+	bool *reported = tool_alloc(f->n);
 	int *rank = tool_alloc(f->n * sizeof(*rank));
 
 	for (unsigned i = 0; i < f->n; i++) {
 		const char *why = r->g.rank[i].journal_wrong;
 		unsigned n = 0;
 
-		if (!why || said[i])
+		if (!why || reported[i])
 			continue;
 		for (unsigned k = i; k < f->n; k++) {
 			const char *other = r->g.rank[k].journal_wrong;
 
 			if (!other || strcmp(other, why) || (f->dir[k].rank < 0 && k > i))
 				continue;
-			said[k] = true;
+			reported[k] = true;
 			if (f->dir[k].rank >= 0)
 				rank[n++] = f->dir[k].rank;
 		}
@@ -100,7 +100,7 @@ static void journals_wrong(struct report *r)
 		free(who);
 	}
 	free(rank);
-	free(said);
+	free(reported);
 }
 
 /* Reports folders that may belong to this run but could not be read. */
@@ -357,7 +357,7 @@ static void find_unmeasured(struct report *r)
 /* Reports what ranks wrote into their meta.json, once for all ranks that wrote the same. */
 static void find_said_by_ranks(struct report *r, bool invisible)
 {
-	struct said *list = NULL;
+	struct reported *list = NULL;
 	unsigned n = 0, cap = 0;
 
 	for (unsigned i = 0; i < r->g.folders.n; i++) {

@@ -25,18 +25,18 @@ static uint64_t compute_part_term(const struct call *c)
 	return !p.received || p.received == p.bytes ? p.bytes : hash_u64(p.bytes, p.received);
 }
 
-static uint64_t term_of(const struct call *c, enum meet_unlike what)
+static uint64_t term_of(const struct call *c, enum meet_mismatch what)
 {
 	switch (what) {
-	case UNLIKE_OP:
+	case MISMATCH_OP:
 		return c->op;
-	case UNLIKE_REDOP:
+	case MISMATCH_REDOP:
 		return c->redop;
-	case UNLIKE_ROOT:
+	case MISMATCH_ROOT:
 		return (uint64_t)c->root;
-	case UNLIKE_DTYPE:
+	case MISMATCH_DTYPE:
 		return compute_type_term(c);
-	case UNLIKE_LAYOUT:
+	case MISMATCH_LAYOUT:
 		return c->bits & CALL_PERMUTED;
 	default:
 		return compute_part_term(c);
@@ -54,7 +54,7 @@ static const struct entry *find_window_entry(
 }
 
 /* Counts the ranks that have the same value at the same call site in the same step. */
-static unsigned count_votes(const struct window *w, const struct entry *e, enum meet_unlike what)
+static unsigned count_votes(const struct window *w, const struct entry *e, enum meet_mismatch what)
 {
 	unsigned n = 0;
 
@@ -71,7 +71,7 @@ static unsigned count_votes(const struct window *w, const struct entry *e, enum 
 	return n;
 }
 
-unsigned judge_terms(const struct window *w, uint64_t comm, int64_t seq, enum meet_unlike what,
+unsigned judge_terms(const struct window *w, uint64_t comm, int64_t seq, enum meet_mismatch what,
 	uint32_t *rank, unsigned cap, struct call *is, struct call *others)
 {
 	const struct entry *e[WINDOW_RANKS_MAX], *right = NULL;

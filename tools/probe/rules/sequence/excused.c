@@ -54,7 +54,7 @@ static bool is_first_of_loop(const struct rank_window *r, unsigned i)
 static bool was_made_by_all(const struct window *w, const struct rank_window *me, unsigned at)
 {
 	const struct entry *e = &me->e[at];
-	const struct unlike *u = &w->g->unlike;
+	const struct mismatch *u = &w->g->mismatch;
 	bool first = is_first_of_loop(me, at);
 	int64_t n = 0;
 

@@ -8,7 +8,7 @@
 #include "tools/lib/intern.h"
 #include "tools/lib/tool.h"
 #include "tools/probe/rules/sequence/excused.h"
-#include "tools/probe/rules/sequence/unlike_cause.h"
+#include "tools/probe/rules/sequence/mismatch_cause.h"
 #include "tools/probe/rules/sequence/window.h"
 
 /* a call must have been made this often before its successor is taken as usual */
@@ -421,7 +421,7 @@ static bool goes_on_as_ever(const struct rank_window *r, unsigned i)
 static bool meets_others_astray(const struct window *w, const struct rank_window *me, unsigned i)
 {
 	const struct entry *e = &me->e[i], *before = &me->e[e->prev];
-	bool unlike = false, usual = false;
+	bool mismatch = false, usual = false;
 
 	if (e->call.bits & (CALL_P2P | CALL_LOCAL) || e->call.comm_seq == NO_NUMBER)
 		return false;
@@ -435,13 +435,13 @@ static bool meets_others_astray(const struct window *w, const struct rank_window
 				!(o->call.bits & (CALL_P2P | CALL_LOCAL))) {
 				if (o->call.api == e->call.api)
 					return false;
-				unlike = true;
+				mismatch = true;
 			}
 			usual |= o->token == before->token && o->call.step == before->call.step &&
 				 o->next >= 0 && has_followed(me, i, r->e[o->next].token);
 		}
 	}
-	return unlike && usual;
+	return mismatch && usual;
 }
 
 static unsigned count_in_step(const struct rank_window *r, uint64_t loop, uint64_t step)
@@ -743,7 +743,7 @@ static struct verdict judge_ranks(const struct window *w, const bool *may, bool 
 			if (!judge_call(w, r, i, &v) || is_excused(w, r, i, &v))
 				continue;
 			count_followed(w, r, i, &same, &k);
-			if (causes && !may_cause_unlike(w, r, i, k, &v))
+			if (causes && !can_cause_mismatch(w, r, i, k, &v))
 				continue;
 			if (2 * count_alike(w, &v, r->e[e->prev].token, e->token) > w->n)
 				continue;
@@ -758,14 +758,14 @@ static struct verdict judge_ranks(const struct window *w, const bool *may, bool 
 
 struct verdict judge_sequences(const struct window *w, const bool *may)
 {
-	const struct unlike *u = &w->g->unlike;
+	const struct mismatch *u = &w->g->mismatch;
 	struct verdict v = judge_ranks(w, may, u->any);
 
 	/*
 	 * If a whole part of the program shifts the numbers, the difference may begin with a message; with other parameters of
 	 * one call it does not.
 	 */
-	if (!v.kind && u->any && (u->what == UNLIKE_OP || u->what == UNLIKE_BYTES))
+	if (!v.kind && u->any && (u->what == MISMATCH_OP || u->what == MISMATCH_BYTES))
 		v = judge_ranks(w, may, false);
 	return v;
 }

@@ -59,7 +59,7 @@ struct verdict judge_sequences(const struct window *w, const bool *may);
  * from other communicators at the same call site. Returns the number of ranks, or 0 if the side
  * cannot be determined. *is, *others: a call of each side.
  */
-unsigned judge_terms(const struct window *w, uint64_t comm, int64_t seq, enum meet_unlike what,
+unsigned judge_terms(const struct window *w, uint64_t comm, int64_t seq, enum meet_mismatch what,
 	uint32_t *rank, unsigned cap, struct call *is, struct call *others);
 
 #endif

@@ -9,7 +9,7 @@
 #include "tools/lib/intern.h"
 #include "tools/lib/out.h"
 #include "tools/lib/tool.h"
-#include "tools/probe/rules/end/movers.h"
+#include "tools/probe/rules/end/rank_activity.h"
 #include "tools/probe/rules/sequence/explain.h"
 #include "tools/probe/rules/sequence/explain_order.h"
 #include "tools/probe/rules/sequence/passed.h"
@@ -38,26 +38,26 @@ struct trouble {
 
 /* ---- the disagreement itself ---- */
 
-static char *terms_text(const struct report *r, const struct terms *t, enum meet_unlike what)
+static char *terms_text(const struct report *r, const struct terms *t, enum meet_mismatch what)
 {
 	const char *label = report_rank(r, t->rank), *api = intern_name(t->api);
 
 	switch (what) {
-	case UNLIKE_REDOP:
+	case MISMATCH_REDOP:
 		return tool_format("%s reduces by %s", label, intern_name(t->redop));
-	case UNLIKE_ROOT:
+	case MISMATCH_ROOT:
 		return tool_format("%s has root %lld", label, (long long)t->root);
-	case UNLIKE_DTYPE:
+	case MISMATCH_DTYPE:
 		if (t->received_dtype && t->received_dtype != t->dtype)
 			return tool_format("%s sends %s and receives %s", label,
 				intern_name(t->dtype), intern_name(t->received_dtype));
 		return tool_format("%s has %s", label, intern_name(t->dtype));
-	case UNLIKE_BYTES:
+	case MISMATCH_BYTES:
 		if (t->received && t->received != t->bytes)
 			return tool_format("%s sends %s B and receives %s B", label,
 				out_count(t->bytes), out_count(t->received));
 		return tool_format("%s has %s B", label, out_count(t->bytes));
-	case UNLIKE_LAYOUT:
+	case MISMATCH_LAYOUT:
 		return tool_format("%s's elements are in the order of %s", label,
 			t->permuted ? "another dimension first (transposed, or channels last)"
 				    : "their indices");
@@ -66,18 +66,18 @@ static char *terms_text(const struct report *r, const struct terms *t, enum meet
 	}
 }
 
-static char *unlike_text(const struct report *r, const struct unlike *u)
+static char *format_mismatch(const struct report *r, const struct mismatch *u)
 {
 	char label[COMM_LABEL_MAX], *all;
 	char *a = terms_text(r, &u->a, u->what), *b = terms_text(r, &u->b, u->what);
 	uint64_t n = 0;
 
 	for (uint32_t i = 0; i < r->g.late.comms.n; i++)
-		n += ((const struct late_comm *)table_at(&r->g.late.comms, i))->unlike;
+		n += ((const struct late_comm *)table_at(&r->g.late.comms, i))->mismatch;
 	all = tool_format("ranks do not agree on the %s of call #%lld on %s, step %llu: %s, %s. "
 			  "%s like this; look at the "
 			  "first one, later numbers may only be shifted",
-		meet_unlike_name(u->what), (long long)u->seq,
+		meet_mismatch_name(u->what), (long long)u->seq,
 		comm_label(&r->g.comms, u->comm, label), (unsigned long long)u->step, a, b,
 		out_plural(n, "call is", "calls are"));
 	free(a);
@@ -104,9 +104,9 @@ static void append_place_of_terms(struct report *r, char **text, const struct te
 }
 
 /* Describes both sides, with the lines that made the calls. */
-static char *disagreement_text(struct report *r, const struct unlike *u)
+static char *disagreement_text(struct report *r, const struct mismatch *u)
 {
-	char *text = unlike_text(r, u);
+	char *text = format_mismatch(r, u);
 
 	append_place_of_terms(r, &text, &u->a);
 	append_place_of_terms(r, &text, &u->b);
@@ -114,15 +114,15 @@ static char *disagreement_text(struct report *r, const struct unlike *u)
 }
 
 /* Returns the word of `what` for --json. */
-static const char *unlike_field(enum meet_unlike what)
+static const char *find_mismatched_field(enum meet_mismatch what)
 {
-	static const char *const word[] = {[UNLIKE_NOTHING] = NULL,
-		[UNLIKE_OP] = "op",
-		[UNLIKE_REDOP] = "redop",
-		[UNLIKE_ROOT] = "root",
-		[UNLIKE_DTYPE] = "dtype",
-		[UNLIKE_BYTES] = "count",
-		[UNLIKE_LAYOUT] = "layout"};
+	static const char *const word[] = {[MISMATCH_NOTHING] = NULL,
+		[MISMATCH_OP] = "op",
+		[MISMATCH_REDOP] = "redop",
+		[MISMATCH_ROOT] = "root",
+		[MISMATCH_DTYPE] = "dtype",
+		[MISMATCH_BYTES] = "count",
+		[MISMATCH_LAYOUT] = "layout"};
 
 	return word[what];
 }
@@ -232,10 +232,10 @@ static bool is_phase(uint32_t phase, const char *word)
  */
 static const struct terms *find_fewer_passes(const struct report *r, const struct verdict *v)
 {
-	const struct unlike *u = &r->g.unlike;
+	const struct mismatch *u = &r->g.mismatch;
 	const struct terms *own, *others;
 
-	if (!u->any || u->what != UNLIKE_OP || v->kind != VERDICT_EXTRA || v->alone)
+	if (!u->any || u->what != MISMATCH_OP || v->kind != VERDICT_EXTRA || v->alone)
 		return NULL;
 	own = u->a.rank == v->rank ? &u->a : &u->b;
 	others = u->a.rank == v->rank ? &u->b : &u->a;
@@ -305,7 +305,7 @@ static bool find_lasting_circle(struct report *r, struct waiting_ranks *w)
 	if (!find_wait_circle(r, w))
 		return false;
 	for (unsigned i = 0; is_job_over(r) && i < w->n && i < WAITS_NAMED; i++)
-		if (r->stuck.standing[w->rank[i]]->age < CUT_OFF_NS)
+		if (r->stuck.blocked_in[w->rank[i]]->age < CUT_OFF_NS)
 			return false;
 	return true;
 }
@@ -318,7 +318,7 @@ static bool find_lasting_circle(struct report *r, struct waiting_ranks *w)
  */
 static void settle_order(struct report *r, struct verdict *v)
 {
-	const struct open_call *in = r->stuck.standing[v->rank];
+	const struct open_call *in = r->stuck.blocked_in[v->rank];
 	struct waiting_ranks circle;
 	const struct truncated *t = &r->g.diagnose.messages.truncated;
 	bool skipped = t->any && t->skipped && v->kind == VERDICT_ORDER &&
@@ -385,8 +385,8 @@ static void add_verdict(
 		free(was);
 		was = text;
 	}
-	if (r->g.unlike.any) {
-		more = disagreement_text(r, &r->g.unlike);
+	if (r->g.mismatch.any) {
+		more = disagreement_text(r, &r->g.mismatch);
 		text = tool_format("%s\n%s", was, more);
 		free(was);
 		free(more);
@@ -475,17 +475,17 @@ static bool add_crossed_message(struct report *r, const struct trouble *t)
 
 static void add_mismatch(struct report *r, const struct trouble *t, const struct window *w)
 {
-	const struct unlike *u = &r->g.unlike;
+	const struct mismatch *u = &r->g.mismatch;
 	uint32_t rank[NAMED_IN_TERMS];
-	enum meet_unlike what = u->what;
+	enum meet_mismatch what = u->what;
 	struct call is = {0}, others = {0};
-	char *text = unlike_text(r, u), *was;
+	char *text = format_mismatch(r, u), *was;
 	unsigned n;
 	struct finding *f;
 
 	/* If type and size both differ, the type is the fault. */
-	if (what == UNLIKE_BYTES && u->a.dtype != u->b.dtype && u->a.dtype && u->b.dtype)
-		what = UNLIKE_DTYPE;
+	if (what == MISMATCH_BYTES && u->a.dtype != u->b.dtype && u->a.dtype && u->b.dtype)
+		what = MISMATCH_DTYPE;
 	n = judge_terms(w, u->comm, u->seq, what, rank, NAMED_IN_TERMS, &is, &others);
 	if (n == 1) {
 		char *at = called_from_text(r, &is);
@@ -498,7 +498,7 @@ static void add_mismatch(struct report *r, const struct trouble *t, const struct
 	append_place_of_terms(r, &text, &u->a);
 	append_place_of_terms(r, &text, &u->b);
 	f = add_finding(r, FINDING_MISMATCH, text);
-	f->what = unlike_field(what);
+	f->what = find_mismatched_field(what);
 	for (unsigned i = 0; i < n && i < NAMED_IN_TERMS; i++)
 		name_culprit(r, f, rank[i]);
 	if (!n) {
@@ -537,7 +537,7 @@ static bool add_circle(struct report *r, const struct trouble *t)
 	if (find_holding_ranks(r, &w) || !find_lasting_circle(r, &w))
 		return false;
 	for (unsigned i = 0; i < w.n && i < WAITS_NAMED; i++) {
-		const struct call *c = &r->stuck.standing[w.rank[i]]->call;
+		const struct call *c = &r->stuck.blocked_in[w.rank[i]]->call;
 		char *what = report_call(r, c), *at = called_from_text(r, c), *was = text;
 		bool next_named = i + 1 < w.n && i + 1 < WAITS_NAMED;
 
@@ -560,7 +560,7 @@ static bool add_circle(struct report *r, const struct trouble *t)
 	for (unsigned i = 0; i < w.n && i < WAITS_NAMED; i++)
 		name_culprit(r, f, w.rank[i]);
 	name_others(r, f);
-	name_call(f, &r->stuck.standing[w.rank[0]]->call);
+	name_call(f, &r->stuck.blocked_in[w.rank[0]]->call);
 	f->event = t->event;
 	f->evidence = tool_strdup("the calls in which these ranks are blocked, and their peers");
 	f->next = tool_format("probe report --stacks %s", r->g.folders.path);
@@ -579,12 +579,12 @@ static bool holds_up_awaited(const struct report *r, const struct verdict *v, co
 	if (v->kind == VERDICT_NONE || v->kind == VERDICT_ORDER || !(v->call.bits & CALL_P2P))
 		return false;
 	peer = index_of_peer(r, &v->call);
-	return peer >= 0 && awaited[peer] && !r->stuck.standing[peer];
+	return peer >= 0 && awaited[peer] && !r->stuck.blocked_in[peer];
 }
 
 static struct trouble first_trouble(struct report *r)
 {
-	const struct unlike *u = &r->g.unlike;
+	const struct mismatch *u = &r->g.mismatch;
 	const struct odd_meeting *o = &r->g.diagnose.results.places;
 	static const struct odd_meeting no_meeting;
 	const struct call *l = find_lagging(&r->g.diagnose.messages, are_all_finished(r));
@@ -677,7 +677,7 @@ static struct verdict judge_awaited(
  */
 static void find_trouble_of_thinned(struct report *r, const struct trouble *t)
 {
-	if (r->g.unlike.any) {
+	if (r->g.mismatch.any) {
 		struct suspects suspects = list_suspects(r, t->stuck, NULL);
 		struct window *w = window_read(&r->g, &suspects, t->step, t->comm);
 
@@ -725,7 +725,7 @@ void find_trouble(struct report *r)
 		add_verdict(r, &t, w, &v);
 	else if (t.stuck && add_crossed_message(r, &t))
 		;
-	else if (r->g.unlike.any)
+	else if (r->g.mismatch.any)
 		add_mismatch(r, &t, w);
 	else if (t.stuck)
 		add_circle(r, &t);

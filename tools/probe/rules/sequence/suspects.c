@@ -47,7 +47,7 @@ static void suspect_peers(const struct report *r, struct suspects *s)
 struct suspects list_suspects(
 	const struct report *r, const struct stuck *stuck, const struct order_seen *order)
 {
-	const struct unlike *u = &r->g.unlike;
+	const struct mismatch *u = &r->g.mismatch;
 	const struct odd_meeting *o = &r->g.diagnose.results.places;
 	const struct call *l = find_lagging(&r->g.diagnose.messages, are_all_finished(r));
 	struct suspects s = {.n = 0};

@@ -599,7 +599,7 @@ static void read_one_more(struct window *w, uint32_t rank)
 }
 
 /* Sets call sites, and tokens by the parameters in calls that are not judged. */
-static void compare_by_habit(struct window *w)
+static void compare_by_usual_order(struct window *w)
 {
 	table_init(&w->terms, sizeof(struct usual_terms), 1u << 16);
 	for (unsigned j = 0; j < w->n; j++) {
@@ -640,7 +640,7 @@ struct window *window_read(
 		read_one_more(w, i);
 	chain_callbacks(w);
 	choose_judged(w);
-	compare_by_habit(w);
+	compare_by_usual_order(w);
 	return w;
 }
 
@@ -649,7 +649,7 @@ bool window_look_earlier(struct window *w)
 	if (w->steps || !choose_earlier(w))
 		return false;
 	table_free(&w->terms);
-	compare_by_habit(w);
+	compare_by_usual_order(w);
 	return true;
 }
 

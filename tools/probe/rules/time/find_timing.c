@@ -65,9 +65,9 @@ static struct straggler check_last_rank(const struct report *r, const struct lat
 		return s;
 	s.share = (double)s.who->last / (double)c->held;
 	s.cost = (c->wait_ns + c->stood_ns) / r->g.life_ns;
-	s.habit = (c->wait_ns + c->stood_ns - c->worst_ns) / r->g.life_ns;
+	s.typical_cost = (c->wait_ns + c->stood_ns - c->worst_ns) / r->g.life_ns;
 	/* Each communicator is one of several tests. */
-	s.matters = s.habit >= COST_MIN &&
+	s.matters = s.typical_cost >= COST_MIN &&
 		    chance_of_waits(s.who, c) * r->g.late.comms.n <= FALSE_ALARMS;
 	return s;
 }
@@ -149,8 +149,8 @@ static void find_stragglers(struct report *r)
 		struct finding *f;
 
 		f = add_finding(r,
-			crowded || s->habit < WARN_COST ? FINDING_STRAGGLER_DOUBTFUL
-							: FINDING_STRAGGLER,
+			crowded || s->typical_cost < WARN_COST ? FINDING_STRAGGLER_DOUBTFUL
+							       : FINDING_STRAGGLER,
 			tool_format("%s arrives last in %s of %s on %s, %s after the middle rank "
 				    "(median; at most %s); "
 				    "%s the last rank took %s of the run%s%s%s%s",

@@ -11,13 +11,13 @@
 /* maximum number of findings; copies that diverge later are consequences of these */
 #define PARTINGS_SHOWN 3
 
-static bool are_same_ranks(const struct parted *a, const struct parted *b)
+static bool are_same_ranks(const struct diverged *a, const struct diverged *b)
 {
 	return a->n == b->n && memcmp(a->rank, b->rank, a->n * sizeof(*a->rank)) == 0;
 }
 
 /* True if both belong in one finding. */
-static bool are_alike(const struct parted *a, const struct parted *b)
+static bool are_alike(const struct diverged *a, const struct diverged *b)
 {
 	return a->step == b->step && a->cause == b->cause && a->tiny == b->tiny &&
 	       a->never_equal == b->never_equal && a->reduced == b->reduced && are_same_ranks(a, b);
@@ -42,10 +42,10 @@ static char *list_parameters(const struct parameters *p, unsigned first, unsigne
 
 	*n = 0;
 	*most = 0;
-	for (unsigned i = first; i < p->nparted; i++) {
-		const struct parted *k = &p->parted[i];
+	for (unsigned i = first; i < p->ndiverged; i++) {
+		const struct diverged *k = &p->diverged[i];
 
-		if (!are_alike(k, &p->parted[first]))
+		if (!are_alike(k, &p->diverged[first]))
 			continue;
 		*most = k->distance > *most ? k->distance : *most;
 		if (++*n > NAMES_SHOWN)
@@ -68,7 +68,7 @@ static char *list_parameters(const struct parameters *p, unsigned first, unsigne
  * Returns a communicator of these ranks in which gradients are reduced, or NULL if there is none.
  */
 static const struct reduction_group *find_reducing_group(
-	const struct report *r, const struct parted *k)
+	const struct report *r, const struct diverged *k)
 {
 	const struct table *groups = &r->g.diagnose.reductions.groups;
 	const struct reduction_group *found = NULL;
@@ -90,7 +90,7 @@ static const struct reduction_group *find_reducing_group(
  * Values that were equal before the first step and differ after it are copies only if a broadcast made them equal. If any gradient
  * was reduced, the program knows which ones it reduces.
  */
-static bool is_worth_noting(const struct report *r, const struct parted *k)
+static bool is_worth_noting(const struct report *r, const struct diverged *k)
 {
 	const struct table *groups = &r->g.diagnose.reductions.groups;
 	const struct reduction_group *g = find_reducing_group(r, k);
@@ -103,7 +103,7 @@ static bool is_worth_noting(const struct report *r, const struct parted *k)
 	return g && g->broadcast.rows;
 }
 
-static char *describe_cause(struct report *r, const struct parted *k)
+static char *describe_cause(struct report *r, const struct diverged *k)
 {
 	const struct reduction_group *g = find_reducing_group(r, k);
 	char *what, *at, *text;
@@ -125,12 +125,12 @@ static char *describe_cause(struct report *r, const struct parted *k)
 		return text;
 	case PARTED_BETWEEN_STEPS:
 		return tool_strdup("they were changed between two optimizer steps, not by one");
-	case PARTED_BY_OPTIMIZER:
+	case DIVERGED_BY_OPTIMIZER:
 		return tool_strdup(
 			"the optimizer's step had the same gradient on them but computed "
 			"different parameters: its state, its learning rate or its "
 			"clipping differs");
-	case PARTED_BY_GRADIENT:
+	case DIVERGED_BY_GRADIENT:
 		break;
 	}
 	if (!g || !g->made)
@@ -144,18 +144,18 @@ static char *describe_cause(struct report *r, const struct parted *k)
 	return text;
 }
 
-static enum finding_kind find_parting_kind(const struct parted *k)
+static enum finding_kind find_parting_kind(const struct diverged *k)
 {
 	if (k->tiny || !k->reduced)
 		return FINDING_REPLICAS_DRIFT;
-	return k->cause == PARTED_BY_GRADIENT && k->equal_steps ? FINDING_UNREDUCED
-								: FINDING_REPLICAS;
+	return k->cause == DIVERGED_BY_GRADIENT && k->equal_steps ? FINDING_UNREDUCED
+								  : FINDING_REPLICAS;
 }
 
 static void add_parting(struct report *r, unsigned first)
 {
 	const struct parameters *p = &r->parameters;
-	const struct parted *k = &p->parted[first];
+	const struct diverged *k = &p->diverged[first];
 	enum finding_kind kind = find_parting_kind(k);
 	char *ranks = list_ranks(r, k->rank, k->n), *cause = describe_cause(r, k), *names, *since;
 	struct finding *f;
@@ -190,9 +190,9 @@ static void add_parting(struct report *r, unsigned first)
 	name_step(f, k->step);
 	f->evidence = tool_format("rows of %s, step %llu, in %s of each of these ranks",
 		parameter_at(p, k->parameter)->name, (unsigned long long)k->step,
-		kind == FINDING_UNREDUCED	  ? "grad_reduced_*.csv"
-		: k->cause == PARTED_BY_OPTIMIZER ? "param_updated_*.csv"
-						  : "param_origin_*.csv");
+		kind == FINDING_UNREDUCED	    ? "grad_reduced_*.csv"
+		: k->cause == DIVERGED_BY_OPTIMIZER ? "param_updated_*.csv"
+						    : "param_origin_*.csv");
 	free(names);
 	free(ranks);
 	free(cause);
@@ -227,7 +227,7 @@ static void find_untied(struct report *r)
 static bool is_said_before(const struct parameters *p, unsigned i)
 {
 	for (unsigned k = 0; k < i; k++)
-		if (are_alike(&p->parted[i], &p->parted[k]))
+		if (are_alike(&p->diverged[i], &p->diverged[k]))
 			return true;
 	return false;
 }
@@ -236,31 +236,31 @@ static bool is_said_before(const struct parameters *p, unsigned i)
  * First come the earliest copies that a reduction should have kept equal, then those that are not a
  * fault by themselves.
  */
-void find_parted_parameters(struct report *r)
+void find_diverged_parameters(struct report *r)
 {
 	const struct parameters *p = &r->parameters;
 	uint64_t from = 0;
 
 	for (unsigned shown = 0; shown < PARTINGS_SHOWN; shown++) {
-		unsigned best = p->nparted;
+		unsigned best = p->ndiverged;
 
-		for (unsigned i = 0; i < p->nparted; i++) {
-			const struct parted *k = &p->parted[i];
+		for (unsigned i = 0; i < p->ndiverged; i++) {
+			const struct diverged *k = &p->diverged[i];
 
 			if (k->step < from || is_said_before(p, i) || !is_worth_noting(r, k) ||
-				(best < p->nparted && k->step >= p->parted[best].step))
+				(best < p->ndiverged && k->step >= p->diverged[best].step))
 				continue;
 			best = i;
 		}
-		if (best == p->nparted)
+		if (best == p->ndiverged)
 			break;
-		from = p->parted[best].step + 1;
-		for (unsigned i = 0; i < p->nparted; i++)
-			if (p->parted[i].step == p->parted[best].step && !is_said_before(p, i) &&
-				is_worth_noting(r, &p->parted[i]))
+		from = p->diverged[best].step + 1;
+		for (unsigned i = 0; i < p->ndiverged; i++)
+			if (p->diverged[i].step == p->diverged[best].step &&
+				!is_said_before(p, i) && is_worth_noting(r, &p->diverged[i]))
 				add_parting(r, i);
 		/* Parameters of the same ranks that diverge later follow from these. */
-		if (find_parting_kind(&p->parted[best]) != FINDING_REPLICAS_DRIFT)
+		if (find_parting_kind(&p->diverged[best]) != FINDING_REPLICAS_DRIFT)
 			break;
 	}
 	find_untied(r);

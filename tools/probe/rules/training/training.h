@@ -5,7 +5,7 @@
 
 #include "tools/probe/rules/report.h"
 
-void find_parted_parameters(struct report *r);
+void find_diverged_parameters(struct report *r);
 void find_unequal_numbers(struct report *r);
 void find_odd_losses(struct report *r);
 /*

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Values that are wrong without being NaN: findings from the data of habits.c, replicas.c,
+ * Values that are wrong without being NaN: findings from the data of invariants.c, replicas.c,
  * results.c and messages.c.
  */
 #include <math.h>
@@ -81,7 +81,7 @@ static void complete_strange(struct report *r, struct finding *f, const struct s
 
 static void find_spike(struct report *r)
 {
-	const struct strange *s = &r->g.diagnose.habits.spike;
+	const struct strange *s = &r->g.diagnose.invariants.spike;
 	struct finding *f;
 	char *what, *at;
 	bool all;
@@ -133,9 +133,9 @@ static struct finding *add_strange(struct report *r, enum finding_kind kind,
 	return f;
 }
 
-static void find_broken_habits(struct report *r)
+static void find_violated_invariants(struct report *r)
 {
-	const struct habits *h = &r->g.diagnose.habits;
+	const struct invariants *h = &r->g.diagnose.invariants;
 	const struct strange *stale = &h->first_stale, *zero = &h->first_zero,
 			     *once = &h->first_once;
 	struct finding *f;
@@ -327,9 +327,9 @@ static void find_odd_volume(struct report *r)
 	free(names);
 }
 
-static void find_unlike_message(struct report *r)
+static void find_mismatched_message(struct report *r)
 {
-	const struct unlike_message *u = &r->g.diagnose.messages.unlike;
+	const struct mismatched_message *u = &r->g.diagnose.messages.mismatch;
 	char *what, *at;
 	struct finding *f;
 
@@ -453,7 +453,7 @@ static void find_diverged(struct report *r)
 	 * It follows from a NaN that some ranks got and others did not, which find_values()
 	 * reports.
 	 */
-	if (!o->any || (k->parted.any && k->parted.event <= o->event))
+	if (!o->any || (k->diverged.any && k->diverged.event <= o->event))
 		return;
 	what = report_call(r, &o->call);
 	at = called_from_text(r, &o->call);
@@ -556,19 +556,19 @@ void find_odd_values(struct report *r)
 	find_skipped_step(r);
 	find_odd_count(r);
 	/*
-	 * Call sites, and so their habits, are distinguished by the number in the step, which is
+	 * Call sites, and so their invariants, are distinguished by the number in the step, which is
 	 * not known if calls were not recorded.
 	 */
 	if (!r->g.thinned) {
 		find_spike(r);
-		find_broken_habits(r);
+		find_violated_invariants(r);
 	}
 	find_corruption(r);
 	find_not_sum(r);
 	if (r->g.thinned)
 		return;
 	find_odd_volume(r);
-	find_unlike_message(r);
+	find_mismatched_message(r);
 	find_truncated_message(r);
 	find_shorter_message(r);
 	find_diverged(r);

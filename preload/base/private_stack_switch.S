@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * void apart_switch(void (*fn)(void *), void *arg, void *top): calls fn(arg) with the stack pointer at `top`, which is
+ * void private_stack_switch(void (*fn)(void *), void *arg, void *top): calls fn(arg) with the stack pointer at `top`, which is
  * aligned as the processor wants it. The frame stays on the old stack and is found by the frame pointer, so a walk leads
  * from fn through here to the caller.
  */
 	.text
-	.globl apart_switch
-	.hidden apart_switch
+	.globl private_stack_switch
+	.hidden private_stack_switch
 	.balign 16
 #if defined(__x86_64__)
-	.type apart_switch, @function
-apart_switch:
+	.type private_stack_switch, @function
+private_stack_switch:
 	.cfi_startproc
 	endbr64
 	pushq %rbp
@@ -27,8 +27,8 @@ apart_switch:
 	.cfi_def_cfa %rsp, 8
 	ret
 #elif defined(__aarch64__)
-	.type apart_switch, %function
-apart_switch:
+	.type private_stack_switch, %function
+private_stack_switch:
 	.cfi_startproc
 	hint #34 /* bti c */
 	stp x29, x30, [sp, #-16]!
@@ -52,6 +52,6 @@ apart_switch:
 #error "no switch of stacks for this processor"
 #endif
 	.cfi_endproc
-	.size apart_switch, . - apart_switch
+	.size private_stack_switch, . - private_stack_switch
 
 	.section .note.GNU-stack, "", %progbits

@@ -9,20 +9,21 @@
  * stack (CET, GCS) requires. If a signal handler interrupts the work and leaves it by longjmp,
  * this separate stack is never used again; nothing else is lost.
  */
-#ifndef PROBE_BASE_APART_H
-#define PROBE_BASE_APART_H
+#ifndef PROBE_BASE_PRIVATE_STACK_H
+#define PROBE_BASE_PRIVATE_STACK_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/thread.h"
 
-#define APART_BYTES (256u << 10)
+#define PRIVATE_STACK_BYTES (256u << 10)
 
 /* True if the caller runs on a separate stack. */
-static inline bool apart_is_here(void)
+static inline bool is_on_private_stack(void)
 {
-	return (uintptr_t)__builtin_frame_address(0) - thread_inside()->apart < APART_BYTES;
+	return (uintptr_t)__builtin_frame_address(0) - thread_inside()->private_stack <
+	       PRIVATE_STACK_BYTES;
 }
 
 /*
@@ -30,19 +31,19 @@ static inline bool apart_is_here(void)
  * already, or if there is no memory. Stacks come from a lock-free pool and are mapped when the
  * pool is empty; no thread keeps one.
  */
-void apart_call(void (*fn)(void *), void *arg);
+void private_stack_call(void (*fn)(void *), void *arg);
 
 /*
- * The same on a new stack of APART_DEEP_BYTES that is unmapped afterwards, for work whose need is not known, as a driver's
+ * The same on a new stack of PRIVATE_STACK_DEEP_BYTES that is unmapped afterwards, for work whose need is not known, as a driver's
  * compiler. Slow: two mappings a call.
  */
-#define APART_DEEP_BYTES (8u << 20)
-void apart_call_deep(void (*fn)(void *), void *arg);
+#define PRIVATE_STACK_DEEP_BYTES (8u << 20)
+void private_stack_call_deep(void (*fn)(void *), void *arg);
 
 /*
  * Address of a frame on the job's stack above all of libprobe's work: the caller's own frame, or the one that called
- * apart_call().
+ * private_stack_call().
  */
-uintptr_t apart_origin(void);
+uintptr_t private_stack_origin(void);
 
 #endif

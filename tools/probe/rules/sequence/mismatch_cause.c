@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tools/probe/rules/sequence/unlike_cause.h"
+#include "tools/probe/rules/sequence/mismatch_cause.h"
 
-static bool is_on_unlike_comm(const struct window *w, const struct call *c)
+static bool is_on_mismatched_comm(const struct window *w, const struct call *c)
 {
-	return c->comm == w->g->unlike.comm && !(c->bits & (CALL_P2P | CALL_LOCAL));
+	return c->comm == w->g->mismatch.comm && !(c->bits & (CALL_P2P | CALL_LOCAL));
 }
 
 /*
  * Returns the rank's call with the number at which ranks disagree, or NULL if the window does not
  * contain it.
  */
-static const struct entry *find_unlike_call(const struct window *w, uint32_t rank)
+static const struct entry *find_mismatched_call(const struct window *w, uint32_t rank)
 {
 	for (unsigned j = 0; j < w->n; j++)
 		for (unsigned i = 0; w->rank[j].rank == rank && i < w->rank[j].n; i++) {
 			const struct call *c = &w->rank[j].e[i].call;
 
-			if (is_on_unlike_comm(w, c) && c->comm_seq == w->g->unlike.seq)
+			if (is_on_mismatched_comm(w, c) && c->comm_seq == w->g->mismatch.seq)
 				return &w->rank[j].e[i];
 		}
 	return NULL;
@@ -26,10 +26,10 @@ static const struct entry *find_unlike_call(const struct window *w, uint32_t ran
  * True if both sides made the call at one call site in one step: neither is a call ahead, and
  * nothing was skipped or inserted.
  */
-static bool is_unlike_at_one_place(const struct window *w)
+static bool is_mismatched_at_one_site(const struct window *w)
 {
-	const struct entry *a = find_unlike_call(w, w->g->unlike.a.rank),
-			   *b = find_unlike_call(w, w->g->unlike.b.rank);
+	const struct entry *a = find_mismatched_call(w, w->g->mismatch.a.rank),
+			   *b = find_mismatched_call(w, w->g->mismatch.b.rank);
 
 	return a && b && a->place == b->place && a->call.step == b->call.step;
 }
@@ -38,7 +38,7 @@ static bool is_unlike_at_one_place(const struct window *w)
  * True if a collective of the communicator comes at or after e[from], but before the call with this
  * token, which comes soon or never.
  */
-static bool reaches_unlike_comm(
+static bool reaches_mismatched_comm(
 	const struct window *w, const struct rank_window *r, int from, uint64_t until)
 {
 	bool any = false;
@@ -46,25 +46,25 @@ static bool reaches_unlike_comm(
 	for (unsigned n = 0; from >= 0 && r->e[from].token != until; n++, from = r->e[from].next) {
 		if (n == SKIPPED_MAX)
 			return false;
-		any |= is_on_unlike_comm(w, &r->e[from].call);
+		any |= is_on_mismatched_comm(w, &r->e[from].call);
 	}
 	return any;
 }
 
-bool may_cause_unlike(const struct window *w, const struct rank_window *r, unsigned i, int k,
+bool can_cause_mismatch(const struct window *w, const struct rank_window *r, unsigned i, int k,
 	const struct verdict *v)
 {
-	if (is_unlike_at_one_place(w))
-		return v->kind == VERDICT_TERMS && is_on_unlike_comm(w, &v->call) &&
-		       v->call.comm_seq == w->g->unlike.seq;
-	if (is_on_unlike_comm(w, &v->call) ||
-		(v->kind == VERDICT_ORDER && is_on_unlike_comm(w, &v->usual)))
+	if (is_mismatched_at_one_site(w))
+		return v->kind == VERDICT_TERMS && is_on_mismatched_comm(w, &v->call) &&
+		       v->call.comm_seq == w->g->mismatch.seq;
+	if (is_on_mismatched_comm(w, &v->call) ||
+		(v->kind == VERDICT_ORDER && is_on_mismatched_comm(w, &v->usual)))
 		return true;
 	if (v->kind != VERDICT_MISSING && v->kind != VERDICT_EXTRA)
 		return false;
 	if (k < 0)
 		return false;
 	return v->kind == VERDICT_MISSING
-		       ? reaches_unlike_comm(w, r, r->e[k].next, r->e[i].token)
-		       : reaches_unlike_comm(w, r, (int)i, r->e[r->e[k].next].token);
+		       ? reaches_mismatched_comm(w, r, r->e[k].next, r->e[i].token)
+		       : reaches_mismatched_comm(w, r, (int)i, r->e[r->e[k].next].token);
 }

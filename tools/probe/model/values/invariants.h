@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Habits of the values at each call site, by rank: new in each step (if not: stale), not all zeros
+ * Invariants of the values at each call site, by rank: new in each step (if not: stale), not all zeros
  * (if not: zero), in a range, also relative to the other ranks (if not: spike). One pass collects
- * the values that break a habit. After the last call they are weighed by how well such habits hold
+ * the values that violate an invariant. After the last call they are weighed by how well such invariants hold
  * in the whole run (evidence.h). Memory depends on the number of ranks and call sites.
  */
-#ifndef PROBE_TOOLS_HABITS_H
-#define PROBE_TOOLS_HABITS_H
+#ifndef PROBE_TOOLS_INVARIANTS_H
+#define PROBE_TOOLS_INVARIANTS_H
 
 #include "tools/lib/table.h"
 #include "tools/probe/model/join/clock_fix.h"
@@ -14,7 +14,7 @@
 #include "tools/probe/model/read/calls.h"
 #include "tools/probe/model/values/evidence.h"
 
-/* A value that broke a habit. */
+/* A value that violated an invariant. */
 struct strange {
 	bool any;
 	enum weight weight;
@@ -29,9 +29,9 @@ struct strange {
 	uint64_t event; /* time, ns, by the corrected clocks */
 	/*
 	 * Internal: the call site that ranks share; the number of steps with such values; whether
-	 * the habit resumed.
+	 * the invariant resumed.
 	 */
-	uint64_t place;
+	uint64_t site;
 	uint32_t length;
 	bool ended;
 	/*
@@ -47,45 +47,45 @@ struct strange_list {
 };
 
 /*
- * tested: call sites at which a habit is tested. able: those at which a break would be reported;
+ * tested: call sites at which an invariant is tested. able: those at which a break would be reported;
  * the others have too few confirmations.
  */
-struct habit_power {
+struct invariant_power {
 	uint32_t tested, able;
 };
 
-struct habits {
-	struct table *rank; /* by rank: struct rank_habits */
+struct invariants {
+	struct table *rank; /* by rank: struct rank_invariants */
 	unsigned n;
-	/* struct place_habits: call sites, all ranks combined; filled in at the end. */
-	struct table places;
+	/* struct site_invariants: call sites, all ranks combined; filled in at the end. */
+	struct table sites;
 	/*
 	 * struct beside, by line: the largest value, and its factor above the second largest rank.
 	 */
 	struct table beside;
 	const struct clock_fix *skew;
-	struct strange_list stale, zero, level, apart;
+	struct strange_list stale, zero, level, diverged;
 	/* Number of values, and of operations, that were compared with a range. */
 	uint64_t levels, meetings;
-	uint32_t fresh_places, filled_places; /* number of call sites under test */
-	struct habit_power stale_power, zero_power, level_power; /* set by weigh_habits() */
+	uint32_t fresh_sites, filled_sites; /* number of call sites under test */
+	struct invariant_power stale_power, zero_power, level_power; /* set by weigh_invariants() */
 	/* The findings for the whole run. */
 	struct strange spike, first_stale, first_zero, first_once;
 };
 
-void habits_init(struct habits *h, unsigned nrank, const struct clock_fix *skew);
-void habits_free(struct habits *h);
+void invariants_init(struct invariants *h, unsigned nrank, const struct clock_fix *skew);
+void invariants_free(struct invariants *h);
 
 /* Handles call c, which has its site and values. */
-void note_values(struct habits *h, const struct call *c);
+void note_values(struct invariants *h, const struct call *c);
 
 /* Handles complete meeting m: compares the inputs of its ranks. */
-void note_values_beside_others(struct habits *h, const struct meeting *m);
+void note_values_beside_others(struct invariants *h, const struct meeting *m);
 
 /*
  * Call this after the last call. Fills in spike, first_stale, first_zero and first_once (zeros in
  * one step only).
  */
-void weigh_habits(struct habits *h);
+void weigh_invariants(struct invariants *h);
 
 #endif

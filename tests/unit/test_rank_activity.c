@@ -14,14 +14,14 @@
 #include <unistd.h>
 
 #include "folder/owner.h"
-#include "tools/probe/rules/end/movers.h"
+#include "tools/probe/rules/end/rank_activity.h"
 
 #define S UINT64_C(1000000000)
 #define NOW (UINT64_C(1700000000) * S)
 
 static struct rank_dir dir[2];
 static struct rank_info info[2];
-static const struct open_call *standing[2];
+static const struct open_call *blocked_in[2];
 static struct report report;
 
 /* Rank 0 is examined; rank 1 is on the same host, and its writer works. Their last calls ended 30 s ago. */
@@ -49,13 +49,13 @@ static void set_up(enum rank_state state, uint64_t still_ns, uint64_t silence_ns
 	report.g.folders.n = 2;
 	report.g.rank = info;
 	report.g.opens.now = NOW;
-	report.stuck.standing = standing;
+	report.stuck.blocked_in = blocked_in;
 	stacks_init(&report.stacks, &report.g);
 }
 
-static struct mover look(void)
+static struct activity look(void)
 {
-	struct mover m = look_at_mover(&report, 0);
+	struct activity m = find_rank_activity(&report, 0);
 
 	stacks_free(&report.stacks);
 	return m;
@@ -63,12 +63,12 @@ static struct mover look(void)
 
 static void a_rank_of_another_host_is_still(void **state)
 {
-	struct mover m;
+	struct activity m;
 
 	(void)state;
 	set_up(RANK_UNSEEN, 12 * S, S / 2);
 	m = look();
-	assert_int_equal(m.state, MOVER_STILL);
+	assert_int_equal(m.state, ACTIVITY_STILL);
 	assert_true(m.since_ns == 12 * S);
 }
 
@@ -81,12 +81,12 @@ static void stillness_before_its_last_call_does_not_count(void **state)
 
 static void a_rank_that_computes_is_busy(void **state)
 {
-	struct mover m;
+	struct activity m;
 
 	(void)state;
 	set_up(RANK_RUNNING, 0, S / 2);
 	m = look();
-	assert_int_equal(m.state, MOVER_BUSY);
+	assert_int_equal(m.state, ACTIVITY_BUSY);
 	assert_int_equal(m.cpu_percent, 99);
 }
 
@@ -95,7 +95,7 @@ static void a_rank_whose_children_cannot_be_seen_is_unknown(void **state)
 	(void)state;
 	set_up(RANK_RUNNING, 12 * S, S / 2);
 	dir[0].progress.unseen = true;
-	assert_int_equal(look().state, MOVER_UNKNOWN);
+	assert_int_equal(look().state, ACTIVITY_UNKNOWN);
 }
 
 static void a_rank_without_a_call_is_starting(void **state)
@@ -103,26 +103,26 @@ static void a_rank_without_a_call_is_starting(void **state)
 	(void)state;
 	set_up(RANK_RUNNING, 12 * S, S / 2);
 	info[0].last.rows = 0;
-	assert_int_equal(look().state, MOVER_STARTING);
+	assert_int_equal(look().state, ACTIVITY_STARTING);
 }
 
 static void silence_counts_where_the_host_is_well(void **state)
 {
 	(void)state;
 	set_up(RANK_UNSEEN, 0, 6 * S);
-	assert_int_equal(look().state, MOVER_SILENT);
+	assert_int_equal(look().state, ACTIVITY_SILENT);
 	set_up(RANK_UNSEEN, 0, 6 * S);
 	dir[1].alive_ns = NOW - 6 * S;
-	assert_int_equal(look().state, MOVER_UNKNOWN);
+	assert_int_equal(look().state, ACTIVITY_UNKNOWN);
 	set_up(RANK_UNSEEN, 0, 3 * S);
-	assert_int_equal(look().state, MOVER_UNKNOWN);
+	assert_int_equal(look().state, ACTIVITY_UNKNOWN);
 }
 
 static void gone_ranks_are_gone(void **state)
 {
 	(void)state;
 	set_up(RANK_KILLED, 12 * S, 60 * S);
-	assert_int_equal(look().state, MOVER_GONE);
+	assert_int_equal(look().state, ACTIVITY_GONE);
 }
 
 static void a_process_of_this_host_is_seen_to_be_stopped(void **state)
@@ -157,10 +157,10 @@ static void a_process_of_this_host_is_seen_to_be_stopped(void **state)
 			1);
 		dir[0].meta.owner.start_time = start;
 	}
-	assert_int_equal(look_at_mover(&report, 0).state, MOVER_BUSY);
+	assert_int_equal(find_rank_activity(&report, 0).state, ACTIVITY_BUSY);
 	kill(pid, SIGSTOP);
 	usleep(100000);
-	assert_int_equal(look().state, MOVER_STOPPED);
+	assert_int_equal(look().state, ACTIVITY_STOPPED);
 	/* Elsewhere that number is another process'. */
 	dir[0].meta.owner.pid_ns++;
 	assert_false(is_rank_stopped(&report, 0));
@@ -173,7 +173,7 @@ static void a_silent_writer_of_a_process_that_is_seen_to_run_is_no_stop(void **s
 	(void)state;
 	set_up(RANK_RUNNING, 0, 8 * S);
 	owner_self(&dir[0].meta.owner);
-	assert_int_equal(look().state, MOVER_UNKNOWN);
+	assert_int_equal(look().state, ACTIVITY_UNKNOWN);
 }
 
 int main(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tools/probe/rules/end/movers.h"
+#include "tools/probe/rules/end/rank_activity.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -38,27 +38,27 @@ static bool is_host_well(const struct report *r, const struct rank_dir *of)
 	return false;
 }
 
-static enum mover_state find_silence(const struct report *r, const struct rank_dir *d)
+static enum activity_state find_silence(const struct report *r, const struct rank_dir *d)
 {
 	uint64_t silence = silence_of(r, d);
 	char state;
 
 	if (d->state != RANK_RUNNING && d->state != RANK_UNSEEN)
-		return MOVER_NONE;
+		return ACTIVITY_NONE;
 	state = d->meta.has_owner ? read_owner_state(&d->meta.owner) : 0;
 	if (state == 'T' || state == 't')
-		return MOVER_STOPPED;
+		return ACTIVITY_STOPPED;
 	/*
 	 * A writer that waits for a slow disk is silent too, so the state in /proc is more certain.
 	 */
 	if (state || silence < SILENT_NS)
-		return MOVER_NONE;
-	return silence >= SILENT_ALONE_NS || is_host_well(r, d) ? MOVER_SILENT : MOVER_NONE;
+		return ACTIVITY_NONE;
+	return silence >= SILENT_ALONE_NS || is_host_well(r, d) ? ACTIVITY_SILENT : ACTIVITY_NONE;
 }
 
 bool is_rank_stopped(const struct report *r, uint32_t index)
 {
-	return find_silence(r, &r->g.folders.dir[index]) != MOVER_NONE;
+	return find_silence(r, &r->g.folders.dir[index]) != ACTIVITY_NONE;
 }
 
 /*
@@ -87,51 +87,51 @@ static uint64_t outside_ns(const struct report *r, uint32_t index)
 	return last->rows && r->g.opens.now > end ? r->g.opens.now - end : 0;
 }
 
-struct mover look_at_mover(struct report *r, uint32_t index)
+struct activity find_rank_activity(struct report *r, uint32_t index)
 {
 	const struct rank_dir *d = &r->g.folders.dir[index];
 	const struct rank_progress *p = &d->progress;
-	struct mover m = {.state = find_silence(r, d)};
+	struct activity m = {.state = find_silence(r, d)};
 
-	if (m.state != MOVER_NONE) {
+	if (m.state != ACTIVITY_NONE) {
 		m.since_ns = silence_of(r, d);
 		return m;
 	}
-	if (r->stuck.standing[index] || has_finalized(d))
+	if (r->stuck.blocked_in[index] || has_finalized(d))
 		return m;
 	if (gather_gone(&r->g, d) || d->state == RANK_FINISHED || d->state == RANK_UNWRITTEN ||
 		d->state == RANK_RECOVERED)
-		return (struct mover){.state = MOVER_GONE};
+		return (struct activity){.state = ACTIVITY_GONE};
 	/* The rank may be in a call that it did not record. */
 	if (d->meta.thinned)
-		return (struct mover){.state = MOVER_UNKNOWN};
+		return (struct activity){.state = ACTIVITY_UNKNOWN};
 	if (!r->g.rank[index].last.rows)
-		return (struct mover){.state = MOVER_STARTING};
+		return (struct activity){.state = ACTIVITY_STARTING};
 	/* If descendants cannot be examined, one of them may compute for this rank. */
 	if (!p->known || p->unseen || silence_of(r, d) >= BEAT_NS)
-		return (struct mover){.state = MOVER_UNKNOWN,
+		return (struct activity){.state = ACTIVITY_UNKNOWN,
 			.since_ns = silence_of(r, d) >= BEAT_NS ? silence_of(r, d) : 0};
 	m.cpu_percent = p->cpu_percent;
 	m.since_ns = p->still_ns;
 	/* Time before the end of the last call does not belong to this wait. */
 	if (m.since_ns > outside_ns(r, index))
 		m.since_ns = outside_ns(r, index);
-	m.state = MOVER_STILL;
+	m.state = ACTIVITY_STILL;
 	if (p->still_ns)
 		return m;
 	m.function = find_waiting_function(r, index);
 	m.since_ns = m.function ? outside_ns(r, index) : 0;
-	m.state = m.function ? MOVER_WAITING : MOVER_BUSY;
+	m.state = m.function ? ACTIVITY_WAITING : ACTIVITY_BUSY;
 	return m;
 }
 
-static char *describe_mover(const struct report *r, uint32_t index, const struct mover *m)
+static char *format_rank_activity(const struct report *r, uint32_t index, const struct activity *m)
 {
 	const struct journal_owner *o = &r->g.folders.dir[index].meta.owner;
 	const char *rank = report_rank(r, index);
 
 	switch (m->state) {
-	case MOVER_BUSY:
+	case ACTIVITY_BUSY:
 		if (m->cpu_percent >= BUSY_PERCENT)
 			return tool_format(
 				"%s uses %u %% of a core in no recorded call: whether it "
@@ -143,10 +143,10 @@ static char *describe_mover(const struct report *r, uint32_t index, const struct
 		return tool_format("%s makes progress: it, or a process that it started, used "
 				   "processor time, read or wrote within the last seconds",
 			rank);
-	case MOVER_STARTING:
+	case ACTIVITY_STARTING:
 		return tool_format(
 			"%s has made no recorded call yet: it may still be starting", rank);
-	case MOVER_UNKNOWN:
+	case ACTIVITY_UNKNOWN:
 		if (m->since_ns)
 			return tool_format("%s has given no sign of life for %s", rank,
 				out_time((double)m->since_ns));
@@ -159,15 +159,15 @@ static char *describe_mover(const struct report *r, uint32_t index, const struct
 	}
 }
 
-char *describe_unknown_movers(struct report *r)
+char *format_unknown_activities(struct report *r)
 {
 	char *all = tool_strdup(""), *before, *line;
 	unsigned n = 0;
 
 	for (uint32_t i = 0; i < r->g.folders.n; i++) {
-		struct mover m = look_at_mover(r, i);
+		struct activity m = find_rank_activity(r, i);
 
-		line = describe_mover(r, i, &m);
+		line = format_rank_activity(r, i, &m);
 		if (line && n++ < DESCRIBED_MAX) {
 			before = all;
 			all = tool_format("%s\n%s", before, line);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tools/probe/model/values/habits.h"
+#include "tools/probe/model/values/invariants.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 #define SPIKE_WIDTHS 20.0
 #define TURNS_SALT 2 /* distinguishes the keys of lines from those of call sites */
 
-struct rank_habits {
+struct rank_invariants {
 	struct table_key key; /* a: call site */
 	uint64_t shared; /* the key of this call site on all ranks */
 	uint64_t digest, step, count; /* of the latest call */
@@ -30,7 +30,7 @@ struct rank_habits {
 	struct trend trend;
 	bool loops; /* for a line: it made two calls in one step */
 	bool tested; /* a repetition of its values would mean something */
-	/* It repeated a value, or was zero, before the habit existed; its count varies. */
+	/* It repeated a value, or was zero, before the invariant existed; its count varies. */
 	bool varies, empties;
 	/*
 	 * How often the largest value of new data equalled that of the previous step, and how often
@@ -39,14 +39,14 @@ struct rank_habits {
 	bool kept, moved;
 };
 
-/* The broken habits at a call site, on all ranks. */
+/* The violated invariants at a call site, on all ranks. */
 struct breaks {
 	uint64_t step; /* the first step in which one broke */
 	uint32_t ranks; /* number of ranks that broke it in that step */
-	bool varies; /* also broken in another step, or before the habit existed */
+	bool varies; /* also broken in another step, or before the invariant existed */
 };
 
-struct place_habits {
+struct site_invariants {
 	struct table_key key; /* a: call site, common to all ranks */
 	double fresh, filled; /* confirmations on all ranks */
 	bool tested; /* if a rank repeated a value, that would be reported */
@@ -61,44 +61,44 @@ struct beside {
 	uint32_t seen, steps;
 };
 
-void habits_init(struct habits *h, unsigned nrank, const struct clock_fix *skew)
+void invariants_init(struct invariants *h, unsigned nrank, const struct clock_fix *skew)
 {
 	uint32_t most = nrank ? RANK_PLACES_MAX / nrank : 0;
 
-	*h = (struct habits){
+	*h = (struct invariants){
 		.skew = skew, .rank = tool_alloc((nrank + 1) * sizeof(*h->rank)), .n = nrank};
 	for (unsigned i = 0; i < nrank; i++)
-		table_init_small(&h->rank[i], sizeof(struct rank_habits),
+		table_init_small(&h->rank[i], sizeof(struct rank_invariants),
 			most > RANK_PLACES_MIN ? most : RANK_PLACES_MIN);
-	table_init(&h->places, sizeof(struct place_habits), PLACES_MAX);
+	table_init(&h->sites, sizeof(struct site_invariants), PLACES_MAX);
 	table_init(&h->beside, sizeof(struct beside), PLACES_MAX);
 }
 
-void habits_free(struct habits *h)
+void invariants_free(struct invariants *h)
 {
 	for (unsigned i = 0; i < h->n; i++)
 		table_free(&h->rank[i]);
 	free(h->rank);
-	table_free(&h->places);
+	table_free(&h->sites);
 	table_free(&h->beside);
 	free(h->stale.item);
 	free(h->zero.item);
 	free(h->level.item);
-	free(h->apart.item);
+	free(h->diverged.item);
 }
 
 /* ---- while calls are read ---- */
 
 /* Adds a value to the list. Returns the index of its item + 1, or 0 if the list is full. */
-static uint32_t keep_strange(struct habits *h, struct strange_list *l, const struct call *c,
-	uint64_t place, uint32_t seen)
+static uint32_t keep_strange(struct invariants *h, struct strange_list *l, const struct call *c,
+	uint64_t site, uint32_t seen)
 {
 	if (l->n >= STRANGE_MAX)
 		return 0;
 	TOOL_GROW(l->item, l->n, l->cap);
 	l->item[l->n++] = (struct strange){.any = true,
 		.call = *c,
-		.place = place,
+		.site = site,
 		.seen = seen,
 		.length = 1,
 		.ranks = 1,
@@ -158,7 +158,7 @@ static uint64_t hash_shared(const struct call *c, uint64_t (*hash)(const struct 
  * points change their cluster). A largest value that never changes is a limit or a clip, and proves
  * nothing.
  */
-static void record_part(struct rank_habits *v, const struct call *c)
+static void record_part(struct rank_invariants *v, const struct call *c)
 {
 	bool kept = (float)side_reach(&c->in) == v->trend.reach;
 
@@ -168,7 +168,7 @@ static void record_part(struct rank_habits *v, const struct call *c)
 }
 
 static void record_repetition(
-	struct habits *h, struct rank_habits *v, const struct call *c, bool turn)
+	struct invariants *h, struct rank_invariants *v, const struct call *c, bool turn)
 {
 	v->tested = c->in.count >= TELLING_COUNT && is_contribution(c);
 	if (!v->seen || v->digest != c->in.digest) {
@@ -190,7 +190,7 @@ static void record_repetition(
 	}
 }
 
-static void record_latest(struct rank_habits *v, const struct call *c)
+static void record_latest(struct rank_invariants *v, const struct call *c)
 {
 	if (!v->seen || v->digest != c->in.digest)
 		v->fresh += add_to_trend(&v->trend, c->in.sum, side_reach(&c->in));
@@ -203,11 +203,11 @@ static void record_latest(struct rank_habits *v, const struct call *c)
 /*
  * Records repetitions at a line that makes several calls in a step: micro-batches, loop iterations.
  */
-static void record_turns(struct habits *h, const struct call *c)
+static void record_turns(struct invariants *h, const struct call *c)
 {
 	struct table *own = &h->rank[c->rank];
 	uint64_t line = hash_u64(hash_line(c), TURNS_SALT);
-	struct rank_habits *v = c->nth ? table_get(own, line, 0) : table_find(own, line, 0);
+	struct rank_invariants *v = c->nth ? table_get(own, line, 0) : table_find(own, line, 0);
 
 	if (!v)
 		return;
@@ -223,7 +223,7 @@ static void record_turns(struct habits *h, const struct call *c)
 	record_latest(v, c);
 }
 
-static void record_zeros(struct habits *h, struct rank_habits *v, const struct call *c)
+static void record_zeros(struct invariants *h, struct rank_invariants *v, const struct call *c)
 {
 	bool varies = v->seen && v->count != c->in.count;
 
@@ -243,7 +243,7 @@ static void record_zeros(struct habits *h, struct rank_habits *v, const struct c
 	}
 }
 
-static void record_level(struct habits *h, struct rank_habits *v, const struct call *c)
+static void record_level(struct invariants *h, struct rank_invariants *v, const struct call *c)
 {
 	double now = side_reach(&c->in), width, distance;
 
@@ -268,9 +268,9 @@ static void record_level(struct habits *h, struct rank_habits *v, const struct c
 	v->hi = fmaxf(v->hi, (float)now);
 }
 
-void note_values(struct habits *h, const struct call *c)
+void note_values(struct invariants *h, const struct call *c)
 {
-	struct rank_habits *v;
+	struct rank_invariants *v;
 
 	if (!c->comm || !c->in.digest || c->in.blind || c->bits & (CALL_NESTED | CALL_LATE) ||
 		!is_float(c))
@@ -292,7 +292,7 @@ void note_values(struct habits *h, const struct call *c)
  * no single rank is at fault. The line of another rank identifies the call site, because a branch
  * that is taken only once makes the call from a line of its own.
  */
-void note_values_beside_others(struct habits *h, const struct meeting *m)
+void note_values_beside_others(struct invariants *h, const struct meeting *m)
 {
 	const struct arrival *most = &m->a[0];
 	double now, times;
@@ -320,8 +320,8 @@ void note_values_beside_others(struct habits *h, const struct meeting *m)
 	if (b->seen && now > (double)b->hi && times > 2 * (double)b->times) {
 		struct call of = call_of_arrival(m, most);
 
-		if (keep_strange(h, &h->apart, &of, b->key.a, b->steps)) {
-			struct strange *s = &h->apart.item[h->apart.n - 1];
+		if (keep_strange(h, &h->diverged, &of, b->key.a, b->steps)) {
+			struct strange *s = &h->diverged.item[h->diverged.n - 1];
 
 			s->now = now;
 			s->before = (double)b->hi;
@@ -340,18 +340,18 @@ void note_values_beside_others(struct habits *h, const struct meeting *m)
 
 /* ---- all calls were read ---- */
 
-static void add_places(struct habits *h)
+static void add_places(struct invariants *h)
 {
 	for (unsigned i = 0; i < h->n; i++)
 		for (uint32_t k = 0; k < h->rank[i].n; k++) {
-			const struct rank_habits *v = table_at(&h->rank[i], k);
-			struct place_habits *p = table_get(&h->places, v->shared, 0);
+			const struct rank_invariants *v = table_at(&h->rank[i], k);
+			struct site_invariants *p = table_get(&h->sites, v->shared, 0);
 
 			if (!p)
 				continue;
-			h->fresh_places += !p->tested && v->fresh && v->tested;
+			h->fresh_sites += !p->tested && v->fresh && v->tested;
 			p->tested |= v->fresh && v->tested;
-			h->filled_places += !(p->filled > 0) && v->filled;
+			h->filled_sites += !(p->filled > 0) && v->filled;
 			p->fresh += v->fresh;
 			p->filled += v->filled;
 			p->stale.varies |= v->varies;
@@ -359,12 +359,12 @@ static void add_places(struct habits *h)
 		}
 }
 
-static struct breaks *stale_of(struct place_habits *p)
+static struct breaks *stale_of(struct site_invariants *p)
 {
 	return &p->stale;
 }
 
-static struct breaks *zero_of(struct place_habits *p)
+static struct breaks *zero_of(struct site_invariants *p)
 {
 	return &p->zero;
 }
@@ -374,11 +374,11 @@ static bool is_earlier_event(const struct strange *a, const struct strange *b)
 	return a->call.step != b->call.step ? a->call.step < b->call.step : a->event < b->event;
 }
 
-static void count_breaks(
-	struct habits *h, const struct strange_list *l, struct breaks *(*of)(struct place_habits *))
+static void count_breaks(struct invariants *h, const struct strange_list *l,
+	struct breaks *(*of)(struct site_invariants *))
 {
 	for (unsigned i = 0; i < l->n; i++) {
-		struct place_habits *p = table_find(&h->places, l->item[i].place, 0);
+		struct site_invariants *p = table_find(&h->sites, l->item[i].site, 0);
 		struct breaks *b = p ? of(p) : NULL;
 
 		if (!b)
@@ -419,16 +419,16 @@ static void keep_weighed(struct strange *have, const struct strange *now, enum w
  * A buffer that was not filled repeats a value once and then has new ones. If the values of a call
  * site stay the same, the computation has converged, or its data has ended.
  */
-static void weigh_stale(struct habits *h)
+static void weigh_stale(struct invariants *h)
 {
 	for (unsigned i = 0; i < h->stale.n; i++) {
 		const struct strange *s = &h->stale.item[i];
-		struct place_habits *p = table_find(&h->places, s->place, 0);
+		struct site_invariants *p = table_find(&h->sites, s->site, 0);
 		enum weight w;
 
 		if (!p || !is_once(&p->stale, &s->call) || (s->turn && s->length > 1))
 			continue;
-		w = weigh_evidence(h->fresh_places * chance_of_break(p->fresh));
+		w = weigh_evidence(h->fresh_sites * chance_of_break(p->fresh));
 		if (!s->ended || s->length > 1)
 			w = w ? WEIGHT_NOTE : w;
 		keep_weighed(&h->first_stale, s, w);
@@ -440,16 +440,16 @@ static void weigh_stale(struct habits *h)
  * data, the probability that it appears in the next step is known. Zeros in only one step are a
  * note. Zeros in several steps that ended (an expert without tokens) are not reported.
  */
-static void weigh_zeros(struct habits *h)
+static void weigh_zeros(struct invariants *h)
 {
 	for (unsigned i = 0; i < h->zero.n; i++) {
 		const struct strange *s = &h->zero.item[i];
-		struct place_habits *p = table_find(&h->places, s->place, 0);
+		struct site_invariants *p = table_find(&h->sites, s->site, 0);
 		double expected;
 
 		if (!p || !is_once(&p->zero, &s->call))
 			continue;
-		expected = h->filled_places * chance_of_break(p->filled);
+		expected = h->filled_sites * chance_of_break(p->filled);
 		if (!s->ended)
 			keep_weighed(&h->first_zero, s,
 				weigh_evidence(fmax(expected, 1) * chance_of_break(s->length)));
@@ -464,7 +464,7 @@ static void weigh_zeros(struct habits *h)
  * step, or not all of them together. A fault that spreads through the result reaches all ranks in
  * the next step.
  */
-static bool is_wave(const struct habits *h, const struct strange *s)
+static bool is_wave(const struct invariants *h, const struct strange *s)
 {
 	uint64_t first = UINT64_MAX;
 	int64_t others = 0;
@@ -472,7 +472,7 @@ static bool is_wave(const struct habits *h, const struct strange *s)
 	for (unsigned i = 0; i < h->level.n; i++) {
 		const struct strange *k = &h->level.item[i];
 
-		if (k->place != s->place || k->call.rank == s->call.rank ||
+		if (k->site != s->site || k->call.rank == s->call.rank ||
 			k->call.step <= s->call.step || 2 * k->distance < s->distance)
 			continue;
 		others = k->call.step < first ? 1 : others + (k->call.step == first);
@@ -500,7 +500,7 @@ static enum weight weigh_distance(const struct strange *s, double compared, doub
 			      chance_of_distance(lone ? LONE_NUMBER * z : z, lone ? seen : n));
 }
 
-static void weigh_levels(struct habits *h)
+static void weigh_levels(struct invariants *h)
 {
 	for (unsigned i = 0; i < h->level.n; i++) {
 		struct strange s = h->level.item[i];
@@ -513,8 +513,8 @@ static void weigh_levels(struct habits *h)
 			continue;
 		keep_weighed(&h->spike, &s, w && own && is_wave(h, &s) ? WEIGHT_NOTE : w);
 	}
-	for (unsigned i = 0; i < h->apart.n; i++) {
-		struct strange s = h->apart.item[i];
+	for (unsigned i = 0; i < h->diverged.n; i++) {
+		struct strange s = h->diverged.item[i];
 		enum weight w = weigh_distance(
 			&s, (double)h->meetings, s.length, (double)s.length * s.ranks);
 
@@ -523,34 +523,34 @@ static void weigh_levels(struct habits *h)
 	}
 }
 
-static void add_power(struct habit_power *p, double expected)
+static void add_power(struct invariant_power *p, double expected)
 {
 	p->tested++;
 	p->able += weigh_evidence(expected) == WEIGHT_BAD;
 }
 
-static void measure_power(struct habits *h)
+static void measure_power(struct invariants *h)
 {
-	for (uint32_t i = 0; i < h->places.n; i++) {
-		const struct place_habits *p = table_at(&h->places, i);
+	for (uint32_t i = 0; i < h->sites.n; i++) {
+		const struct site_invariants *p = table_at(&h->sites, i);
 
 		/*
 		 * Where parts of the data are repeated, or counts vary, nothing would be reported.
 		 */
 		if (p->tested)
 			add_power(&h->stale_power,
-				p->stale.varies ? 1 : h->fresh_places * chance_of_break(p->fresh));
+				p->stale.varies ? 1 : h->fresh_sites * chance_of_break(p->fresh));
 		/* Zeros that would last as long as the data did. */
 		if (p->filled > 0)
 			add_power(&h->zero_power,
 				p->zero.varies
 					? 1
-					: fmax(h->filled_places * chance_of_break(p->filled), 1) *
+					: fmax(h->filled_sites * chance_of_break(p->filled), 1) *
 						  chance_of_break(p->filled));
 	}
 	for (unsigned i = 0; i < h->n; i++)
 		for (uint32_t k = 0; k < h->rank[i].n; k++) {
-			const struct rank_habits *v = table_at(&h->rank[i], k);
+			const struct rank_invariants *v = table_at(&h->rank[i], k);
 
 			if (v->hi > 0)
 				add_power(&h->level_power,
@@ -559,7 +559,7 @@ static void measure_power(struct habits *h)
 		}
 }
 
-void weigh_habits(struct habits *h)
+void weigh_invariants(struct invariants *h)
 {
 	add_places(h);
 	measure_power(h);

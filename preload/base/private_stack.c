@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/apart.h"
+#include "base/private_stack.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -13,13 +13,14 @@
 #define TRIES 8u
 
 /* Stored at the top of a stack. */
-struct apart_top {
-	uintptr_t origin; /* frame that called apart_call() */
-	uintptr_t outer; /* thread_state.apart before the switch */
+struct private_stack_top {
+	uintptr_t origin; /* frame that called private_stack_call() */
+	uintptr_t outer; /* thread_state.private_stack before the switch */
 };
 
-/* apart_switch.S: fn(arg) with the stack pointer at `top`. */
-__attribute__((visibility("hidden"))) void apart_switch(void (*fn)(void *), void *arg, void *top);
+/* private_stack_switch.S: fn(arg) with the stack pointer at `top`. */
+__attribute__((visibility("hidden"))) void private_stack_switch(
+	void (*fn)(void *), void *arg, void *top);
 
 /*
  * Free stacks, by their lowest address. A thread first looks at the position where it returned
@@ -71,7 +72,7 @@ static char *take_stack(void)
 				return s;
 		}
 	}
-	return map_stack(APART_BYTES);
+	return map_stack(PRIVATE_STACK_BYTES);
 }
 
 static void put_stack_back(char *s)
@@ -87,12 +88,13 @@ static void put_stack_back(char *s)
 				place, &none, s, memory_order_release, memory_order_relaxed))
 			return;
 	}
-	free_stack_map(s, APART_BYTES);
+	free_stack_map(s, PRIVATE_STACK_BYTES);
 }
 
-static inline struct apart_top *top_of(uintptr_t s)
+static inline struct private_stack_top *top_of(uintptr_t s)
 {
-	return (struct apart_top *)(s + APART_BYTES - sizeof(struct apart_top));
+	return (struct private_stack_top *)(s + PRIVATE_STACK_BYTES -
+					    sizeof(struct private_stack_top));
 }
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -106,27 +108,27 @@ static inline struct apart_top *top_of(uintptr_t s)
 #define SANITIZED 0
 #endif
 
-/* s: the lowest address of the APART_BYTES that end at the stack's upper end. origin: see apart_origin(). */
+/* s: the lowest address of the PRIVATE_STACK_BYTES that end at the stack's upper end. origin: see private_stack_origin(). */
 static void start_on_stack(char *s, uintptr_t origin, void (*fn)(void *), void *arg)
 {
 	struct thread_self *w = thread_self();
-	struct apart_top *top = top_of((uintptr_t)s);
+	struct private_stack_top *top = top_of((uintptr_t)s);
 
 	top->origin = origin;
-	top->outer = w->apart;
-	w->apart = (uintptr_t)s;
-	apart_switch(fn, arg, top);
-	w->apart = top->outer;
+	top->outer = w->private_stack;
+	w->private_stack = (uintptr_t)s;
+	private_stack_switch(fn, arg, top);
+	w->private_stack = top->outer;
 }
 
-__attribute__((noinline)) void apart_call(void (*fn)(void *), void *arg)
+__attribute__((noinline)) void private_stack_call(void (*fn)(void *), void *arg)
 {
 	/*
 	 * Not with sanitizers: they know the bounds of a thread's stack, and libprobe's frames
 	 * would exceed them. Not for a thread without a block: it cannot store which stack it is
 	 * on.
 	 */
-	char *s = SANITIZED || !thread_has_block() || apart_is_here() ? NULL : take_stack();
+	char *s = SANITIZED || !thread_has_block() || is_on_private_stack() ? NULL : take_stack();
 
 	if (!s) {
 		fn(arg);
@@ -137,22 +139,23 @@ __attribute__((noinline)) void apart_call(void (*fn)(void *), void *arg)
 	put_stack_back(s);
 }
 
-__attribute__((noinline)) void apart_call_deep(void (*fn)(void *), void *arg)
+__attribute__((noinline)) void private_stack_call_deep(void (*fn)(void *), void *arg)
 {
-	char *s = SANITIZED || !thread_has_block() ? NULL : map_stack(APART_DEEP_BYTES);
+	char *s = SANITIZED || !thread_has_block() ? NULL : map_stack(PRIVATE_STACK_DEEP_BYTES);
 
 	if (!s) {
 		fn(arg);
 		return;
 	}
 	/* Its upper part is as any other stack's; frames below that part are not taken for libprobe's, which only costs. */
-	start_on_stack(s + APART_DEEP_BYTES - APART_BYTES, apart_origin(), fn, arg);
-	free_stack_map(s, APART_DEEP_BYTES);
+	start_on_stack(s + PRIVATE_STACK_DEEP_BYTES - PRIVATE_STACK_BYTES, private_stack_origin(),
+		fn, arg);
+	free_stack_map(s, PRIVATE_STACK_DEEP_BYTES);
 }
 
-__attribute__((noinline)) uintptr_t apart_origin(void)
+__attribute__((noinline)) uintptr_t private_stack_origin(void)
 {
-	if (apart_is_here())
-		return top_of(thread_inside()->apart)->origin;
+	if (is_on_private_stack())
+		return top_of(thread_inside()->private_stack)->origin;
 	return (uintptr_t)__builtin_frame_address(0);
 }
