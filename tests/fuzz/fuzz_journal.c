@@ -144,7 +144,7 @@ static void patch(unsigned char *j, const uint8_t **data, const uint8_t *end)
 	const uint64_t region[][2] = {
 		{0, sizeof(*h)},
 		{offsetof(struct journal_head, npiece), 8 + 10 * sizeof(struct journal_piece)},
-		{offsetof(struct journal_head, room), sizeof(h->room)},
+		{offsetof(struct journal_head, space), sizeof(h->space)},
 		{h->thread_off, 4 * sizeof(struct journal_thread)},
 		{h->commit_off,
 			offsetof(struct journal_commit, pos) + 4 * sizeof(struct journal_pos)},

@@ -43,6 +43,11 @@ bool session_rank_look(void)
 	return true;
 }
 
+void session_leave_out(bool listed)
+{
+	(void)listed;
+}
+
 static void wake(void)
 {
 	wakes++;

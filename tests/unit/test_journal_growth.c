@@ -217,9 +217,9 @@ static void a_damaged_table_of_pieces_is_refused(void **state)
 		h->npiece = was;
 	}
 	for (int part = 0; part < JP_COUNT; part++) {
-		h->room[part] += 4096;
+		h->space[part] += 4096;
 		assert_int_equal(journal_open(&j, r.dirfd, "journal.bin", true), -EINVAL);
-		h->room[part] -= 4096;
+		h->space[part] -= 4096;
 	}
 	assert_int_equal(journal_open(&j, r.dirfd, "journal.bin", true), 0);
 	journal_close(&j);
