@@ -405,12 +405,10 @@ static inline char *keep_row_number(char *p, struct row_number *last, uint64_t v
 /* One that mostly is the one before and 1: only its last digit changes, but for one in ten. */
 static inline char *write_growing_number(char *p, struct row_number *last, uint64_t v)
 {
-	char *digit = &last->text[last->bytes - 1];
-
-	if (!last->bytes || v != last->value + 1 || *digit == '9')
+	if (!last->bytes || v != last->value + 1 || last->text[last->bytes - 1] == '9')
 		return keep_row_number(p, last, v);
 	last->value = v;
-	++*digit;
+	++last->text[last->bytes - 1];
 	memcpy(p, last->text, COPY_NUMBER);
 	return p + last->bytes;
 }

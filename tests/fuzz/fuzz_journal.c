@@ -82,7 +82,7 @@ static void make_base(void)
 	rank_make(&base, 4 << 20);
 	/* Pieces of all parts, in another order than in memory. */
 	CHECK(journal_grow(&base.j, JP_DICT) == 0 && journal_grow(&base.j, JP_CHUNKS) == 0);
-	CHECK(journal_grow(&base.j, JP_PENDING) == 0 && journal_grow(&base.j, JP_DICT) == 0);
+	CHECK(journal_grow(&base.j, JP_PENDING) == 0 && journal_grow(&base.j, JP_CHUNKS) == 0);
 	strcpy(base.j.head->journal_path, "/nowhere/journal.bin");
 	dict_api(&base.j, 1, "MPI_X");
 	journal_dict_add(&base.j, DICT_META, 900, "layer\0\"0\"", 10);

@@ -41,9 +41,9 @@ static int open_summary(void *state, struct files *files)
 static bool summary_is_idle(const void *state)
 {
 	const struct summary *s = state;
-	const struct tensorboard_keys *keys = get_tensorboard_keys(s->cfg);
+	const struct tensorboard_keys *keys = s->cfg ? get_tensorboard_keys(s->cfg) : NULL;
 
-	return !s->cfg || !keys->summary_dir || !*keys->summary_dir || s->files->from_files;
+	return !keys || !keys->summary_dir || !*keys->summary_dir || s->files->from_files;
 }
 
 static void close_summary(void *state)
