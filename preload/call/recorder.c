@@ -122,12 +122,11 @@ static struct thread *thread_make(void)
 	if (t == MAP_FAILED)
 		return NULL;
 	t->tid = read_tid();
-	if (chain_attach(&t->chain, &session.journal, t->tid) < 0 &&
-		(journal_grow(&session.journal, JP_THREADS) < 0 ||
-			chain_attach(&t->chain, &session.journal, t->tid) < 0)) {
-		munmap(t, mapped_bytes());
-		return NULL;
-	}
+	while (chain_attach(&t->chain, &session.journal, t->tid) < 0)
+		if (journal_grow(&session.journal, JP_THREADS) < 0) {
+			munmap(t, mapped_bytes());
+			return NULL;
+		}
 	journal_grow_for_threads(&session.journal);
 	t->claims = claims_of((unsigned)(t->chain.slot - journal_thread(&session.journal, 0)));
 	t->walked = (void *)((char *)t + OWN_BYTES);
@@ -263,8 +262,10 @@ static void *reserve_in_chain(struct thread *t, uint32_t bytes, chain_reserve_fn
 	if (wake)
 		session_hooks.wake_writer();
 	/* The writer lets it grow before, if it gets the processor. */
-	if (__builtin_expect(!p || journal_is_crowded(t->chain.j), 0) &&
-		bytes <= JOURNAL_ENTRY_MAX && journal_grow(t->chain.j, JP_CHUNKS) == 0 && !p)
+	if (__builtin_expect(p && journal_is_crowded(t->chain.j), 0))
+		journal_grow_if_free(t->chain.j, JP_CHUNKS);
+	while (__builtin_expect(!p, 0) && bytes <= JOURNAL_ENTRY_MAX &&
+		journal_grow(t->chain.j, JP_CHUNKS) == 0)
 		p = reserve(&t->chain, bytes, &wake);
 	if (__builtin_expect(p ? journal_is_crowded(t->chain.j) : bytes <= JOURNAL_ENTRY_MAX, 0))
 		p = reserve_with_help(t, bytes, p, reserve);

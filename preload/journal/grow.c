@@ -143,7 +143,7 @@ void add_journal_piece(struct journal_head *h, uint64_t offset, uint64_t bytes)
 #define GROW_CHUNKS 64u /* number of chunks added at once for threads */
 #define GROW_DOUBLE 256u /* with fewer chunks, as many again are added; else a quarter */
 #define TRY_AGAIN_NS UINT64_C(1000000000)
-#define YIELDS 64 /* at most, to let another thread add a piece */
+#define WAIT_NS UINT64_C(2000000000) /* at most, for a thread that grows the journal */
 
 /*
  * Returns the descriptor of the journal's file, open for writing, or -errno. If *opened is not
@@ -256,13 +256,33 @@ static uint64_t get_step(const struct journal *j, enum journal_part part)
 	return space < j->most[part] ? get_lesser(space, j->most[part] - space) : 0;
 }
 
-/* Adds to a part what step() says. Returns 0 also if another thread is adding something. */
+/*
+ * A thread that grows the journal may have to wait for a processor while many others run; their
+ * records would be lost if they did not wait for it. If it left by longjmp(), it never ends: then
+ * nobody waits after WAIT_NS, and the journal keeps its size.
+ */
+static int wait_for_growth(const struct journal *j)
+{
+	uint64_t since;
+
+	while ((since = atomic_load(&j->growing_ns))) {
+		if (clock_ns(CLOCK_MONOTONIC) - since >= WAIT_NS)
+			return -EAGAIN;
+		sched_yield();
+	}
+	return 0;
+}
+
+/*
+ * Adds to a part what step() says. If another thread is adding something: wait for it, or
+ * -EAGAIN.
+ */
 static int extend_alone(struct journal *j, enum journal_part part,
-	uint64_t step(const struct journal *, enum journal_part))
+	uint64_t step(const struct journal *, enum journal_part), bool wait)
 {
 	const struct journal_head *h = j->head;
 	int before = errno, err = 0;
-	uint64_t bytes;
+	uint64_t bytes, none = 0;
 
 	/* A forked child has zeros where its parent's journal lay. */
 	if (!atomic_load_explicit(&h->npiece, memory_order_relaxed) || !h->align || !h->chunk_bytes)
@@ -272,28 +292,29 @@ static int extend_alone(struct journal *j, enum journal_part part,
 		return -ENOSPC;
 	if (atomic_load_explicit(&j->refused_ns, memory_order_relaxed))
 		return -EAGAIN;
-	if (atomic_exchange(&j->growing, true)) {
-		for (int i = 0; i < YIELDS && atomic_load(&j->growing); i++)
-			sched_yield();
-		/* That thread gets no processor, or left by longjmp(): no other thread waits for it. */
-		if (atomic_load(&j->growing))
-			atomic_store(&j->refused_ns, clock_ns(CLOCK_MONOTONIC));
+	if (!atomic_compare_exchange_strong(&j->growing_ns, &none, clock_ns(CLOCK_MONOTONIC))) {
+		err = wait ? wait_for_growth(j) : -EAGAIN;
 		errno = before;
-		return 0;
+		return err;
 	}
 	bytes = step(j, part);
 	if (bytes)
 		err = extend_part(j, part, bytes);
 	if (err)
 		atomic_store(&j->refused_ns, clock_ns(CLOCK_MONOTONIC));
-	atomic_store(&j->growing, false);
+	atomic_store(&j->growing_ns, 0);
 	errno = before;
 	return err;
 }
 
 int journal_grow(struct journal *j, enum journal_part part)
 {
-	return extend_alone(j, part, get_step);
+	return extend_alone(j, part, get_step, true);
+}
+
+int journal_grow_if_free(struct journal *j, enum journal_part part)
+{
+	return extend_alone(j, part, get_step, false);
 }
 
 void journal_grow_ahead(struct journal *j)
@@ -341,5 +362,5 @@ void journal_grow_for_threads(struct journal *j)
 		journal_grow(j, JP_THREADS);
 	/* Usually there are enough chunks, and nothing else is checked. */
 	if (2 * journal_nthread(j) >= atomic_load(&j->head->nchunk))
-		extend_alone(j, JP_CHUNKS, get_step_for_threads);
+		extend_alone(j, JP_CHUNKS, get_step_for_threads, true);
 }

@@ -23,7 +23,8 @@ struct journal {
 	enum journal_kind kind;
 	bool safe; /* the memory is a file or a segment, so it survives the process */
 	bool rdonly;
-	_Atomic bool growing; /* a thread is growing it */
+	_Atomic uint64_t
+		growing_ns; /* when a thread began to grow it, CLOCK_MONOTONIC; 0: none does */
 	/* when growth was refused (disk, limits), ns of CLOCK_MONOTONIC; 0: it was not */
 	_Atomic uint64_t refused_ns;
 	_Atomic uint32_t slots_from; /* where the search for a free slot starts */
@@ -76,11 +77,15 @@ int journal_create(struct journal *j, int dirfd, const char *name, size_t bytes)
 
 /*
  * Adds a piece to a part of the journal: allocates it, maps it, and then raises the part's room.
- * Any thread may call it. Returns 0 (also if another thread is growing the journal), -ENOSPC if
- * the part has its maximum size, or -errno: refused, by a full disk or a limit. Then the size
- * stays, and no thread tries again until journal_grow_ahead() does.
+ * Any thread may call it. If another thread is growing the journal, waits for it, two seconds at
+ * most. Returns 0 (also if another thread has grown it), -ENOSPC if the part has its maximum size,
+ * -EAGAIN if the other thread does not end, or -errno: refused, by a full disk or a limit. Then
+ * the size stays, and no thread tries again until journal_grow_ahead() does.
  */
 int journal_grow(struct journal *j, enum journal_part part);
+
+/* The same, but does not wait for another thread, and returns -EAGAIN. */
+int journal_grow_if_free(struct journal *j, enum journal_part part);
 
 /*
  * Called by the writer before each pass: adds to each part of which more than half is in use. If

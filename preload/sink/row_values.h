@@ -38,19 +38,22 @@ static inline struct row_values settle_row(const struct clock_base *clock,
 	const struct journal_call *c, const struct journal_end *end, const struct journal_tensor *t,
 	bool open)
 {
+	const uint32_t flags = c->flags | (end ? end->flags : 0);
+	const int64_t waited = row_wait_ns(clock, c->wait + (end ? end->wait : 0));
 	struct row_values v = {
 		.micro_step = c->micro_step != UINT32_MAX ? c->micro_step : JOURNAL_NONE64,
 		.comm_seq = end && end->comm_seq != JOURNAL_NONE64 ? end->comm_seq : c->comm_seq,
 		.peer = end && end->peer != JOURNAL_NONE ? end->peer : c->peer,
 		.tag = end && end->tag != JOURNAL_NONE ? end->tag : c->tag,
-		.flags = c->flags | (end ? end->flags : 0),
+		.flags = flags,
 		.error = end && end->flags & CF_ERROR ? end->error : c->error,
 		.node = c->comm_seq,
-		.wait_ns = row_wait_ns(clock, c->wait + (end ? end->wait : 0)),
+		.wait_ns = flags & CF_ASYNC ? waited : JOURNAL_NONE64,
 		.dur_ns = open ? JOURNAL_NONE64
 			       : row_dur_ns(clock, c->start, end ? end->end : c->end),
-		.issue_ns = c->flags & CF_ASYNC && c->end ? row_dur_ns(clock, c->start, c->end)
-							  : JOURNAL_NONE64,
+		.issue_ns = !(flags & CF_ASYNC)		    ? waited /* in the probe before it */
+			    : c->flags & CF_ASYNC && c->end ? row_dur_ns(clock, c->start, c->end)
+							    : JOURNAL_NONE64,
 		.dev_ns = end && end->device_ns ? (int64_t)end->device_ns : JOURNAL_NONE64,
 		.awaited = open && !t ? journal_awaited(c) : NULL,
 	};

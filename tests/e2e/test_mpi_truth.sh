@@ -64,8 +64,8 @@ for f in $flavours; do
 	CHECK=--partial both $f mpi_errors # not all ranks make the wrong calls
 	new_out
 	run_with $f 3 mpi_p2p
-	is "$f: mpi_p2p: the time in a probe is the wait of the receive after it, and of no other call" \
-		"$(rows "$out" 'sorted({r["api"] for r in R if r["wait_ns"] and "async" not in flags(r)})')" "['MPI_Mrecv', 'MPI_Recv']"
+	is "$f: mpi_p2p: the receive after a probe has the time in the probe, and no other blocking call has one" \
+		"$(rows "$out" 'sorted({r["api"] for r in R if r["issue_ns"] and "async" not in flags(r)}), [r["api"] for r in R if r["wait_ns"] and "async" not in flags(r)]')" "(['MPI_Mrecv', 'MPI_Recv'], [])"
 	new_out
 	name="$f: mpi_errors: what could not be freed"
 	run_with $f 3 mpi_errors

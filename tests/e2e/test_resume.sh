@@ -93,7 +93,8 @@ for f in $flavours; do
 	new_out
 	run_with $f 2 PROBE_RANK=4,6-7 mpi_resume 0 2
 	like "$f, a list of ranks of which the job has none: it is reported" "$(cat "$tmp/with.err")" 'rank: this job has no rank 4, 6-7, only 0 to 1: nothing is recorded'
-	is "$f: ... once, and no folder is made" "$(grep -c 'no rank' "$tmp/with.err") $(ls "$out" 2>/dev/null)" '1 '
+	is "$f: ... once, and only rank 0 has a folder, in which the report reads why" "$(grep -c 'no rank' "$tmp/with.err") $(ls "$out" 2>/dev/null)" '1 rank0'
+	new_out
 	run_with $f 2 PROBE_RANK=1-2 mpi_resume 0 2
 	like "$f, one of which it has some" "$(cat "$tmp/with.err")" 'rank: this job has no rank 2, only 0 to 1 *$'
 	is "$f: ... these are recorded" "$(ls "$out")" rank1

@@ -139,11 +139,14 @@ static void a_journal_that_may_not_grow_keeps_its_size(void **state)
 	journal_grow_ahead(&r.j);
 	assert_int_equal(journal_nchunk(&r.j), 2 * before);
 	assert_non_null(chain_reserve(&c, 64, &wake));
-	/* A thread that was growing it and never came back: the next one waits a little, others not at all. */
-	atomic_store(&r.j.growing, true);
-	assert_int_equal(journal_grow(&r.j, JP_CHUNKS), 0);
+	/* A thread that began to grow it long ago and never came back: no other thread waits, and none is refused later. */
+	atomic_store(&r.j.growing_ns, 1);
 	assert_int_equal(journal_grow(&r.j, JP_CHUNKS), -EAGAIN);
+	assert_int_equal(journal_grow_if_free(&r.j, JP_CHUNKS), -EAGAIN);
 	assert_int_equal(journal_nchunk(&r.j), 2 * before);
+	atomic_store(&r.j.growing_ns, 0);
+	assert_int_equal(journal_grow(&r.j, JP_CHUNKS), 0);
+	assert_int_equal(journal_nchunk(&r.j), 4 * before);
 	rank_drop(&r);
 }
 

@@ -488,6 +488,8 @@ static bool start_call(struct calls *s, struct call *c, uint64_t step, uint64_t 
 		c->wait = v;
 		c->bits |= CALL_WAITED;
 	}
+	if (!(c->bits & CALL_ASYNC) && csv_u64(calls_column(s, COL_issue_ns), &v))
+		c->wait = v;
 	return true;
 }
 

@@ -101,10 +101,9 @@ bool compact_copy_call(const struct compact_reader *r, struct call *c)
 		c->pass = from->micro_step + 1;
 	if (from->parent)
 		c->bits |= CALL_NESTED;
-	if (from->wait) {
+	c->wait = wait;
+	if (from->wait && c->bits & CALL_ASYNC)
 		c->bits |= CALL_WAITED;
-		c->wait = wait;
-	}
 	c->dur = dur;
 	c->device = r->end.device_ns;
 	return true;

@@ -280,7 +280,10 @@ static void read_rare(struct compact_reader *r, struct function *f, struct comm 
 	}
 	if (present & CP_ISSUE) {
 		issue = read_compact_number(r, CC_CALL);
-		c->end = c->start + issue;
+		if (c->flags & CF_ASYNC)
+			c->end = c->start + issue;
+		else
+			c->wait = issue ? issue : JOURNAL_NO_WAIT;
 	}
 	if (present & CP_DEVICE)
 		r->end.device_ns = read_compact_number(r, CC_CALL);
