@@ -525,8 +525,8 @@ static void prepare_gather(struct gather *g, const struct gather_options *o)
 			diagnose_steps(&g->diagnose);
 		if (gather_gone(g, d))
 			r->journal_wrong = overlay_make(&r->overlay, d);
-		if (r->overlay.ending)
-			meta_take_ending(&g->folders.dir[i].meta, r->overlay.ending);
+		if (r->overlay.members)
+			meta_take_members(&g->folders.dir[i].meta, r->overlay.members);
 		comms_read(&g->comms, d, &r->overlay);
 		name_site_folders(&g->diagnose.sites, i, d->path, r->overlay.path);
 	}

@@ -91,12 +91,26 @@ static char *make_overlay_folder(void)
 	return NULL;
 }
 
-/* Returns the part "end\0{...}\0" of the dictionary. */
-static char *take_ending(const struct journal *j)
+/* A part of the dictionary is "name\0{...}\0". */
+static char *take_members(const struct journal *j)
 {
-	const char *part = journal_dict_get(j, DICT_META, META_END);
+	static const enum meta_part taken[] = {META_END, META_MEMORY_GROUP};
+	char *all = NULL;
 
-	return part ? tool_strdup(part + strlen(part) + 1) : NULL;
+	for (unsigned i = 0; i < sizeof(taken) / sizeof(*taken); i++) {
+		const char *part = journal_dict_get(j, DICT_META, taken[i]);
+		char *more;
+
+		if (!part)
+			continue;
+		more = tool_format("%s\"%s\": %s", all ? all : "{", part, part + strlen(part) + 1);
+		free(all);
+		all = tool_format("%s, ", more);
+		free(more);
+	}
+	if (all)
+		memcpy(strrchr(all, ','), "}", 2);
+	return all;
 }
 
 char *overlay_make(struct overlay *o, const struct rank_dir *r)
@@ -118,7 +132,7 @@ char *overlay_make(struct overlay *o, const struct rank_dir *r)
 					  : io_error_text(err));
 	read_committed_lengths(o, &j);
 	o->spilled = j.head->spilled;
-	o->ending = take_ending(&j);
+	o->members = take_members(&j);
 	o->path = make_overlay_folder();
 	if (o->path)
 		fd = open(o->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -142,8 +156,8 @@ void overlay_remove(struct overlay *o)
 	if (o->path)
 		tool_remove_folder(o->path);
 	free(o->path);
-	free(o->ending);
-	o->path = o->ending = NULL;
+	free(o->members);
+	o->path = o->members = NULL;
 }
 
 uint64_t overlay_limit(const struct overlay *o, const char *file)

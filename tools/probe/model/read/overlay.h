@@ -13,7 +13,9 @@
 struct overlay {
 	char *path; /* temporary folder; NULL: there is none */
 	uint64_t rows, spilled;
-	char *ending; /* what the process recorded about its own end, as JSON; NULL: nothing */
+	/* members of meta.json that the file may lack, because the process did not write it again:
+	 * its own end, its control group; a JSON object, NULL: there is none */
+	char *members;
 	unsigned nfile;
 	/* Committed lengths of the files in the rank's folder. */
 	struct journal_file file[JOURNAL_FILES];

@@ -193,21 +193,26 @@ static void free_ending(struct meta_ending *e)
 	free(e->shown);
 }
 
-void meta_take_ending(struct meta *m, const char *json)
+void meta_take_members(struct meta *m, const char *json)
 {
-	char *all = tool_format("{\"end\": %s}", json), *wrong;
 	struct meta now;
+	char *wrong = meta_read_text(&now, json, strlen(json));
 
-	wrong = meta_read_text(&now, all, strlen(all));
-	if (!wrong) {
+	if (!wrong && *now.end.how) {
 		struct meta_ending e = m->end;
 
 		m->end = now.end;
 		now.end = e;
 	}
+	if (!wrong && now.oom_kills >= 0) {
+		char *events = m->memory_events;
+
+		m->memory_events = now.memory_events;
+		m->oom_kills = now.oom_kills;
+		now.memory_events = events;
+	}
 	meta_free(&now);
 	free(wrong);
-	free(all);
 }
 
 static void read_meta_switches(

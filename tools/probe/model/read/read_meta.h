@@ -130,8 +130,8 @@ char *meta_read(struct meta *m, const char *path);
 char *meta_read_text(struct meta *m, const char *text, size_t n);
 void meta_free(struct meta *m);
 
-/* Copies the contents of json, the object `end` of meta.json, into m->end. */
-void meta_take_ending(struct meta *m, const char *json);
+/* Copies the members `end` and `memory_group` of json, an object with members of meta.json, if it has them. */
+void meta_take_members(struct meta *m, const char *json);
 
 /*
  * Returns the time in ns without activity. Both parameters are times of CLOCK_MONOTONIC, as in
