@@ -259,7 +259,7 @@ static uint64_t get_step(const struct journal *j, enum journal_part part)
 /*
  * A thread that grows the journal may have to wait for a processor while many others run; their
  * records would be lost if they did not wait for it. If it left by longjmp(), it never ends: then
- * nobody waits after WAIT_NS, and the journal keeps its size.
+ * no thread waits after WAIT_NS, and the journal keeps its size.
  */
 static int wait_for_growth(const struct journal *j)
 {
