@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "journal/inspect.h"
+#include "journal/step_name.h"
 #include "folder/owner.h"
 #include "tools/lib/tool.h"
 #include "tools/probe/model/host/outside.h"
@@ -140,8 +141,11 @@ static uint64_t clock_now_ns(void)
  */
 static void look_at_journal(struct rank_dir *r)
 {
+	static const enum meta_part identity[] = {META_ATTEMPT, META_PROCESS_START};
 	struct journal j;
 	uint64_t latest;
+	uint32_t source;
+	char *members;
 
 	if (!r->journal || journal_open(&j, AT_FDCWD, r->journal, true))
 		return;
@@ -159,7 +163,16 @@ static void look_at_journal(struct rank_dir *r)
 	r->alive_ns = h->clock_last.real_ns;
 	r->ended = atomic_load(&h->state) != JS_RUNNING;
 	r->died_ns = j.died_ns;
-	/* A rank that is stopped no longer updates its meta.json. */
+	members = meta_find_members(&j, identity, sizeof(identity) / sizeof(*identity));
+	if (members)
+		meta_take_members(&r->meta, members);
+	free(members);
+	/* A rank that is stopped, or died in its first second, has not updated its meta.json. */
+	source = atomic_load(&h->step_source);
+	if (source && *step_source_name(source)) {
+		free(r->meta.step_source);
+		r->meta.step_source = tool_strdup(step_source_name(source));
+	}
 	if (atomic_load(&h->step) > r->meta.step_now)
 		r->meta.step_now = atomic_load(&h->step);
 	if (h->progress.at_ns)

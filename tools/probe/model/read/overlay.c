@@ -91,30 +91,9 @@ static char *make_overlay_folder(void)
 	return NULL;
 }
 
-/* A part of the dictionary is "name\0{...}\0". */
-static char *take_members(const struct journal *j)
-{
-	static const enum meta_part taken[] = {META_END, META_MEMORY_GROUP};
-	char *all = NULL;
-
-	for (unsigned i = 0; i < sizeof(taken) / sizeof(*taken); i++) {
-		const char *part = journal_dict_get(j, DICT_META, taken[i]);
-		char *more;
-
-		if (!part)
-			continue;
-		more = tool_format("%s\"%s\": %s", all ? all : "{", part, part + strlen(part) + 1);
-		free(all);
-		all = tool_format("%s, ", more);
-		free(more);
-	}
-	if (all)
-		memcpy(strrchr(all, ','), "}", 2);
-	return all;
-}
-
 char *overlay_make(struct overlay *o, const struct rank_dir *r)
 {
+	static const enum meta_part ended[] = {META_END, META_MEMORY_GROUP};
 	struct journal j;
 	int err, fd = -1;
 
@@ -132,7 +111,7 @@ char *overlay_make(struct overlay *o, const struct rank_dir *r)
 					  : io_error_text(err));
 	read_committed_lengths(o, &j);
 	o->spilled = j.head->spilled;
-	o->members = take_members(&j);
+	o->members = meta_find_members(&j, ended, sizeof(ended) / sizeof(*ended));
 	o->path = make_overlay_folder();
 	if (o->path)
 		fd = open(o->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

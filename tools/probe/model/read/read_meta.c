@@ -193,6 +193,31 @@ static void free_ending(struct meta_ending *e)
 	free(e->shown);
 }
 
+/* A part of the dictionary is "name\0value\0". */
+char *meta_find_members(const struct journal *j, const enum meta_part *part, unsigned n)
+{
+	char *all = NULL;
+
+	for (unsigned i = 0; i < n; i++) {
+		const char *name = journal_dict_get(j, DICT_META, (uint16_t)part[i]);
+		char *more;
+
+		if (!name)
+			continue;
+		more = tool_format("%s%s\"%s\": %s", all ? all : "{", all ? ", " : "", name,
+			name + strlen(name) + 1);
+		free(all);
+		all = more;
+	}
+	if (all) {
+		char *more = tool_format("%s}", all);
+
+		free(all);
+		all = more;
+	}
+	return all;
+}
+
 void meta_take_members(struct meta *m, const char *json)
 {
 	struct meta now;
@@ -211,6 +236,14 @@ void meta_take_members(struct meta *m, const char *json)
 		m->oom_kills = now.oom_kills;
 		now.memory_events = events;
 	}
+	if (!wrong && *now.attempt) {
+		char *attempt = m->attempt;
+
+		m->attempt = now.attempt;
+		now.attempt = attempt;
+	}
+	if (!wrong && now.process_start_ns)
+		m->process_start_ns = now.process_start_ns;
 	meta_free(&now);
 	free(wrong);
 }
