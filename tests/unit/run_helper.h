@@ -12,7 +12,7 @@
 static char top[64];
 
 /* Content of one rank's meta.json, as a test sets it; times are nanoseconds since the epoch, 0: the key is missing. */
-struct meta_part {
+struct run_meta {
 	const char *state; /* NULL: "finished" */
 	const char *host; /* NULL: "a" */
 	const char *run; /* NULL: none */
@@ -52,7 +52,7 @@ static inline FILE *create(const char *folder, const char *file)
 	return f;
 }
 
-static inline void put_run_meta(const char *folder, struct meta_part m)
+static inline void put_run_meta(const char *folder, struct run_meta m)
 {
 	FILE *f = create(folder, "meta.json");
 

@@ -3,6 +3,8 @@
 #include "core_helper.h"
 #include "run_helper.h"
 
+#include "journal/meta_part.h"
+#include "journal/step_name.h"
 #include "tools/probe/model/read/folders.h"
 #include "tools/lib/tool.h"
 
@@ -44,7 +46,7 @@ static int done(void **state)
 
 /* rank, world_size, first and last record, and more members. */
 #define M(r, w, from, to, ...) \
-	((struct meta_part){.rank = r, .world = w, .first = from, .last = to, __VA_ARGS__})
+	((struct run_meta){.rank = r, .world = w, .first = from, .last = to, __VA_ARGS__})
 
 static void one_run(void **state)
 {
@@ -236,6 +238,35 @@ static void not_drained(void **state)
 	assert_int_equal(f.dir[2].last_ns, 500);
 }
 
+/* A rank that died in its first second has no attempt and no steps in its meta.json: the journal has both. */
+static void died_in_its_first_second(void **state)
+{
+	static const char attempt[] = "attempt\0\"1\"", start[] = "process_start_ns\0"
+								  "440";
+	struct journal j;
+	char path[256];
+
+	(void)state;
+	put_run_meta("rank0", M(0, 2, 0, 0, .run = "7.0", .state = "running", .clock_first = 100,
+				      .clock_last = 100));
+	put_journal("rank0", false);
+	put_run_meta("rank1", M(1, 2, 550, 900, .start = 450, .run = "7.0", .attempt = "1"));
+	expect("rank1");
+	snprintf(path, sizeof(path), "%s/rank0/journal.bin", top);
+	assert_int_equal(journal_open(&j, AT_FDCWD, path, false), 0);
+	assert_int_equal(
+		journal_dict_add(&j, DICT_META, META_ATTEMPT, attempt, sizeof(attempt)), 0);
+	assert_int_equal(
+		journal_dict_add(&j, DICT_META, META_PROCESS_START, start, sizeof(start)), 0);
+	atomic_store(&j.head->step_source, STEP_OPTIMIZER);
+	journal_close(&j);
+	folders_close(&f);
+	expect("rank0 rank1");
+	assert_string_equal(f.dir[0].meta.attempt, "1");
+	assert_int_equal(f.dir[0].meta.process_start_ns, 440);
+	assert_true(meta_has_steps(&f.dir[0].meta));
+}
+
 /* Its process ended, and its journal's contents are not in the files yet (a full disk, a busy machine). */
 static void ended_not_written(void **state)
 {
@@ -351,6 +382,7 @@ int main(void)
 		T(a_process_lives_until_its_end),
 		T(job_id_needs_no_overlap),
 		T(attempts_never_merge),
+		T(died_in_its_first_second),
 		T(without_records),
 		T(running),
 		T(not_drained),

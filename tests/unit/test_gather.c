@@ -60,8 +60,8 @@ static void first_bad_value(void **state)
 	FILE *f;
 
 	(void)state;
-	put_run_meta("rank0", (struct meta_part){.rank = 0, .world = 2, .first = 100, .last = 900});
-	put_run_meta("rank1", (struct meta_part){.rank = 1, .world = 2, .first = 100, .last = 900});
+	put_run_meta("rank0", (struct run_meta){.rank = 0, .world = 2, .first = 100, .last = 900});
+	put_run_meta("rank1", (struct run_meta){.rank = 1, .world = 2, .first = 100, .last = 900});
 	f = begin_calls("rank0");
 	put_gather_row(f, 0, 0, 1, "all_reduce", 0, "in", 0, 0, 100, 100, "");
 	put_gather_row(f, 0, 0, 1, "all_reduce", 0, "out", 0, 0, 100, 100, "");
@@ -102,9 +102,9 @@ static void odd_files(void **state)
 	FILE *f;
 
 	(void)state;
-	put_run_meta("rank0", (struct meta_part){.rank = 0, .world = 2, .first = 100, .last = 900});
-	put_run_meta("rank1", (struct meta_part){.rank = 1, .world = 2, .first = 100, .last = 900});
-	put_run_meta("rank2", (struct meta_part){.rank = 2, .world = 2, .first = 100, .last = 900});
+	put_run_meta("rank0", (struct run_meta){.rank = 0, .world = 2, .first = 100, .last = 900});
+	put_run_meta("rank1", (struct run_meta){.rank = 1, .world = 2, .first = 100, .last = 900});
+	put_run_meta("rank2", (struct run_meta){.rank = 2, .world = 2, .first = 100, .last = 900});
 	/* Other columns in another order, and a row that is damaged in its numbers. */
 	f = create("rank0", "calls_0-99.csv");
 	fputs("new,dur_ns,start_ns,op,api,seq,step\nx,5,100,barrier,MPI_Barrier,1,0\nx,5,100,"
@@ -137,7 +137,7 @@ static void flags_of_calls(void **state)
 	FILE *f;
 
 	(void)state;
-	put_run_meta("rank0", (struct meta_part){.rank = 0, .world = 1, .first = 100, .last = 900});
+	put_run_meta("rank0", (struct run_meta){.rank = 0, .world = 1, .first = 100, .last = 900});
 	f = begin_calls("rank0");
 	put_gather_row(f, 0, 0, 1, "all_reduce", 0, "in", 0, 0, 100, 100,
 		"inplace;async;localcomm;error:-5");
@@ -164,7 +164,7 @@ static void parts(void **state)
 	FILE *f;
 
 	(void)state;
-	put_run_meta("rank0", (struct meta_part){.rank = 0, .world = 1, .first = 100, .last = 900});
+	put_run_meta("rank0", (struct run_meta){.rank = 0, .world = 1, .first = 100, .last = 900});
 	f = begin_calls("rank0");
 	put_gather_row(f, 0, 0, 1, "all_reduce", 0, "in", 0, 0, 100, 100, "");
 	fclose(f);
@@ -206,7 +206,7 @@ static void who_is_missing(void **state)
 		char name[16];
 
 		sprintf(name, "rank%d", r);
-		put_run_meta(name, (struct meta_part){.state = "recovered",
+		put_run_meta(name, (struct run_meta){.state = "recovered",
 					   .rank = r,
 					   .world = 3,
 					   .first = 100,
@@ -265,7 +265,7 @@ static void started_only(void **state)
 		char name[16];
 
 		sprintf(name, "rank%d", r);
-		put_run_meta(name, (struct meta_part){.state = "recovered",
+		put_run_meta(name, (struct run_meta){.state = "recovered",
 					   .rank = r,
 					   .world = 2,
 					   .first = 100,
@@ -311,7 +311,7 @@ static void clocks_of_hosts(void **state)
 		long ahead = r ? 3000000000 : 0;
 
 		sprintf(name, "rank%d", r);
-		put_run_meta(name, (struct meta_part){.rank = r,
+		put_run_meta(name, (struct run_meta){.rank = r,
 					   .world = 2,
 					   .first = 100,
 					   .last = 9000000000,

@@ -22,7 +22,7 @@ static FILE *begin_wait_rank(int rank, int world, int half)
 	FILE *f;
 
 	snprintf(name, sizeof(name), "rank%d", rank);
-	put_run_meta(name, (struct meta_part){.state = "recovered",
+	put_run_meta(name, (struct run_meta){.state = "recovered",
 				   .rank = rank,
 				   .world = world,
 				   .first = 100,

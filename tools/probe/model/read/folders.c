@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "journal/inspect.h"
+#include "journal/meta_part.h"
 #include "journal/step_name.h"
 #include "folder/owner.h"
 #include "tools/lib/tool.h"
@@ -141,7 +142,7 @@ static uint64_t clock_now_ns(void)
  */
 static void look_at_journal(struct rank_dir *r)
 {
-	static const enum meta_part identity[] = {META_ATTEMPT, META_PROCESS_START};
+	static const uint16_t identity[] = {META_ATTEMPT, META_PROCESS_START};
 	struct journal j;
 	uint64_t latest;
 	uint32_t source;

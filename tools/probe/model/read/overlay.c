@@ -91,9 +91,17 @@ static char *make_overlay_folder(void)
 	return NULL;
 }
 
+static void remove_overlay_folder(struct overlay *o)
+{
+	if (o->path)
+		tool_remove_folder(o->path);
+	free(o->path);
+	o->path = NULL;
+}
+
 char *overlay_make(struct overlay *o, const struct rank_dir *r)
 {
-	static const enum meta_part ended[] = {META_END, META_MEMORY_GROUP};
+	static const uint16_t ended[] = {META_END, META_MEMORY_GROUP};
 	struct journal j;
 	int err, fd = -1;
 
@@ -126,17 +134,15 @@ char *overlay_make(struct overlay *o, const struct rank_dir *r)
 				"folder with room",
 		strerror(-err));
 
-	overlay_remove(o);
+	remove_overlay_folder(o);
 	return why;
 }
 
 void overlay_remove(struct overlay *o)
 {
-	if (o->path)
-		tool_remove_folder(o->path);
-	free(o->path);
+	remove_overlay_folder(o);
 	free(o->members);
-	o->path = o->members = NULL;
+	o->members = NULL;
 }
 
 uint64_t overlay_limit(const struct overlay *o, const char *file)

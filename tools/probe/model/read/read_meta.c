@@ -8,6 +8,7 @@
 
 #include "text/text.h"
 #include "base/io.h"
+#include "journal/journal.h"
 #include "tools/lib/files/json_read.h"
 #include "tools/lib/files/whole_file.h"
 #include "tools/lib/tool.h"
@@ -194,12 +195,12 @@ static void free_ending(struct meta_ending *e)
 }
 
 /* A part of the dictionary is "name\0value\0". */
-char *meta_find_members(const struct journal *j, const enum meta_part *part, unsigned n)
+char *meta_find_members(const struct journal *j, const uint16_t *part, unsigned n)
 {
 	char *all = NULL;
 
 	for (unsigned i = 0; i < n; i++) {
-		const char *name = journal_dict_get(j, DICT_META, (uint16_t)part[i]);
+		const char *name = journal_dict_get(j, DICT_META, part[i]);
 		char *more;
 
 		if (!name)

@@ -10,8 +10,6 @@
 #include <stdint.h>
 
 #include "journal/ending.h"
-#include "journal/journal.h"
-#include "journal/meta_part.h"
 #include "journal/layout.h"
 
 #define META_LIST_MAX 32
@@ -132,12 +130,14 @@ char *meta_read(struct meta *m, const char *path);
 char *meta_read_text(struct meta *m, const char *text, size_t n);
 void meta_free(struct meta *m);
 
+struct journal;
+
 /*
- * Returns the parts of meta.json that a journal's dictionary has, n at most, as a JSON object,
+ * Returns the parts (enum meta_part) of meta.json that a journal's dictionary has, n at most, as a JSON object,
  * malloc'd; NULL: it has none of them. A process that died in its first second has written no
  * meta.json with them.
  */
-char *meta_find_members(const struct journal *j, const enum meta_part *part, unsigned n);
+char *meta_find_members(const struct journal *j, const uint16_t *part, unsigned n);
 
 /*
  * Copies the members `end`, `memory_group`, `attempt` and `process_start_ns` of json, an object
