@@ -178,7 +178,8 @@ static void test_every_column(void **state)
 	check_row(&s, "3,2,7,mpi,MPI_Send,send,0000000000000abc,12,1,4,max,3,2,in,0,float32,8x512,"
 		      "10,40,-1.5,2,0.1,3,0.1,2,3,"
 		      "1700000000000000200,100,4711,6,inplace;localcomm;error:-16,5,backward,"
-		      ",99,10,,0000beef");
+		      ",99,,,0000beef");
+	check_column(&s, "issue_ns", "10"); /* of a blocking call: in the probe before it */
 	/* Properties that a tensor has instead of its call's, and an end instead of both. */
 	s.tensor.t.peer = 8;
 	s.tensor.t.tag = 9;
@@ -201,6 +202,11 @@ static void test_every_column(void **state)
 	check_column(&s, "peer", "5");
 	check_column(&s, "tag", "6");
 	check_column(&s, "comm_seq", "7");
+	check_column(&s, "wait_ns", "");
+	check_column(&s, "issue_ns", "30");
+	s.c.flags |= CF_ASYNC;
+	check_column(&s, "wait_ns", "30");
+	s.c.flags &= ~CF_ASYNC;
 	check_column(&s, "wait_ns", "30");
 	check_column(&s, "dur_ns", "600");
 	check_column(&s, "flags", "inplace;cancelled;localcomm;error:-16");
