@@ -243,6 +243,29 @@ static uint64_t get_chunks_step(const struct journal *j, uint32_t want)
 	return to > space ? to - space : 0;
 }
 
+/* Up to the journal's own size two chunks a thread; beyond it, for each thread that has less than a fourth of it. */
+static uint64_t get_step_for_threads(const struct journal *j, enum journal_part part)
+{
+	const struct journal_head *h = j->head;
+	uint32_t threads = journal_nthread(j), n = atomic_load(&h->nchunk),
+		 own = count_own_chunks(h), most = own + h->nslot, want;
+
+	(void)part;
+	most = most < JOURNAL_CHUNKS_MAX ? most : JOURNAL_CHUNKS_MAX;
+	if (threads * THREADS_PART <= own) {
+		want = 2 * threads < own ? 2 * threads : own;
+		return n < want ? get_chunks_step(j, want + GROW_CHUNKS / 2 < own
+							     ? want + GROW_CHUNKS / 2
+							     : own)
+				: 0;
+	}
+	want = own + threads - own / THREADS_PART + GROW_CHUNKS / 2;
+	if (n >= want)
+		return 0;
+	n = (n > own ? n : own) + GROW_CHUNKS;
+	return get_chunks_step(j, n < most ? n : most);
+}
+
 /* Returns the bytes to be added to a part next; 0: it has its maximum size. */
 static uint64_t get_step(const struct journal *j, enum journal_part part)
 {
@@ -251,6 +274,9 @@ static uint64_t get_step(const struct journal *j, enum journal_part part)
 	uint32_t n = atomic_load(&h->nchunk), own = count_own_chunks(h),
 		 want = n + (n < GROW_DOUBLE ? n : n / 4);
 
+	/* With the journal's own size reached, it still grows with its threads. */
+	if (part == JP_CHUNKS && n >= own)
+		return get_step_for_threads(j, part);
 	if (part == JP_CHUNKS)
 		return get_chunks_step(j, want < own ? want : own);
 	return space < j->most[part] ? get_lesser(space, j->most[part] - space) : 0;
@@ -331,29 +357,6 @@ void journal_grow_ahead(struct journal *j)
 		journal_grow(j, JP_DICT);
 	if (journal_nthread(j) > journal_nslot(j) / 2)
 		journal_grow(j, JP_THREADS);
-}
-
-/* Up to the journal's own size two chunks a thread; beyond it, for each thread that has less than a fourth of it. */
-static uint64_t get_step_for_threads(const struct journal *j, enum journal_part part)
-{
-	const struct journal_head *h = j->head;
-	uint32_t threads = journal_nthread(j), n = atomic_load(&h->nchunk),
-		 own = count_own_chunks(h), most = own + h->nslot, want;
-
-	(void)part;
-	most = most < JOURNAL_CHUNKS_MAX ? most : JOURNAL_CHUNKS_MAX;
-	if (threads * THREADS_PART <= own) {
-		want = 2 * threads < own ? 2 * threads : own;
-		return n < want ? get_chunks_step(j, want + GROW_CHUNKS / 2 < own
-							     ? want + GROW_CHUNKS / 2
-							     : own)
-				: 0;
-	}
-	want = own + threads - own / THREADS_PART + GROW_CHUNKS / 2;
-	if (n >= want)
-		return 0;
-	n = (n > own ? n : own) + GROW_CHUNKS;
-	return get_chunks_step(j, n < most ? n : most);
 }
 
 void journal_grow_for_threads(struct journal *j)

@@ -207,7 +207,6 @@ static void test_every_column(void **state)
 	s.c.flags |= CF_ASYNC;
 	check_column(&s, "wait_ns", "30");
 	s.c.flags &= ~CF_ASYNC;
-	check_column(&s, "wait_ns", "30");
 	check_column(&s, "dur_ns", "600");
 	check_column(&s, "flags", "inplace;cancelled;localcomm;error:-16");
 }
