@@ -208,13 +208,13 @@ static struct dict_entry *reserve_dict_entry(
 	 * could point anywhere.
 	 */
 	do {
-		uint64_t space = journal_room(j, JP_DICT), end = dict_end(space, kind);
+		uint64_t space = journal_space(j, JP_DICT), end = dict_end(space, kind);
 
 		while (at % 8 == 0 && at <= space && (at > end || need > end - at)) {
 			uint64_t before = space;
 
 			journal_grow(j, JP_DICT);
-			space = journal_room(j, JP_DICT);
+			space = journal_space(j, JP_DICT);
 			end = dict_end(space, kind);
 			if (space == before)
 				return NULL;

@@ -124,7 +124,7 @@ static void plan_journal(struct journal_geometry *g, size_t bytes)
 
 /*
  * Filled in place, not on the stack: the head is large, and the thread whose call starts the
- * recording may have little stack. room: what each part has at first.
+ * recording may have little stack. space: what each part has at first.
  */
 static void fill_journal_head(struct journal *j, void *p, const struct journal_geometry *g,
 	const uint64_t space[JP_COUNT], size_t mapped, enum journal_kind kind)
@@ -164,7 +164,7 @@ static void fill_journal_head(struct journal *j, void *p, const struct journal_g
 		.none_parked = true,
 		.early_chunks = g->nchunk / JOURNAL_EARLY,
 		.lock = {.fd = -1}};
-	get_most_room(g, mapped, j->most);
+	get_most_space(g, mapped, j->most);
 }
 
 /*
@@ -238,7 +238,7 @@ static int create_in_memory(struct journal *j, const struct journal_geometry *g)
 
 	if (p == MAP_FAILED)
 		return -errno;
-	get_most_room(g, g->bytes, space);
+	get_most_space(g, g->bytes, space);
 	fill_journal_head(j, p, g, space, most, JK_MEMORY);
 	return 0;
 }
@@ -256,7 +256,7 @@ int journal_create(struct journal *j, int dirfd, const char *name, size_t bytes)
 		return create_in_memory(j, &g);
 	if (g.bytes > io_file_limit())
 		return -EFBIG;
-	get_first_room(&g, space);
+	get_first_space(&g, space);
 	fd = allocate_journal_file(dirfd, name, get_first_bytes(&g, space), g.bytes);
 	if (fd < 0)
 		return fd;
@@ -296,7 +296,7 @@ int journal_create_segment(struct journal *j, uint64_t seed, size_t bytes, char 
 		p = segment_make(&s, seed, most = g.bytes, &err);
 	if (!p)
 		return err;
-	get_most_room(&g, g.bytes, space);
+	get_most_space(&g, g.bytes, space);
 	fill_journal_head(j, p, &g, space, most, JK_SEGMENT);
 	segment_path(&s, at);
 	snprintf(path, cap, "%s", at);
@@ -370,12 +370,12 @@ static int check_journal_head(const struct journal_head *h, struct journal_geome
 }
 
 /* What a process that may still be running uses. Read before the pieces, which are added first. */
-struct used_room {
+struct used_space {
 	uint64_t space[JP_COUNT];
 	uint32_t nchunk, nthread;
 };
 
-static void read_used_room(struct used_room *u, const struct journal_head *h)
+static void read_used_space(struct used_space *u, const struct journal_head *h)
 {
 	u->nthread = atomic_load_explicit(&h->nthread, memory_order_acquire);
 	u->nchunk = atomic_load_explicit(&h->nchunk, memory_order_acquire);
@@ -428,7 +428,7 @@ static int map_pieces(struct journal *j, const struct journal_head *h,
 }
 
 /* True if all that the process uses lies in pieces. */
-static bool is_room_mapped(const struct journal *j, const struct used_room *u)
+static bool is_space_mapped(const struct journal *j, const struct used_space *u)
 {
 	for (int i = 0; i < JP_COUNT; i++)
 		if (u->space[i] > j->most[i] || u->space[i] % j->head->align)
@@ -440,7 +440,7 @@ static bool is_room_mapped(const struct journal *j, const struct used_room *u)
 static int open_segment(struct journal *j, const struct segment *s, bool rdonly)
 {
 	struct journal_geometry g;
-	struct used_room used;
+	struct used_space used;
 	size_t bytes;
 	int err;
 	void *p = segment_map(s, &bytes, rdonly, &err);
@@ -456,10 +456,10 @@ static int open_segment(struct journal *j, const struct segment *s, bool rdonly)
 		.lock = {.fd = -1}};
 	err = bytes < sizeof(struct journal_head) ? -EINVAL : check_journal_head(p, &g);
 	if (!err) {
-		read_used_room(&used, p);
+		read_used_space(&used, p);
 		err = map_pieces(j, p, &g, NULL, -1, 0, 0, bytes);
 	}
-	if (!err && !is_room_mapped(j, &used))
+	if (!err && !is_space_mapped(j, &used))
 		err = -EINVAL;
 	/* A segment has its maximum size from the start. */
 	if (!err && !rdonly)
@@ -502,14 +502,14 @@ enum open_mode { OPEN_READ, OPEN_WRITE, OPEN_COPY };
 static int map_parts(struct journal *j, const struct journal_head *h, int fd, enum open_mode mode)
 {
 	struct journal_geometry g;
-	struct used_room used;
+	struct used_space used;
 	struct stat st;
 	int err = check_journal_head(h, &g);
 	char *p;
 
 	if (err)
 		return err;
-	read_used_room(&used, h);
+	read_used_space(&used, h);
 	p = reserve_memory(g.most_bytes);
 	if (p == MAP_FAILED)
 		return -errno;
@@ -520,20 +520,20 @@ static int map_parts(struct journal *j, const struct journal_head *h, int fd, en
 		.rdonly = mode == OPEN_READ,
 		.left = mode != OPEN_COPY,
 		.lock = {.fd = -1}};
-	/* All pieces are read after the room; the size of the file after a piece is never too small. */
+	/* All pieces are read after the space; the size of the file after a piece is never too small. */
 	err = map_pieces(j, h, &g, p, fd, mode == OPEN_READ ? PROT_READ : PROT_READ | PROT_WRITE,
 		mode == OPEN_COPY ? MAP_PRIVATE | MAP_NORESERVE : MAP_SHARED,
 		fstat(fd, &st) < 0 ? 0 : (uint64_t)st.st_size);
-	if (!err && !is_room_mapped(j, &used))
+	if (!err && !is_space_mapped(j, &used))
 		err = -EINVAL;
 	if (err) {
 		munmap(p, g.most_bytes);
 		*j = (struct journal){.lock = {.fd = -1}};
 		return err;
 	}
-	/* Recovery, and a copy, may need more room than the process had. */
+	/* Recovery, and a copy, may need more space than the process had. */
 	if (mode != OPEN_READ)
-		get_most_room(&g, g.most_bytes, j->most);
+		get_most_space(&g, g.most_bytes, j->most);
 	return 0;
 }
 

@@ -126,8 +126,8 @@ const struct dict_entry *journal_dict_next(const struct journal *j, uint64_t *at
 	const char *base = (const char *)h + h->dict_off;
 	uint64_t end = atomic_load_explicit(&h->dict_used, memory_order_acquire);
 
-	if (end > journal_room(j, JP_DICT))
-		end = journal_room(j, JP_DICT);
+	if (end > journal_space(j, JP_DICT))
+		end = journal_space(j, JP_DICT);
 	end &= ~UINT64_C(7);
 	while (*at < end && end - *at >= sizeof(struct dict_entry)) {
 		const struct dict_entry *e = (const void *)(base + *at);

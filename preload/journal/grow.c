@@ -64,7 +64,7 @@ int compute_journal_geometry(struct journal_geometry *g, uint64_t bytes, uint32_
 	return 0;
 }
 
-void get_most_room(const struct journal_geometry *g, uint64_t mapped, uint64_t space[JP_COUNT])
+void get_most_space(const struct journal_geometry *g, uint64_t mapped, uint64_t space[JP_COUNT])
 {
 	space[JP_THREADS] = g->commit_off - g->thread_off;
 	space[JP_DICT] = g->dict_bytes;
@@ -83,11 +83,11 @@ static uint64_t get_lesser(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-void get_first_room(const struct journal_geometry *g, uint64_t space[JP_COUNT])
+void get_first_space(const struct journal_geometry *g, uint64_t space[JP_COUNT])
 {
 	uint64_t used, chunks = (uint64_t)FIRST_CHUNKS * g->chunk_bytes;
 
-	get_most_room(g, g->bytes, space);
+	get_most_space(g, g->bytes, space);
 	if (g->bytes <= JOURNAL_BYTES_MIN)
 		return;
 	space[JP_THREADS] = get_lesser(
@@ -353,7 +353,7 @@ void journal_grow_ahead(struct journal *j)
 		atomic_store(&j->refused_ns, 0);
 	if (atomic_load(&h->free_chunks) <= n / 2)
 		journal_grow(j, JP_CHUNKS);
-	if (atomic_load(&h->dict_used) > journal_room(j, JP_DICT) / 2)
+	if (atomic_load(&h->dict_used) > journal_space(j, JP_DICT) / 2)
 		journal_grow(j, JP_DICT);
 	if (journal_nthread(j) > journal_nslot(j) / 2)
 		journal_grow(j, JP_THREADS);

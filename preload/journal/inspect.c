@@ -38,7 +38,7 @@ static void fill_api_names(const struct look *l, uint32_t id, struct inspect_cal
 
 /*
  * Returns the first tensor of an open call: the one that it sends, or waits to receive. Returns
- * NULL if it is not known, or is not within `room` bytes.
+ * NULL if it is not known, or is not within `space` bytes.
  */
 static const struct journal_tensor *tensor_of_open(const struct journal_call *r, size_t space)
 {
@@ -168,7 +168,7 @@ static void visit_end(struct look *l, const struct journal_entry *e)
 static void show_pending_calls(struct look *l, uint64_t commit)
 {
 	const struct journal_head *h = l->j->head;
-	uint32_t n = (uint32_t)(journal_room(l->j, JP_PENDING) / PENDING_UNIT);
+	uint32_t n = (uint32_t)(journal_space(l->j, JP_PENDING) / PENDING_UNIT);
 
 	for (uint32_t i = 0; i < n;) {
 		const struct pending_slot *s = (const void *)((const char *)h + h->pending_off +

@@ -17,9 +17,9 @@ enum journal_kind { JK_MEMORY, JK_FILE, JK_SEGMENT };
 
 struct journal {
 	struct journal_head *head;
-	/* size of the mapping; what is beyond the room of a part is memory without a file */
+	/* size of the mapping; what is beyond the space of a part is memory without a file */
 	size_t bytes;
-	uint64_t most[JP_COUNT]; /* maximum room of each part; a reader: what it has mapped */
+	uint64_t most[JP_COUNT]; /* maximum space of each part; a reader: what it has mapped */
 	enum journal_kind kind;
 	bool safe; /* the memory is a file or a segment, so it survives the process */
 	bool rdonly;
@@ -59,10 +59,10 @@ struct journal_geometry {
 int compute_journal_geometry(struct journal_geometry *g, uint64_t bytes, uint32_t align);
 
 /* Gets the bytes of each part: all of them, in a mapping of `mapped` bytes, or those that a file starts with. */
-void get_most_room(const struct journal_geometry *g, uint64_t mapped, uint64_t space[JP_COUNT]);
-void get_first_room(const struct journal_geometry *g, uint64_t space[JP_COUNT]);
+void get_most_space(const struct journal_geometry *g, uint64_t mapped, uint64_t space[JP_COUNT]);
+void get_first_space(const struct journal_geometry *g, uint64_t space[JP_COUNT]);
 
-/* Adds a piece to the head's table, which must have room for it. */
+/* Adds a piece to the head's table, which must have space for it. */
 void add_journal_piece(struct journal_head *h, uint64_t offset, uint64_t bytes);
 
 /*
@@ -76,7 +76,7 @@ void add_journal_piece(struct journal_head *h, uint64_t offset, uint64_t bytes);
 int journal_create(struct journal *j, int dirfd, const char *name, size_t bytes);
 
 /*
- * Adds a piece to a part of the journal: allocates it, maps it, and then raises the part's room.
+ * Adds a piece to a part of the journal: allocates it, maps it, and then raises the part's space.
  * Any thread may call it. If another thread is growing the journal, waits for it, two seconds at
  * most. Returns 0 (also if another thread has grown it), -ENOSPC if the part has its maximum size,
  * -EAGAIN if the other thread does not end, or -errno: refused, by a full disk or a limit. Then
@@ -154,7 +154,7 @@ static inline struct journal_commit *journal_commit(const struct journal *j, uin
 }
 
 /* Bytes of a part that may be used; another thread may be raising it. */
-static inline uint64_t journal_room(const struct journal *j, enum journal_part part)
+static inline uint64_t journal_space(const struct journal *j, enum journal_part part)
 {
 	uint64_t space = atomic_load_explicit(&j->head->space[part], memory_order_acquire);
 
@@ -164,7 +164,7 @@ static inline uint64_t journal_room(const struct journal *j, enum journal_part p
 /* Number of slots that threads may take. */
 static inline uint32_t journal_nslot(const struct journal *j)
 {
-	uint64_t n = journal_room(j, JP_THREADS) / sizeof(struct journal_thread);
+	uint64_t n = journal_space(j, JP_THREADS) / sizeof(struct journal_thread);
 
 	return n < j->head->nslot ? (uint32_t)n : j->head->nslot;
 }

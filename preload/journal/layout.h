@@ -8,10 +8,10 @@
  *
  *	head | thread slots | commits (2) | dictionary | records in flight | chunks ...
  *
- * Growth. These parts lie at fixed offsets in memory, each with room for its maximum size. A file
+ * Growth. These parts lie at fixed offsets in memory, each with space for its maximum size. A file
  * starts with a piece of each and grows by further pieces, which are appended to the file and
  * mapped at the end of their part. The table in the head (journal_piece) has all pieces in the
- * order of the file. `room` of a part is raised last, so no thread sees memory without a file.
+ * order of the file. `space` of a part is raised last, so no thread sees memory without a file.
  *
  * Threads. A recording thread owns a slot and a chain of chunks, and only this thread writes into
  * them. Entries are adjacent. `used` of the chunk is stored (release) when an entry is complete,
@@ -212,7 +212,7 @@ struct journal_head {
 		chunk_off;
 	uint32_t chunk_bytes;
 	uint32_t nslot; /* number of thread slots, and of positions in a commit */
-	_Atomic uint32_t nchunk; /* number of chunks so far: those that have room */
+	_Atomic uint32_t nchunk; /* number of chunks so far: those that have space */
 	uint32_t align; /* size of a memory page of the process; a power of 2 */
 	_Atomic uint64_t space[JP_COUNT]; /* bytes of each part that may be used so far */
 	struct journal_owner owner;

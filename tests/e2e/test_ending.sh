@@ -108,8 +108,9 @@ if mkdir $group 2>"$tmp/group" && echo 700M >$group/$limit && { : >$group/memory
 			'rank 1 left by SIGKILL: memory ran out, and the kernel ended it ."[^"]*ut of memory: Killed process'
 	fi
 	chmod -R a+rX "$tmp"
+	# Without temporary files the journal's rows are not shown; what it says of its process is.
 	like 'memory that ran out: the count of its control group' \
-		"$(setpriv --reuid=65534 --regid=65534 --clear-groups "$probe" report "$out")" \
+		"$(TMPDIR=/nowhere setpriv --reuid=65534 --regid=65534 --clear-groups "$probe" report "$out")" \
 		'rank 1 left by a signal: SIGKILL, most likely, because memory ran out: since it started the kernel has ended 1 process of its control group'
 	rmdir $group
 else

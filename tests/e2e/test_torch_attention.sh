@@ -17,23 +17,7 @@ train() { # ROWS [NAME=VALUE ...]
 }
 # The numbers of 32-bit kernels to 6 digits. SKIPPED: a pattern of rows that the script alone has.
 differing() { # TRUTH SKIPPED
-	python3 - "$out" "$1" "$2" <<'PY'
-import csv, glob, re, sys
-out, truth, skipped = sys.argv[1:]
-columns = {"max_attention_logit": ("upper", "lower")}
-want, have = {}, {}
-for line in open(truth):
-    step, kind, name, *v = line.split()
-    if not re.search(skipped, line):
-        want[int(step), kind, name] = [float(x) for x in v]
-for kind in {k for _, k, _ in want}:
-    for f in glob.glob(f"{out}/[hr]*/{kind}_*.csv"):
-        for r in csv.DictReader(open(f)):
-            have[int(r["step"]), kind, r["name"]] = [float(r[c] or "-inf") for c in columns.get(kind, ("value", "rows", "rows_total"))]
-near = lambda a, b: a == b or abs(a - b) <= 1e-6 * max(abs(b), 1)
-print(sum(map(len, want.values())), sorted(have.keys() ^ want.keys())[:4],
-      [(k, have[k], want[k]) for k in sorted(have.keys() & want.keys()) if not all(map(near, have[k], want[k]))][:4])
-PY
+	python3 tests/e2e/attention_truth.py "$out" "$1" "$2" 1e-6
 }
 if [ -n "$test_msprobe" ]; then
 	new_out

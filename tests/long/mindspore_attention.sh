@@ -10,23 +10,7 @@ train() { # FILE MODE ROWS [NAME=VALUE ...]
 	timeout -k 5 600 env "${@:4}" "$ms_bin/python" tests/apps/py/ms_attention.py "$tmp/truth" "$3" --mode "$2" >"$1" 2>"$1.err" </dev/null
 }
 differing() {
-	python3 - "$out" "$tmp/truth" "$@" <<'PY'
-import csv, glob, re, sys
-out, truth, skipped = sys.argv[1:]
-columns = {"max_attention_logit": ("upper", "lower")}
-want, have = {}, {}
-for line in open(truth):
-    step, kind, name, *v = line.split()
-    if not re.search(skipped, line):
-        want[int(step), kind, name] = [float(x) for x in v]
-for kind in {k for _, k, _ in want}:
-    for f in glob.glob(f"{out}/*/{kind}_*.csv"):
-        for r in csv.DictReader(open(f)):
-            have[int(r["step"]), kind, r["name"]] = [float(r[c]) for c in columns.get(kind, ("value", "rows", "rows_total"))]
-near = lambda a, b: abs(a - b) <= 1e-5 * max(abs(b), 1)
-print(sum(map(len, want.values())), sorted(have.keys() ^ want.keys())[:4],
-      [(k, have[k], want[k]) for k in sorted(have.keys() & want.keys()) if not all(map(near, have[k], want[k]))][:4])
-PY
+	python3 tests/e2e/attention_truth.py "$out" "$tmp/truth" "$1" 1e-5
 }
 kinds=max_attention_logit,attention_entropy,softmax_max
 for mode in pynative graph jit; do

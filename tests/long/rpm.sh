@@ -53,5 +53,5 @@ for m in $flavours; do
 done
 echo '# mine' >>"$root/usr/share/libprobe/probe.yaml"
 ok 'it is removed' rpm --root "$root" --nodeps --noscripts -e libprobe
-is 'and nothing is left but the edited file' "$(cd "$root" && find . \( -path ./var -o -path ./root/.rpmdb \) -prune -o ! -type d -print)" './usr/share/libprobe/probe.yaml.rpmsave'
+is 'and nothing is left but the edited file' "$(cd "$root" && find . \( -path ./var -o -name .rpmdb \) -prune -o ! -type d -print)" './usr/share/libprobe/probe.yaml.rpmsave'
 finish

@@ -48,15 +48,15 @@ static void a_journal_starts_with_a_mebibyte_and_grows_to_its_size(void **state)
 		for (unsigned turn = 0, more = 1; more; turn++) {
 			more = 0;
 			for (unsigned part = 0; part < JP_COUNT; part++) {
-				uint64_t before = journal_room(&r.j, part);
+				uint64_t before = journal_space(&r.j, part);
 
 				if (journal_grow(&r.j, part) < 0)
 					continue;
 				more = 1;
-				assert_true(journal_room(&r.j, part) > before);
+				assert_true(journal_space(&r.j, part) > before);
 				memset((char *)h + offset[part] + before,
 					(int)(1 + part + turn % 50),
-					journal_room(&r.j, part) - before);
+					journal_space(&r.j, part) - before);
 				assert_true(file_bytes(&r) >= journal_size(&r.j));
 			}
 		}
@@ -64,9 +64,9 @@ static void a_journal_starts_with_a_mebibyte_and_grows_to_its_size(void **state)
 		assert_int_equal(journal_grow(&r.j, JP_CHUNKS), -ENOSPC);
 		assert_int_equal(journal_open(&again, r.dirfd, "journal.bin", true), 0);
 		for (unsigned part = 0; part < JP_COUNT; part++) {
-			assert_int_equal(journal_room(&again, part), journal_room(&r.j, part));
+			assert_int_equal(journal_space(&again, part), journal_space(&r.j, part));
 			assert_memory_equal((char *)again.head + offset[part],
-				(char *)h + offset[part], journal_room(&r.j, part));
+				(char *)h + offset[part], journal_space(&r.j, part));
 		}
 		journal_close(&again);
 		rank_drop(&r);
@@ -150,6 +150,64 @@ static void a_journal_that_may_not_grow_keeps_its_size(void **state)
 	rank_drop(&r);
 }
 
+/* ---- several threads ---- */
+
+static void *end_growth_later(void *arg)
+{
+	struct journal *j = arg;
+
+	usleep(20000);
+	atomic_store(&j->growing_ns, 0);
+	return NULL;
+}
+
+/* A thread that needs space waits for the one that lets the journal grow: that is no refusal, and no record is lost. */
+static void a_thread_waits_for_the_one_that_grows_the_journal(void **state)
+{
+	struct rank r;
+	pthread_t t;
+
+	(void)state;
+	rank_make(&r, 16 * MIB);
+	atomic_store(&r.j.growing_ns, clock_ns(CLOCK_MONOTONIC));
+	assert_int_equal(journal_grow_if_free(&r.j, JP_CHUNKS), -EAGAIN);
+	assert_int_equal(pthread_create(&t, NULL, end_growth_later, &r.j), 0);
+	assert_int_equal(journal_grow(&r.j, JP_CHUNKS), 0);
+	assert_true(atomic_load(&r.j.growing_ns) == 0);
+	pthread_join(t, NULL);
+	assert_true(atomic_load(&r.j.refused_ns) == 0);
+	rank_drop(&r);
+}
+
+/* Each thread keeps its chunk, so a journal of its full size still grows for threads that have none. */
+static void a_full_journal_has_a_chunk_for_each_thread(void **state)
+{
+	struct chain *c;
+	struct rank r;
+	uint32_t own, n;
+	bool wake;
+
+	(void)state;
+	rank_make(&r, 4 * MIB);
+	while (journal_grow(&r.j, JP_CHUNKS) == 0 || journal_grow(&r.j, JP_THREADS) == 0)
+		;
+	own = journal_nchunk(&r.j);
+	n = own + own / 2;
+	assert_true(n <= journal_nslot(&r.j));
+	c = calloc(n, sizeof(*c));
+	for (uint32_t i = 0; i < n; i++) {
+		void *p;
+
+		assert_int_equal(chain_attach(&c[i], &r.j, i + 1), 0);
+		p = chain_reserve(&c[i], 64, &wake);
+		if (!p && journal_grow(&r.j, JP_CHUNKS) == 0)
+			p = chain_reserve(&c[i], 64, &wake);
+		assert_non_null(p);
+	}
+	free(c);
+	rank_drop(&r);
+}
+
 /* Asynchronous calls under way are parked by the writer, and by recovery, which needs room as well. */
 static void recovery_adds_room_for_calls_under_way(void **state)
 {
@@ -164,7 +222,7 @@ static void recovery_adds_room_for_calls_under_way(void **state)
 
 	(void)state;
 	rank_make(&r, 4 * MIB);
-	used = journal_room(&r.j, JP_PENDING);
+	used = journal_space(&r.j, JP_PENDING);
 	atomic_store(&r.j.head->commit_seq, 2);
 	journal_close(&r.j);
 	assert_int_equal(journal_open(&r.j, r.dirfd, "journal.bin", false), 0);
@@ -174,7 +232,7 @@ static void recovery_adds_room_for_calls_under_way(void **state)
 		assert_int_equal(pending_store_add(&store, 2, &u.call), 0);
 	}
 	pending_store_close(&store);
-	assert_true(journal_room(&r.j, JP_PENDING) == 4 * MIB / 8 && used < 4 * MIB / 8);
+	assert_true(journal_space(&r.j, JP_PENDING) == 4 * MIB / 8 && used < 4 * MIB / 8);
 	assert_int_equal(journal_open(&again, r.dirfd, "journal.bin", false), 0);
 	assert_int_equal(pending_store_open(&store, &again), 0);
 	for (uint64_t seq = 1; seq < n; seq++)
@@ -308,6 +366,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_journal_starts_with_a_mebibyte_and_grows_to_its_size),
 		cmocka_unit_test(a_reader_sees_what_was_there_when_it_came),
+		cmocka_unit_test(a_thread_waits_for_the_one_that_grows_the_journal),
+		cmocka_unit_test(a_full_journal_has_a_chunk_for_each_thread),
 		cmocka_unit_test(a_journal_that_may_not_grow_keeps_its_size),
 		cmocka_unit_test(recovery_adds_room_for_calls_under_way),
 		cmocka_unit_test(a_damaged_table_of_pieces_is_refused),

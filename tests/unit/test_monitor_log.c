@@ -114,7 +114,8 @@ static void open_log(struct rank *r, const struct config *cfg)
 	assert_int_equal(drain_open(&r->drain, &r->j, &r->sink), 0);
 }
 
-static void put_moment(struct chain *c, const char *name, uint32_t step, double value)
+static void put_value(struct chain *c, enum train_kind kind, const char *name, uint32_t step,
+	uint32_t micro, double value)
 {
 	uint32_t bytes =
 		(uint32_t)(sizeof(struct journal_kind_row) + 8 + strlen(name) + 3 + 7) & ~7u;
@@ -125,8 +126,8 @@ static void put_moment(struct chain *c, const char *name, uint32_t step, double 
 	*e = (struct journal_kind_row){.e = {.bytes = bytes, .type = JE_KIND, .n = 1},
 		.count = 8,
 		.step = step,
-		.micro_step = UINT32_MAX,
-		.kind = TK_ADAM_M_NORM,
+		.micro_step = micro,
+		.kind = kind,
 		.dtype = DT_FLOAT32};
 	memcpy(e + 1, &value, 8);
 	strcpy((char *)(e + 1) + 8, name);
@@ -154,7 +155,7 @@ static void lines(void **state)
 	rank_make(&r, 1 << 20);
 	open_log(&r, &cfg);
 	assert_int_equal(chain_attach(&c, &r.j, 1), 0);
-	put_moment(&c, "embedding.weight", 0, 0.018132707104086876);
+	put_value(&c, TK_ADAM_M_NORM, "embedding.weight", 0, UINT32_MAX, 0.018132707104086876);
 	put_scalar_entry(&c, SCALAR_BATCH_SIZE, 0, 32);
 	put_scalar_entry(&c, SCALAR_LOSS, 0, 1.4156602621078491);
 	put_scalar_entry(&c, SCALAR_LEARNING_RATE, 0, 0.01);
@@ -196,26 +197,6 @@ static void lines(void **state)
 
 /* ---- tokens of experts ---- */
 
-static void put_tokens(
-	struct chain *c, const char *name, uint32_t step, uint32_t micro, double tokens)
-{
-	uint32_t bytes =
-		(uint32_t)(sizeof(struct journal_kind_row) + 8 + strlen(name) + 3 + 7) & ~7u;
-	struct journal_kind_row *e = chain_reserve(c, bytes, NO_WAKE);
-
-	assert_non_null(e);
-	memset(e, 0, bytes);
-	*e = (struct journal_kind_row){.e = {.bytes = bytes, .type = JE_KIND, .n = 1},
-		.count = 1,
-		.step = step,
-		.micro_step = micro,
-		.kind = TK_TOKENS,
-		.dtype = DT_FLOAT64};
-	memcpy(e + 1, &tokens, 8);
-	strcpy((char *)(e + 1) + 8, name);
-	chain_publish(c, bytes);
-}
-
 /* Two steps of two micro steps and five routers. */
 static void assert_token_lines(const struct config *cfg, const char *want)
 {
@@ -235,7 +216,7 @@ static void assert_token_lines(const struct config *cfg, const char *want)
 
 			for (int k = 0; k < 4; k++) {
 				snprintf(name, sizeof(name), "%s/expert_%d", routers[i], k);
-				put_tokens(&c, name, pass / 2, pass % 2, tokens[k]);
+				put_value(&c, TK_TOKENS, name, pass / 2, pass % 2, tokens[k]);
 			}
 		}
 	atomic_store(&r.j.head->step, 2);
@@ -383,7 +364,7 @@ static void places(void **state)
 static void put_log_steps(struct rank *r, struct chain *c, uint32_t from, uint32_t to)
 {
 	for (uint32_t s = from; s < to; s++) {
-		put_moment(c, "w", s, s + 0.5);
+		put_value(c, TK_ADAM_M_NORM, "w", s, UINT32_MAX, s + 0.5);
 		put_scalar_entry(c, SCALAR_LOSS, s, s);
 		atomic_store(&r->j.head->step, s + 1);
 	}

@@ -17,7 +17,7 @@ static struct pending_slot *pending_unit_at(const struct pending_store *p, uint3
 
 static uint32_t count_pending_units(const struct pending_store *p)
 {
-	return (uint32_t)(journal_room(p->j, JP_PENDING) / PENDING_UNIT);
+	return (uint32_t)(journal_space(p->j, JP_PENDING) / PENDING_UNIT);
 }
 
 static uint32_t units_for(uint32_t bytes)
@@ -176,7 +176,7 @@ static int record_store_change(uint64_t **list, uint32_t *n, uint32_t *cap, uint
 }
 
 /* First fit from where the last search ended. */
-static struct pending_slot *search_room(struct pending_store *p, uint32_t need)
+static struct pending_slot *search_space(struct pending_store *p, uint32_t need)
 {
 	uint32_t n = count_pending_units(p), i = p->hint, run = 0;
 
@@ -203,11 +203,11 @@ static struct pending_slot *search_room(struct pending_store *p, uint32_t need)
 	return NULL;
 }
 
-/* Like search_room(). If there is none, the journal grows. */
+/* Like search_space(). If there is none, the journal grows. */
 static struct pending_slot *find_free_slots(struct pending_store *p, uint32_t need)
 {
 	for (;;) {
-		struct pending_slot *s = search_room(p, need);
+		struct pending_slot *s = search_space(p, need);
 		uint32_t before = count_pending_units(p);
 
 		if (s || need > p->j->head->pending_bytes / PENDING_UNIT)

@@ -199,6 +199,20 @@ static bool count_lost_value(struct thread *t)
 #define KIND_WORD_MAX 20
 #define DTYPE_PREFIX_MAX 16
 
+/* Writes what follows a row: dims, values, and the texts name, word and prefix of the type. Returns the end. */
+static char *write_kind_tail(char *to, const struct train_value *v)
+{
+	if (v->ndim)
+		memcpy(to, v->dims, 8 * (size_t)v->ndim);
+	to += 8 * (size_t)v->ndim;
+	if (v->nvalue)
+		memcpy(to, v->value, 8 * (size_t)v->nvalue);
+	to += 8 * (size_t)v->nvalue;
+	to += write_kind_text(to, v->name, TRAIN_NAME_MAX);
+	to += write_kind_text(to, v->word, KIND_WORD_MAX);
+	return to + write_kind_text(to, v->dtype_prefix, DTYPE_PREFIX_MAX);
+}
+
 /* True if the kind is written, not only measured. */
 static bool is_written_kind(enum train_kind k)
 {
@@ -236,11 +250,14 @@ static bool write_kind_now(struct train_value *v)
 
 /* ---- rows whose values arrive later (training/steps/late.h) ---- */
 
-/* Then follow dims, values, and the texts as in the journal. */
 struct late_row {
 	struct train_value v;
-	char rest[LATE_DATA_MAX - sizeof(struct train_value)];
+	char rest[LATE_DATA_MAX - sizeof(struct train_value)]; /* by write_kind_tail() */
 };
+_Static_assert(sizeof(((struct late_row *)0)->rest) >=
+		       8 * (JOURNAL_KIND_DIMS + HISTOGRAM_VALUES_MAX) + TRAIN_NAME_MAX +
+			       KIND_WORD_MAX + DTYPE_PREFIX_MAX + 3,
+	"the longest row fits");
 
 static void write_late_row(const void *data, const struct stats *stats)
 {
@@ -262,18 +279,10 @@ static bool add_late_row(const struct train_value *v)
 {
 	struct late_number n = get_kind_number(v);
 	struct late_row row;
-	char *to = row.rest;
+	char *to;
 
 	row.v = *v;
-	if (v->ndim)
-		memcpy(to, v->dims, 8 * (size_t)v->ndim);
-	to += 8 * (size_t)v->ndim;
-	if (v->nvalue)
-		memcpy(to, v->value, 8 * (size_t)v->nvalue);
-	to += 8 * (size_t)v->nvalue;
-	to += write_kind_text(to, v->name, TRAIN_NAME_MAX);
-	to += write_kind_text(to, v->word, KIND_WORD_MAX);
-	to += write_kind_text(to, v->dtype_prefix, DTYPE_PREFIX_MAX);
+	to = write_kind_tail(row.rest, v);
 	return late_add(write_late_row, &row, (uint32_t)(to - (char *)&row), &n, v->snapshot != 0);
 }
 
@@ -296,7 +305,6 @@ static bool enter_kind(const struct train_value *v)
 				    8u * ((size_t)v->ndim + v->nvalue) + text + 7) &
 			 ~7u;
 	struct journal_kind_row *e;
-	char *to;
 
 	if (!t)
 		return session_is_on() ? count_lost_value(NULL) : false;
@@ -317,16 +325,7 @@ static bool enter_kind(const struct train_value *v)
 	e->kind = (uint8_t)v->kind;
 	e->dtype = v->dtype;
 	e->ndim = v->ndim;
-	to = (char *)(e + 1);
-	if (v->ndim)
-		memcpy(to, v->dims, 8 * (size_t)v->ndim);
-	to += 8 * (size_t)v->ndim;
-	if (v->nvalue)
-		memcpy(to, v->value, 8 * (size_t)v->nvalue);
-	to += 8 * (size_t)v->nvalue;
-	to += write_kind_text(to, v->name, TRAIN_NAME_MAX);
-	to += write_kind_text(to, v->word, KIND_WORD_MAX);
-	write_kind_text(to, v->dtype_prefix, DTYPE_PREFIX_MAX);
+	write_kind_tail((char *)(e + 1), v);
 	chain_publish(&t->chain, bytes);
 	return true;
 }

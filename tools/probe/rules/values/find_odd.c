@@ -476,30 +476,38 @@ static void find_diverged(struct report *r)
 	free(rest);
 }
 
+/* A call too many, or too few, on a rank, which the step numbers of an operation's ranks show. */
+static void add_other_count(struct report *r, char *text, bool missing, uint32_t rank,
+	const struct call *c, uint64_t event)
+{
+	struct finding *f = add_finding(r, FINDING_SKIP, text);
+
+	f->what = missing ? "missing" : "extra";
+	name_culprit(r, f, rank);
+	name_call(f, c);
+	f->event = event;
+	f->evidence = tool_strdup(
+		"column step of the rows with this comm and comm_seq on each of its ranks");
+	f->next = next_command(r, c);
+}
+
 static void find_skipped_step(struct report *r)
 {
 	const struct step_lag *k = first_step_lag(&r->g.diagnose.results);
-	struct finding *f;
 	char *what, *steps;
 
 	if (!k)
 		return;
 	what = report_call(r, &k->call);
 	steps = tool_strdup(out_plural((uint64_t)llabs(k->lag), "step", "steps"));
-	f = add_finding(r, FINDING_SKIP,
+	add_other_count(r,
 		tool_format(
 			"step %llu: %s %s %s: from %s on, its step number is %s %s than that "
 			"of the other ranks in the same operations; before, it was equal for %s",
 			(unsigned long long)k->call.step, report_rank(r, k->rank),
 			k->lag > 0 ? "skipped" : "made too many:", steps, what, steps,
-			k->lag > 0 ? "lower" : "higher", out_plural(k->equal, "step", "steps")));
-	f->what = k->lag > 0 ? "missing" : "extra";
-	name_culprit(r, f, k->rank);
-	name_call(f, &k->call);
-	f->event = k->event;
-	f->evidence = tool_strdup(
-		"column step of the rows with this comm and comm_seq on each of its ranks");
-	f->next = next_command(r, &k->call);
+			k->lag > 0 ? "lower" : "higher", out_plural(k->equal, "step", "steps")),
+		k->lag > 0, k->rank, &k->call, k->event);
 	free(what);
 	free(steps);
 }
@@ -520,7 +528,6 @@ static bool is_every_call_known(const struct report *r)
 static void find_odd_count(struct report *r)
 {
 	const struct odd_count *k = first_odd_count(&r->g.diagnose.results);
-	struct finding *f;
 	char *what, *at, *left, *who;
 
 	if (!k || !is_every_call_known(r))
@@ -529,7 +536,7 @@ static void find_odd_count(struct report *r)
 	at = called_from_text(r, &k->call);
 	who = tool_strdup(report_rank(r, k->rank));
 	left = tool_strdup(out_plural(k->left, "operation", "operations"));
-	f = add_finding(r, FINDING_SKIP,
+	add_other_count(r,
 		tool_format(
 			"step %llu: %s %s %s%s. No rank waited for it; since then calls of this "
 			"communicator meet calls of another step, first those of step %llu, and "
@@ -537,14 +544,8 @@ static void find_odd_count(struct report *r)
 			(unsigned long long)k->call.step, who,
 			k->more ? "made a call too many:" : "skipped", what, at,
 			(unsigned long long)k->other_step, left,
-			k->more ? "had no other rank in it" : "had all ranks but this one in it"));
-	f->what = k->more ? "extra" : "missing";
-	name_culprit(r, f, k->rank);
-	name_call(f, &k->call);
-	f->event = k->event;
-	f->evidence = tool_strdup(
-		"column step of the rows with this comm and comm_seq on each of its ranks");
-	f->next = next_command(r, &k->call);
+			k->more ? "had no other rank in it" : "had all ranks but this one in it"),
+		!k->more, k->rank, &k->call, k->event);
 	free(what);
 	free(at);
 	free(left);
