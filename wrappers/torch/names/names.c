@@ -204,16 +204,25 @@ static struct seen_optimizer *find_optimizer(const void *self)
 	return &optimizers[noptimizers++];
 }
 
-static void fill_ids(struct torch_optimizer_view *v)
+/*
+ * Returns true if a parameter that required no gradient when it was found requires one now: a
+ * layer that the program has unfrozen.
+ */
+static bool fill_ids(struct torch_optimizer_view *v)
 {
 	const struct train_params *now = train_params_now();
 	struct optimizer_param *param = (struct optimizer_param *)v->param;
+	bool unfrozen = false;
 
 	for (uint32_t i = 0; i < v->nparam; i++) {
 		const struct train_param *p = train_param_by_impl(now, param[i].impl);
 
 		param[i].id = p ? p->id : 0;
+		if (p && p->flags & TP_FROZEN)
+			unfrozen |= torch_tensor_requires_grad(
+				param[i].outer ? param[i].outer : param[i].impl);
 	}
+	return unfrozen;
 }
 
 static bool knows_all(const struct torch_optimizer_view *v)
@@ -277,7 +286,11 @@ static const struct torch_optimizer_view *read_optimizer(void)
 			o->params = hash;
 		}
 		v->partitions = o->zero;
-		fill_ids(v);
+		if (fill_ids(v) && looks_for_names() && !o->stays_frozen) {
+			l.view = v;
+			find_names(&l, o, "parameters unfrozen");
+			o->stays_frozen = fill_ids(v);
+		}
 	}
 	arena_close(&l.arena);
 	return o ? v : NULL;
