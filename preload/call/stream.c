@@ -181,6 +181,13 @@ void stream_carried(struct call *c)
 	}
 }
 
+void stream_set_on_device(struct operation *w)
+{
+	if (!w->on_device)
+		w->before = w->after = 0;
+	w->on_device = true;
+}
+
 void stream_enter(struct call *c)
 {
 	const struct device_backend *b = device_present();

@@ -32,6 +32,12 @@
  */
 void stream_enter(struct call *c);
 
+/*
+ * For an adapter: the call has a buffer on a device (operation.on_device). At the call's end as well, if only its results are
+ * there: then stream_enter() was not called, and nothing marks the stream's time before the call.
+ */
+void stream_set_on_device(struct operation *w);
+
 /* The call returned: closes its record, or keeps it until its outputs are valid. c->rec is not NULL. */
 void stream_leave(struct call *c, int64_t ret);
 

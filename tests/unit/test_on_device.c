@@ -287,6 +287,39 @@ static void test_host_result(void **state)
 	assert_rows(seq, "in 0 1 async; out 0 99 async");
 }
 
+/* Like x.to("cuda"): until the function has returned the call has nothing on a device, so nothing marks its beginning there. */
+static void test_only_the_result_is_on_a_device(void **state)
+{
+	struct call c = {.api = &f_operator,
+		.by = &generation_first.running,
+		.t = thread_get(),
+		.ok = true,
+		.op = {.root = JOURNAL_NONE,
+			.peer = JOURNAL_NONE,
+			.tag = JOURNAL_NONE,
+			.nout = 1,
+			.all_in = in,
+			.all_out = out,
+			.output_limit = sizeof(struct journal_tensor) + 8,
+			/* What lay there: a call that is on no stream does not set them. */
+			.before = 0x2345678,
+			.after = 0x2345679}};
+	uint64_t seq;
+
+	(void)state;
+	c.frame = (uintptr_t)&c;
+	c.rec = record_open(c.t, &f_operator, &c.op, JOURNAL_NONE64, 0, 0);
+	assert_non_null(c.rec);
+	out[0] = tensor(&tensors.out, IO_OUT, 0, true);
+	stream_set_on_device(&c.op);
+	assert_true(c.op.on_device);
+	seq = end(&c);
+	poll_gives = 1;
+	stream_poll();
+	assert_string_equal(events, "capture? 9; copy o on 9; drop 1; ");
+	assert_rows(seq, "out 0 4 async");
+}
+
 static void test_capture(void **state)
 {
 	struct call c;
@@ -444,6 +477,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_strides, on, off),
 		cmocka_unit_test_setup_teardown(test_segments, on, off),
 		cmocka_unit_test_setup_teardown(test_host_result, on, off),
+		cmocka_unit_test_setup_teardown(test_only_the_result_is_on_a_device, on, off),
 		cmocka_unit_test_setup_teardown(test_capture, on, off),
 		cmocka_unit_test_setup_teardown(test_no_room, on, off),
 		cmocka_unit_test_setup_teardown(test_carried, on, off),

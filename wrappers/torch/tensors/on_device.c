@@ -3,6 +3,7 @@
 
 #include <stdatomic.h>
 
+#include "call/stream.h"
 #include "call/stream_values.h"
 #include "config/rooms/calls.h"
 #include "device/device.h"
@@ -65,7 +66,7 @@ void torch_place_on_device(struct call *c, struct cxx_work *w, bool out)
 		return;
 	for (unsigned i = 0; i < n; i++)
 		if (torch_place_tensor(impl[i], &v[i]))
-			c->op.on_device = true;
+			stream_set_on_device(&c->op);
 }
 
 void torch_init_device(void)
