@@ -343,6 +343,7 @@ static bool open_slot(struct device_batch *b)
 	}
 	m->next = (b->slot + 1) % SLOTS;
 	m->launch.jobs = 0;
+	b->shared = 0;
 	return true;
 }
 
@@ -388,7 +389,7 @@ static void close_slot(struct device_batch *b)
 	/* The launch fails; its results report this when they are queried. */
 	if (unit == UNITS || !pending) {
 		l->number = 0;
-		b->lost += m->launch.jobs;
+		b->lost += m->launch.jobs + b->shared;
 		log_loss(LOSS_DEVICE,
 			"libprobe's kernel launches pending on a device use all of its %zu MiB "
 			"there: "
@@ -493,14 +494,49 @@ static uint32_t write_job(struct device_batch *b, uint32_t index)
 	return encode_measure_id(m, b->slot, index, l->number);
 }
 
+#define SHARED_MAX \
+	1024 /* results of a launch, from which on equal tensors are read again: .wanted has 16 bits */
+
+/*
+ * Returns the index of the same tensor in the open launch, which reads it at the same point of the stream; STATS_JOBS: none. The
+ * first block of *job is not set yet.
+ */
+static uint32_t find_same_job(
+	const struct device_batch *b, struct stats_job *job, const struct device_measured *measured)
+{
+	const struct measure_context *m = b->context;
+
+	if (b->slot == NO_SLOT || m->launched[b->slot].wanted > SHARED_MAX)
+		return STATS_JOBS;
+	for (uint32_t i = 0; i < m->launch.jobs; i++) {
+		const struct device_measured *other = &m->launched[b->slot].job[i];
+
+		if (m->launch.job[i].address != job->address || other->dtype != measured->dtype ||
+			other->checksum != measured->checksum || other->count != measured->count)
+			continue;
+		job->first_block = m->launch.job[i].first_block;
+		if (memcmp(job, &m->launch.job[i], sizeof(*job)) == 0)
+			return i;
+	}
+	return STATS_JOBS;
+}
+
 uint32_t device_batch_add(struct device_batch *b, const struct device_tensor *t, bool *dropped)
 {
 	struct measure_context *m = b->context;
+	const struct device_measured measured = {t->eps, t->count, (uint8_t)t->dtype, t->checksum};
 	struct stats_job job;
 	uint32_t n;
 
 	*dropped = false;
-	if (!stats_job_make(&job, t) || !b->driver->covers(&b->guard, t->lo, t->hi))
+	if (!stats_job_make(&job, t))
+		return 0;
+	n = find_same_job(b, &job, &measured);
+	if (n < STATS_JOBS) {
+		b->shared++;
+		return write_job(b, n);
+	}
+	if (!b->driver->covers(&b->guard, t->lo, t->hi))
 		return 0;
 	if (b->slot != NO_SLOT && (m->launch.jobs == STATS_JOBS ||
 					  blocks_of(&m->launch) + job.blocks > STATS_PARTS)) {
@@ -515,8 +551,7 @@ uint32_t device_batch_add(struct device_batch *b, const struct device_tensor *t,
 	n = m->launch.jobs;
 	job.first_block = blocks_of(&m->launch);
 	m->launch.job[n] = job;
-	m->launched[b->slot].job[n] =
-		(struct device_measured){t->eps, t->count, (uint8_t)t->dtype, t->checksum};
+	m->launched[b->slot].job[n] = measured;
 	m->launch.jobs = n + 1;
 	return write_job(b, n);
 }

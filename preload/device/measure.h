@@ -56,6 +56,7 @@ struct device_batch {
 	struct device_guard guard;
 	uint64_t stream;
 	uint32_t slot; /* being filled; UINT32_MAX: none */
+	uint32_t shared; /* tensors that the launch being prepared has more than once */
 	uint32_t lost; /* tensors that were added, and whose launch found no scratch memory */
 };
 
@@ -68,7 +69,8 @@ bool device_batch_begin(struct device_batch *batch, const struct device_backend 
 
 /*
  * Adds a tensor. Returns the number of its pending result, 0 if it is not measured. *dropped:
- * true if the reason is that too many launches are pending.
+ * true if the reason is that too many launches are pending. A tensor that the open launch has already is read once; its
+ * number is dropped once for each time that it was returned.
  */
 uint32_t device_batch_add(struct device_batch *batch, const struct device_tensor *t, bool *dropped);
 

@@ -36,7 +36,7 @@ static struct stream {
 } streams[STREAMS];
 static _Atomic bool refuses, uncovered, no_load;
 static _Atomic uint64_t context_id;
-static _Atomic unsigned loads;
+static _Atomic unsigned loads, jobs; /* jobs: tensors in all launches */
 
 static void *stream_main(void *arg)
 {
@@ -142,6 +142,7 @@ static bool launch(
 		return false;
 	w = calloc(1, sizeof(*w));
 	memcpy(&w->launch, arguments, size);
+	jobs += w->launch.jobs;
 	w->blocks = blocks;
 	give(&streams[stream], w);
 	return true;
@@ -278,6 +279,53 @@ static void test_a_list_has_its_values(void **state)
 	device_measured_drop(mark);
 	for (unsigned i = 0; i < 70; i++)
 		device_measured_drop(snapshot[i]);
+}
+
+#define AGAIN 3000
+
+/* Of one tensor that is given several times at one point, and others that begin at the same address. */
+static void test_the_same_tensor_is_read_once(void **state)
+{
+	struct device_tensor t[5] = {tensor(numbers + 7, 100), tensor(numbers + 7, 100),
+		tensor(numbers + 7, 101), tensor(numbers + 7, 100), tensor(numbers + 7, 100)};
+	static uint32_t snapshot[AGAIN];
+	unsigned before = jobs;
+	struct device_batch b;
+	bool dropped;
+
+	(void)state;
+	t[3].dtype = DT_INT32;
+	t[4].eps = 50;
+	assert_true(device_batch_begin(&b, &backend, 1, numbers, &dropped));
+	for (unsigned i = 0; i < 5; i++)
+		snapshot[i] = device_batch_add(&b, &t[i], &dropped);
+	device_batch_end(&b);
+	assert_int_equal(jobs - before, 4);
+	for (unsigned i = 0; i < 5; i++) {
+		struct stats s;
+
+		assert_int_equal(arrival(snapshot[i], &s), 1);
+		if (i != 3)
+			assert_true(s.min.f == 7 && s.max.f == 106 + (i == 2));
+		else
+			assert_true(s.max.i == 0x42d40000);
+		assert_int_equal(s.zeros, i == 4 ? 43 : 0);
+		device_measured_drop(snapshot[i]);
+	}
+	/* More than the results of one launch: each number is valid, and its launch is free again when all are dropped. */
+	for (unsigned k = 0; k < 40; k++) {
+		assert_true(device_batch_begin(&b, &backend, 1, numbers, &dropped));
+		for (unsigned i = 0; i < AGAIN; i++)
+			snapshot[i] = device_batch_add(&b, &t[0], &dropped);
+		device_batch_end(&b);
+		for (unsigned i = 0; i < AGAIN; i++) {
+			struct stats s;
+
+			assert_int_equal(arrival(snapshot[i], &s), 1);
+			assert_true(s.max.f == 106);
+			device_measured_drop(snapshot[i]);
+		}
+	}
 }
 
 static void test_a_stream_that_does_not_get_on_takes_no_more_than_its_share(void **state)
@@ -488,6 +536,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_list_has_its_values),
+		cmocka_unit_test(test_the_same_tensor_is_read_once),
 		cmocka_unit_test(test_a_stream_that_does_not_get_on_takes_no_more_than_its_share),
 		cmocka_unit_test(test_a_full_ring_drops_what_it_has_no_slot_for),
 		cmocka_unit_test(test_values_without_scratch_memory_are_counted),
