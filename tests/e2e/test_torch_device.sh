@@ -7,25 +7,9 @@
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
 LONG=1 torch_python 'a training on a device'
-torch=$("$python" -c 'import importlib.util as u; print(u.find_spec("torch").submodule_search_locations[0])')
-device=$PWD/$B/doubles/torch-$torch_version/torch_device.so source=tests/doubles/torch/torch_device.cpp
-if [[ ! $torch_version =~ ^2\.(1[3-9]|[2-9][0-9]).*cpu || ! -e $torch/include/ATen/native/CPUFallback.h ]]; then
-	skip 'a training on a device' "PyTorch $torch_version: the extension is for 2.13 and later without CUDA"
-	finish
-fi
-if ! command -v g++ >/dev/null || [ ! -e "$B/doubles/libcuda.so.1" ]; then
-	skip 'a training on a device' 'no g++, or the stand-ins are not built (make apps)'
-	finish
-fi
-if [ ! "$device" -nt $source ] || [ ! "$device" -nt "$B/doubles/libcuda.so.1" ]; then
-	mkdir -p "${device%/*}"
-	g++ -std=c++20 -O1 -Wall -fPIC -isystem "$torch/include" -c -o "$tmp/device.o" $source &&
-		g++ -shared -o "$device" "$tmp/device.o" -L"$torch/lib" -ltorch_cpu -lc10 -L"$B/doubles" -l:libcuda.so.1 \
-			-Wl,-rpath,"$torch/lib" -Wl,-rpath,'$ORIGIN/..' || {
-		fail 'the extension compiles'
-		finish
-	}
-fi
+. tests/e2e/torch_device.sh
+torch_device 'a training on a device'
+device=$extensions/torch_device.so
 kinds=(param_origin param_updated grad_unreduced grad_reduced exp_avg exp_avg_sq actv actv_grad)
 all=$(IFS=,; echo "${kinds[*]}")
 

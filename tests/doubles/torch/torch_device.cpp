@@ -123,6 +123,19 @@ struct Guard final : c10::impl::NoOpDeviceGuardImpl<c10::DeviceType::CUDA> {
 	{
 		return c10::Stream(c10::Stream::DEFAULT, {c10::DeviceType::CUDA, 0});
 	}
+	/* With one stream there is nothing to wait for. */
+	void record(void **event, const c10::Stream &, const c10::DeviceIndex,
+		const c10::EventFlag) const override
+	{
+		*event = context;
+	}
+	void block(void *, const c10::Stream &) const override {}
+	bool queryEvent(void *) const override
+	{
+		return true;
+	}
+	void destroyEvent(void *, const c10::DeviceIndex) const noexcept override {}
+	void recordDataPtrOnStream(const c10::DataPtr &, const c10::Stream &) const override {}
 };
 C10_REGISTER_GUARD_IMPL(CUDA, Guard)
 

@@ -272,8 +272,12 @@ static void add_group_tensors(
 /* Records that a buffer of gradients is about to be reduced. */
 static void record_gradients_sent(struct cxx_work *k, const struct comm *m, bool scatters)
 {
+	struct buffer sent;
+
+	/* On a device the call's own description has no address yet (torch_place_on_device()). */
 	for (unsigned i = 0; i < k->nin; i++)
-		torch_gradients_sent(&k->in[i]);
+		if (torch_find_buffer(k->in_impl[i], &sent))
+			torch_gradients_sent(&sent);
 	if (scatters && m && k->nin == 1 && !k->in[0].name)
 		k->in[0].name = torch_shard_bucket(&k->in[0], (uint32_t)m->size);
 }

@@ -30,12 +30,13 @@ static void describe_data(struct train_param *p)
 	}
 }
 
-/* Megatron's main_grad: contiguous in one buffer. */
+/* Megatron's main_grad: contiguous in one buffer, in the host's memory or a device's. Only its address is used. */
 static void describe_kept_grad(struct train_param *p, const void *grad)
 {
 	struct buffer v;
 
-	if (!grad || !torch_tensor_buffer(grad, &v) || !v.base || !torch_buffer_is_dense(&v))
+	if (!grad || !torch_tensor_buffer(grad, &v) || !torch_buffer_is_dense(&v) ||
+		(!v.base && !torch_place_tensor(grad, &v)))
 		return;
 	p->grad_lo = (uintptr_t)v.base;
 	p->grad_hi = p->grad_lo + v.bytes;

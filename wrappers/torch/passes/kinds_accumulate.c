@@ -5,6 +5,9 @@
  * parameter took n passes in the previous step, from the n-th on (with key grad_acc_steps: that many). The last measurement is
  * written when the optimizer's step begins; with monitor_mbs_grad each one at the end of its pass.
  *
+ * On a device, the pieces of a flat parameter, and the gradients in a buffer that is sent, are measured in launches of up to
+ * 30. A gradient of its own has a launch of its own: the hooks of its node, which run next, may change or free it.
+ *
  * A node belongs to one parameter, and runs on one thread at a time, so a slot has one writer. The thread of the optimizer's
  * step, or of the pass, writes it out after the passes.
  */
@@ -23,6 +26,7 @@
 #include "session/state.h"
 #include "training/params/kind.h"
 #include "training/params/place.h"
+#include "training/steps/late.h"
 #include "wrappers/layout_facts.h"
 #include "wrappers/torch/passes/kinds.h"
 #include "wrappers/torch/passes/module_dump.h"
@@ -206,6 +210,7 @@ static void measure_pass(
 static void measure_flat_pieces(
 	const struct train_params *all, const struct train_param *flat, const struct buffer *b)
 {
+	late_open_tensors();
 	for (uint32_t id = 1; id <= all->n; id++) {
 		const struct train_param *p = &all->at[id - 1];
 		struct buffer part = *b;
@@ -215,6 +220,7 @@ static void measure_flat_pieces(
 				&part, p->whole_at, p->whole_count, p->whole_dims, p->whole_ndim))
 			measure_pass(all, p, part);
 	}
+	late_close_tensors();
 }
 
 static void measure_gradient(void *arg)
@@ -260,15 +266,17 @@ static void measure_sent(void *arg)
 {
 	const struct buffer *b = arg;
 
+	late_open_tensors();
 	train_params_kept_in(train_params_now(), (uintptr_t)b->base, (uintptr_t)b->base + b->bytes,
 		measure_kept, arg);
+	late_close_tensors();
 }
 
 void torch_record_gradients_sent(const struct buffer *b)
 {
 	struct buffer copy = *b;
 
-	if (!torch_accumulate_wanted() || b->nostats || !torch_buffer_is_dense(b) ||
+	if (!torch_accumulate_wanted() || (b->nostats && !b->device) || !torch_buffer_is_dense(b) ||
 		!train_kinds_due())
 		return;
 	private_stack_call(measure_sent, &copy);
