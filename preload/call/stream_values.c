@@ -15,18 +15,30 @@
 /* maximum number of copied bytes per wanted byte, if elements are not adjacent */
 #define SPREAD_MAX 4
 
+static void count_unmeasured(void)
+{
+	if (thread_state.recorder)
+		thread_count(thread_state.recorder, JC_DROP_DEVICE);
+	else
+		thread_count_shared(JC_DROP_DEVICE);
+}
+
 /*
  * Takes a snapshot of everything between the first and the last element of v, unless most of it
- * is other data. The distances between elements stay the same (use_snapshot()).
+ * is other data. The distances between elements stay the same (use_snapshot()). 0: none; counted if there is no room for it.
  */
 static uint32_t take_snapshot(const struct device_backend *b, uint64_t stream,
 	const struct buffer *v, uintptr_t lo, uintptr_t hi)
 {
 	uint32_t snapshot = 0;
+	int err;
 
-	if (hi - lo > SPREAD_MAX * v->bytes)
+	if (hi - lo > SPREAD_MAX * v->bytes || !b->copy)
 		return 0;
-	return b->copy && b->copy(stream, (const void *)lo, hi - lo, &snapshot) == 0 ? snapshot : 0;
+	err = b->copy(stream, (const void *)lo, hi - lo, &snapshot);
+	if (err == -ENOBUFS)
+		count_unmeasured();
+	return err ? 0 : snapshot;
 }
 
 /* Lets v refer to its elements in the snapshot at address `at`. */
@@ -78,14 +90,6 @@ void stream_point_begin(
 	p->backend = backend;
 	p->stream = stream;
 	p->open = p->refused = false;
-}
-
-static void count_unmeasured(void)
-{
-	if (thread_state.recorder)
-		thread_count(thread_state.recorder, JC_DROP_DEVICE);
-	else
-		thread_count_shared(JC_DROP_DEVICE);
 }
 
 void stream_point_end(struct stream_point *p)

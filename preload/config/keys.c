@@ -247,6 +247,9 @@ const struct config_key config_keys[] = {
 		"How buffers in device memory are measured: by a kernel on the call's stream "
 		"(auto, "
 		"kernel), in a copy that the stream makes, or not at all"),
+	INT(device_copy_mib, "64", 1, 16384,
+		"Page-locked host memory in MiB for copies of buffers on a device. A buffer that "
+		"is larger, or finds no room next to pending copies, has no statistics (counted)"),
 	BOOL(nested, "false", "Also record calls made inside other recorded calls"),
 	BOOL(backward, "false",
 		"Also record the gradients that the autograd nodes of the listed operators receive "

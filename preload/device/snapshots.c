@@ -8,8 +8,8 @@
 #include "base/log.h"
 #include "device/measure.h"
 
-#define PAGE ((size_t)64 << 10)
-#define PAGES 1024u
+#define PAGE_MIN ((size_t)64 << 10)
+#define PAGES_MAX 16384u
 #define SNAPSHOTS 4096u
 
 static struct snapshot {
@@ -17,8 +17,9 @@ static struct snapshot {
 	uint32_t first, pages; /* pages 0: the entry is free */
 	bool unwanted;
 } snapshots[SNAPSHOTS];
-static uint8_t taken[PAGES];
+static uint8_t taken[PAGES_MAX];
 static char *region;
+static size_t region_bytes = SNAPSHOT_REGION, page = PAGE_MIN;
 static bool refused; /* page-locked memory is not available */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -37,17 +38,23 @@ static void free_unwanted_snapshots(const struct snapshot_runtime *r)
 			release_snapshot(&snapshots[i]);
 }
 
-/* Finds n contiguous free pages (first fit). Returns PAGES if there are none. */
+static uint32_t count_pages(size_t bytes)
+{
+	return (uint32_t)((bytes + page - 1) / page);
+}
+
+/* Finds n contiguous free pages (first fit). Returns PAGES_MAX if there are none. */
 static uint32_t find_pages(uint32_t n)
 {
+	const uint32_t pages = (uint32_t)(region_bytes / page);
 	uint32_t run = 0;
 
-	for (uint32_t i = 0; i < PAGES; i++) {
+	for (uint32_t i = 0; i < pages; i++) {
 		run = taken[i] ? 0 : run + 1;
 		if (run == n)
 			return i + 1 - n;
 	}
-	return PAGES;
+	return PAGES_MAX;
 }
 
 static struct snapshot *find_free_snapshot(void *context)
@@ -85,7 +92,7 @@ static void init_snapshot_region(const struct snapshot_runtime *r)
 
 	if (region || refused)
 		return;
-	refused = !device_can_wait() || !r->allocate(&memory, PAGE * PAGES);
+	refused = !device_can_wait() || !r->allocate(&memory, region_bytes);
 	if (!refused)
 		region = memory;
 	else
@@ -95,6 +102,18 @@ static void init_snapshot_region(const struct snapshot_runtime *r)
 				  "page-locked memory"
 				: "tensors on a device are not copied: collectives had started "
 				  "before copies were wanted; start the program with device: copy");
+}
+
+void snapshots_set_size(size_t bytes)
+{
+	pthread_mutex_lock(&lock);
+	if (!region && !refused) {
+		region_bytes = bytes;
+		page = PAGE_MIN;
+		while (bytes / page > PAGES_MAX)
+			page *= 2;
+	}
+	pthread_mutex_unlock(&lock);
 }
 
 void snapshots_init(const struct snapshot_runtime *r)
@@ -108,21 +127,35 @@ void snapshots_init(const struct snapshot_runtime *r)
 static int start_snapshot(const struct snapshot_runtime *r, void *context, void *stream,
 	const void *from, size_t bytes, uint32_t *snapshot)
 {
-	uint32_t n = (uint32_t)((bytes + PAGE - 1) / PAGE), at;
 	struct snapshot *s;
+	uint32_t n, at;
 
 	init_snapshot_region(r);
 	if (!region)
+		return -EIO;
+	if (bytes > region_bytes) {
+		log_loss(LOSS_DEVICE,
+			"a buffer of %zu MiB on a device is not copied: there are %zu MiB for "
+			"copies; raise device_copy_mib",
+			bytes >> 20, region_bytes >> 20);
 		return -ENOBUFS;
+	}
+	n = count_pages(bytes);
 	at = find_pages(n);
-	if (at == PAGES) {
+	if (at == PAGES_MAX) {
 		free_unwanted_snapshots(r);
 		at = find_pages(n);
 	}
 	s = find_free_snapshot(context);
-	if (at == PAGES || !s)
+	if (at == PAGES_MAX || !s) {
+		log_loss(LOSS_DEVICE,
+			"pending copies of buffers on a device use the %zu MiB that there are: "
+			"further ones are not made until the device has caught up; raise "
+			"device_copy_mib",
+			region_bytes >> 20);
 		return -ENOBUFS;
-	if (!have_event(r, s, context) || !r->copy(region + at * PAGE, from, bytes, stream))
+	}
+	if (!have_event(r, s, context) || !r->copy(region + at * page, from, bytes, stream))
 		return -EIO;
 	memset(taken + at, 1, n);
 	s->first = at;
@@ -140,7 +173,7 @@ int snapshot_copy(const struct snapshot_runtime *r, void *context, void *stream,
 {
 	int err;
 
-	if (!bytes || bytes > PAGE * PAGES)
+	if (!bytes)
 		return -ENOBUFS;
 	pthread_mutex_lock(&lock);
 	err = start_snapshot(r, context, stream, from, bytes, snapshot);
@@ -154,7 +187,7 @@ int snapshot_poll(const struct snapshot_runtime *r, uint32_t n, const void **at)
 
 	if (state == 0)
 		return 0;
-	*at = region + snapshots[n].first * PAGE;
+	*at = region + snapshots[n].first * page;
 	return state == 1 ? 1 : -EIO;
 }
 

@@ -5,8 +5,9 @@
  *
  * They are in one region of page-locked host memory (copies to other memory would wait), allocated by snapshots_init() when a
  * communicator is made, or at the first snapshot if no collective has begun before: allocating may wait for the device. It is
- * divided into pages; the pages of a snapshot that is no longer needed are freed when its event has passed. Only one runtime of
- * a process can use them.
+ * divided into pages; the pages of a snapshot that is no longer needed are freed when its event has passed. A larger snapshot
+ * is not taken in parts: the next part could only be copied when the host has read the one before, and by then the job may
+ * have changed the tensor. Only one runtime of a process can use them.
  *
  * Lock: `lock` guards the table of snapshots; a leaf except for the runtime's own locks. A forked
  * child initialises it again, though devices do not work in a forked child.
@@ -27,6 +28,14 @@ struct snapshot_runtime {
 	/* 1: the stream has passed the event; 0: not yet; -1: it never will */
 	int (*query)(void *event);
 };
+
+/*
+ * Sets the region's size in bytes, a multiple of 1 MiB, at most SNAPSHOT_REGION_MAX. No effect once it is allocated. Without
+ * this call it has SNAPSHOT_REGION bytes.
+ */
+#define SNAPSHOT_REGION ((size_t)64 << 20)
+#define SNAPSHOT_REGION_MAX ((size_t)16 << 30)
+void snapshots_set_size(size_t bytes);
 
 /* Allocates the region, in the current context. Call it while device_can_wait() (measure.h). */
 void snapshots_init(const struct snapshot_runtime *r);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Selects how tensors are measured in this process: keys stats_isa, stats_threads. */
+/* Selects how tensors are measured in this process: keys stats_isa, stats_threads, device_copy_mib. */
 #include <string.h>
 
 #include "base/cores.h"
 #include "base/log.h"
 #include "config/rooms/calls.h"
+#include "device/snapshots.h"
 #include "life/life.h"
 #include "session/state.h"
 #include "stats/stats.h"
@@ -43,6 +44,7 @@ static void start_helpers(void)
 
 void session_statistics(void)
 {
+	snapshots_set_size((size_t)get_calls_keys(config_now())->device_copy_mib << 20);
 	if (stats_select(get_calls_keys(config_now())->stats_isa))
 		log_loss(LOSS_CONFIG,
 			"stats_isa: this CPU lacks the instructions that are set; %s is "

@@ -30,6 +30,7 @@ static const struct {
 	{"stats_isa", "\"auto\"", "\"avx2\"", "AVX2"},
 	{"stats_threads", "0", "16", "16"},
 	{"stats_threads_min_bytes", "4194304", "0", "0"},
+	{"device_copy_mib", "64", "200", "200"},
 	{"min_bytes", "0", "1024", "1024"},
 	{"max_bytes", "0", "1000000000000", "1000000000000"},
 	{"max_overhead", "\"off\"", "\"0.5%\"", " .5%"},

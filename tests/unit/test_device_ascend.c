@@ -8,6 +8,7 @@
 
 #include "device/device.h"
 #include "device/measure.h"
+#include "device/snapshots.h"
 #include "wrappers/gpu/gpu.h"
 
 static void *acl;
@@ -72,6 +73,8 @@ static const float *arrival(uint32_t snapshot)
 	return NULL;
 }
 
+#define COPY_MIB 128u
+
 /* A communicator is made, and then collectives begin: from then on nothing is allocated. */
 static void test_copies_are_prepared_before_collectives_begin(void **state)
 {
@@ -80,7 +83,10 @@ static void test_copies_are_prepared_before_collectives_begin(void **state)
 
 	(void)state;
 	*(void **)&waits = dlsym(acl, "double_waits");
+	snapshots_set_size((size_t)COPY_MIB << 20);
 	ascend_device.init_copies();
+	/* Allocated memory keeps its size. */
+	snapshots_set_size((size_t)1 << 20);
 	device_collective_begins(&ascend_device);
 	before = waits();
 	assert_int_equal(ascend_device.copy((uintptr_t)stream, numbers, 16, &snapshot), 0);
@@ -114,8 +120,32 @@ static void test_too_much_is_refused(void **state)
 	uint32_t snapshot;
 
 	(void)state;
-	assert_int_not_equal(
-		ascend_device.copy((uintptr_t)stream, numbers, (size_t)65 << 20, &snapshot), 0);
+	assert_int_equal(ascend_device.copy((uintptr_t)stream, numbers,
+				 ((size_t)COPY_MIB << 20) + 1, &snapshot),
+		-ENOBUFS);
+}
+
+/* A tensor of 100 MiB is whole; the next one finds no room until the first one is dropped. */
+static void test_a_large_copy_is_whole(void **state)
+{
+	const size_t bytes = (size_t)100 << 20, last = bytes / sizeof(float) - 1;
+	uint32_t large, other;
+	float *tensor, *seen;
+
+	(void)state;
+	assert_int_equal(ACL(aclrtMalloc, void **, size_t, int)((void **)&tensor, bytes, 0), 0);
+	seen = alias(tensor);
+	seen[0] = 3;
+	seen[last / 2] = 4;
+	seen[last] = 5;
+	assert_int_equal(ascend_device.copy((uintptr_t)stream, tensor, bytes, &large), 0);
+	assert_int_equal(ascend_device.copy((uintptr_t)stream, tensor, bytes, &other), -ENOBUFS);
+	assert_true(arrival(large)[0] == 3 && arrival(large)[last / 2] == 4);
+	assert_true(arrival(large)[last] == 5);
+	ascend_device.drop(large);
+	assert_int_equal(ascend_device.copy((uintptr_t)stream, tensor, bytes, &other), 0);
+	assert_true(arrival(other)[last] == 5);
+	ascend_device.drop(other);
 }
 
 static void test_a_capture_is_seen(void **state)
@@ -137,6 +167,7 @@ int main(void)
 		cmocka_unit_test(test_copies_are_prepared_before_collectives_begin),
 		cmocka_unit_test(test_a_copy_has_what_the_stream_has_come_to),
 		cmocka_unit_test(test_too_much_is_refused),
+		cmocka_unit_test(test_a_large_copy_is_whole),
 		cmocka_unit_test(test_a_capture_is_seen),
 	};
 

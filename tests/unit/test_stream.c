@@ -307,6 +307,11 @@ static void test_refused(void **state)
 	memory_is = DEVICE_MEMORY;
 	copy_gives = -ENOBUFS;
 	assert_rows(call(0), "in  nostats; out  nostats");
+	/* Both found no room, and are counted; what the runtime refuses is not. */
+	assert_int_equal(thread_get()->chain.slot->count[JC_DROP_DEVICE], 2);
+	copy_gives = -EIO;
+	assert_rows(call(0), "in  nostats; out  nostats");
+	assert_int_equal(thread_get()->chain.slot->count[JC_DROP_DEVICE], 2);
 	copy_gives = 0;
 	poll_gives = -EIO;
 	seq = call(0);

@@ -28,6 +28,7 @@ struct calls_keys {
 	int64_t min_bytes; /* calls whose largest buffer is smaller are not recorded */
 	int64_t max_bytes; /* larger buffers get no statistics (nostats); 0: no limit */
 	enum config_device device; /* how to measure buffers in device memory */
+	int64_t device_copy_mib; /* page-locked host memory for copies of buffers on a device */
 	bool nested;
 	bool backward; /* also record graph nodes that compute the gradients of listed operators */
 	bool stack;

@@ -328,6 +328,9 @@ static void no_effect(const struct config *c, const struct wraplist *w)
 		!c->statistics || !c->stats_threads,
 		c->statistics ? "stats_threads is 0" : no_statistics);
 	explain_useless_key("device", SET(device), !c->statistics, no_statistics);
+	explain_useless_key("device_copy_mib", SET(device_copy_mib),
+		!c->statistics || c->device == CONFIG_DEVICE_OFF,
+		c->statistics ? "device is off" : no_statistics);
 	explain_useless_key("max_bytes", SET(max_bytes), !c->statistics, no_statistics);
 	explain_useless_key("stack_depth", SET(stack_depth), !c->stack, "stack is off");
 	explain_useless_key("stack_blacklist", *c->stack_blacklist, !c->stack, "stack is off");
