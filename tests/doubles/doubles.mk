@@ -12,7 +12,7 @@ DOUBLES      := $(B)/doubles/libnccl.so.2 $(B)/doubles/librccl.so.1 $(B)/doubles
 HCCL         := $(B)/doubles/libhccl.so $(B)/apps/hccl/hccl_contract
 UCC          := $(B)/doubles/libucc.so.1 $(B)/apps/ucc_calls
 CUBLAS       := $(B)/doubles/libcublas.so.13 $(B)/apps/cublas_calls $(B)/apps/cublaslt_calls
-ACLNN        := $(B)/doubles/libopapi.so $(B)/apps/aclnn_calls
+ACLNN        := $(B)/doubles/libopapi.so $(B)/apps/aclnn_calls $(B)/doubles/npu/libopapi.so $(B)/apps/aclnn_device
 ONECCL       := $(B)/doubles/libccl.so.2 $(B)/apps/oneccl_calls $(if $(shell command -v $(CXX)),$(B)/apps/oneccl_cxx)
 
 .PHONY: doubles
@@ -78,6 +78,15 @@ $(B)/doubles/libopapi.so: tests/doubles/aclnn/aclnn.c tests/doubles/aclnn/aclnn.
 	@mkdir -p $(@D)
 	$(call say,CC,$@) $(CC) $(CFLAGS) -std=gnu11 $(WARN) -D_GNU_SOURCE -fPIC -shared -fvisibility=hidden -Wno-missing-prototypes \
 		-Wl,-soname,$(@F) -o $@ $< -lpthread
+# The same on streams and in memory of the stand-in for libascendcl.so.
+$(B)/doubles/npu/libopapi.so: tests/doubles/aclnn/aclnn.c tests/doubles/aclnn/aclnn.h $(B)/doubles/libascendcl.so
+	@mkdir -p $(@D)
+	$(call say,CC,$@) $(CC) $(CFLAGS) -std=gnu11 $(WARN) -D_GNU_SOURCE -DON_DEVICE -fPIC -shared -fvisibility=hidden \
+		-Wno-missing-prototypes -Wl,-soname,$(@F) -o $@ $< -L$(B)/doubles -l:libascendcl.so -Wl,-rpath,'$$ORIGIN/..' -lpthread
+$(B)/apps/aclnn_device: tests/apps/aclnn_device.c tests/doubles/aclnn/aclnn.h tests/doubles/cuda/cuda_double.h $(B)/doubles/libascendcl.so
+	@mkdir -p $(@D)
+	$(call say,CC,$@) $(CC) $(CFLAGS) -std=gnu11 $(WARN) -D_GNU_SOURCE -Itests/doubles/aclnn -Itests/doubles/cuda -o $@ $< \
+		-L$(B)/doubles -l:libascendcl.so -Wl,-rpath,'$$ORIGIN/../doubles' -ldl
 $(B)/apps/aclnn_calls: tests/apps/aclnn_calls.c tests/apps/matrix_sums.h tests/doubles/aclnn/aclnn.h
 	@mkdir -p $(@D)
 	$(call say,CC,$@) $(CC) $(CFLAGS) -std=gnu11 $(WARN) -D_GNU_SOURCE -Itests/doubles/aclnn -o $@ $< -ldl -lpthread -lm

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Ascend's operators, on a libopapi.so that computes on a thread of the stream's: results unchanged, a row for each tensor of each
 # second phase that the program made, by name and by pattern, looked up by handle on several threads; functions that only begin like one are
-# not wrapped.
+# not wrapped. On a device: in the order of the stream.
 # beside: does not wait
 . "$(dirname "$0")/lib.sh"
 app=$B/apps/aclnn_calls library=$B/doubles/libopapi.so
@@ -100,4 +100,24 @@ app=$B/apps/aclnn_calls streams=()
 new_out
 run_calls "$tmp/with" 2 LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out"
 is 'with the default list nothing is recorded' "$(ls "$out" 2>/dev/null)" ''
+# In the device's memory: the stream copies what the operator has at its place in the stream's order.
+npu=$(realpath "$B/doubles/npu/libopapi.so")
+on_npu() { # DEVICE
+	new_out
+	"$B/apps/aclnn_device" "$npu" >"$tmp/plain" 2>"$tmp/plain.err"
+	echo $? >"$tmp/plain.status"
+	env LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" PROBE_WRAP_OPS="$tmp/list.yaml" PROBE_DEVICE="$1" \
+		"$B/apps/aclnn_device" "$npu" >"$tmp/with" 2>"$tmp/with.err"
+	echo $? >"$tmp/with.status"
+	same_result "on a device, $1"
+	silent "on a device, $1: nothing is reported" "$tmp/with.err"
+	contract "on a device, $1" "$out" --partial
+}
+echo 'acl: ["aclnn*"]' >"$tmp/list.yaml"
+on_npu copy
+is 'on a device: operators that the stream had not begun when they were called' "$(rows "$out" '[(r["io"], r["max"]) for r in R[:6]]')" \
+	"[('in', '7'), ('in', '70'), ('out', '77'), ('in', '77'), ('in', '77'), ('out', '154')]"
+is 'on a device: results' "$(rows "$out" '[r["max"] for r in R[6:] if r["io"] == "out"][:3]')" "['161', '161', '161']"
+on_npu auto
+is 'on a device, auto: there is no kernel, so no values' "$(rows "$out" '{(r["max"], "nostats" in r["flags"]) for r in R}')" "{('', True)}"
 finish

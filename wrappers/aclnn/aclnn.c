@@ -115,16 +115,30 @@ static bool is_any_readable(const struct buffer *v, unsigned n)
 	return false;
 }
 
+/* True if the stream itself may copy the buffer, in the order of its work (call/stream_values.h). */
+static bool is_on_device(const struct device_backend *b, const struct buffer *v)
+{
+	enum device_memory kind = DEVICE_IDLE;
+	uintptr_t lo, hi;
+
+	if (!b || !buffer_bounds(v, &lo, &hi))
+		return false;
+	device_is_host(b, (const void *)lo, hi - lo, &kind);
+	return kind > DEVICE_HOST;
+}
+
 /*
- * Marks inputs as not read if the stream has unfinished work: earlier work may still write them,
- * and this call's own work comes later in any case.
+ * Marks buffers in the processor's memory as not read if the stream has unfinished work: earlier work may still write
+ * them, and this call's own work comes later in any case.
  */
 static void leave_unread(struct buffer *v, unsigned n, uint64_t stream)
 {
+	const struct device_backend *b = device_present();
+
 	if (is_any_readable(v, n) && is_stream_done(stream))
 		return;
 	for (; n; n--, v++)
-		v->nostats = 1;
+		v->nostats |= !is_on_device(b, v);
 }
 
 struct describing {

@@ -2,8 +2,13 @@
 /*
  * A libopapi.so, with what it needs of libascendcl.so, that computes on the processor: a stream is a thread that works off what
  * it is given, so an operator is done some time after its second phase has returned. For tests only.
+ *
+ * ON_DEVICE: on the streams, and in the memory, of the stand-in for libascendcl.so (tests/doubles/ascend).
  */
 #include "aclnn.h"
+#ifdef ON_DEVICE
+#include "../cuda/cuda_double.h"
+#endif
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -13,6 +18,11 @@
 #define OWN __attribute__((visibility("default")))
 #define DIMS_MAX 8
 #define PARAM_INVALID 161002
+
+#ifdef ON_DEVICE
+#define HERE(p) double_device_alias(p)
+#else
+#define HERE(p) (p)
 
 /* ---- streams ---- */
 
@@ -112,6 +122,7 @@ OWN int32_t aclrtDestroyStream(aclrtStream stream)
 	free(s);
 	return 0;
 }
+#endif
 
 /* ---- tensors ---- */
 
@@ -231,7 +242,7 @@ static float *element_at(const aclTensor *t, int64_t i)
 
 	for (uint64_t k = t->n; k-- > 0; i /= t->dim[k])
 		at += i % t->dim[k] * t->stride[k];
-	return (float *)t->data + at;
+	return (float *)HERE(t->data) + at;
 }
 
 static void take_tensor(aclOpExecutor *x, const aclTensor *t)
@@ -248,26 +259,43 @@ static aclnnStatus give_executor(aclOpExecutor *made, uint64_t *workspace, aclOp
 	return 0;
 }
 
-static aclnnStatus enqueue(void *workspace, uint64_t bytes, aclOpExecutor *x, struct stream *s,
-	void (*run)(aclOpExecutor *))
+#ifdef ON_DEVICE
+static void run_on_stream(void *x)
+{
+	run_executor(x);
+}
+
+static int give_to_stream(void *stream, aclOpExecutor *x)
+{
+	return cuLaunchHostFunc(stream, run_on_stream, x);
+}
+#else
+static int give_to_stream(struct stream *s, aclOpExecutor *x)
 {
 	struct work *w;
 
-	/* The workspace is as large as was said, and there. */
-	if (!x || x->run != run || bytes != 64 * x->n || !workspace)
-		return PARAM_INVALID;
 	if (!s) {
 		run_executor(x);
 		return 0;
 	}
 	w = calloc(1, sizeof(*w));
-	*w = (struct work){run, x, NULL};
+	*w = (struct work){run_executor, x, NULL};
 	pthread_mutex_lock(&s->lock);
 	*s->last = w;
 	s->last = &w->next;
 	pthread_cond_broadcast(&s->changed);
 	pthread_mutex_unlock(&s->lock);
 	return 0;
+}
+#endif
+
+static aclnnStatus enqueue(void *workspace, uint64_t bytes, aclOpExecutor *x, void *stream,
+	void (*run)(aclOpExecutor *))
+{
+	/* The workspace is as large as was said, and there. */
+	if (!x || x->run != run || bytes != 64 * x->n || !workspace)
+		return PARAM_INVALID;
+	return give_to_stream(stream, x);
 }
 
 #define SECOND_PHASE(name, run)                                                        \
