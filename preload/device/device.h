@@ -52,7 +52,7 @@ struct device_backend {
 	/*
 	 * Takes a snapshot: puts a copy of [from, from + bytes) to host memory on the stream, after all of its work so far, and
 	 * a mark after the copy. *snapshot: its number, not 0. Returns 0, -ENOBUFS (no memory left for it), or -EIO (the runtime
-	 * refuses).
+	 * refuses, or there is no memory for snapshots at all).
 	 */
 	int (*copy)(uint64_t stream, const void *from, size_t bytes, uint32_t *snapshot);
 	/*
