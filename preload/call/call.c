@@ -173,7 +173,7 @@ static void enter_data(
 	}
 	c->op.by = c->by->cfg;
 	c->op.slicing = c->op.comm || (s->kind && s->kind->collective) ? (struct slicing){0}
-								       : slicing_now();
+								       : slicing_get();
 	if (s->completion == DONE_START) {
 		/*
 		 * The call only describes a persistent request: no data is transferred before it

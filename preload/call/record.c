@@ -211,7 +211,7 @@ static void show_on_private_stack(void *arg)
 		const struct buffer *shown = v;
 
 		if (__builtin_expect(is_sliced(&all->w->slicing), 0))
-			shown = slice_buffer(all->w, v, &part);
+			shown = slice_get_part(all->w, v, &part);
 		if (!tensor_is_watched(shown))
 			continue;
 		if (__builtin_expect(b != NULL, 0) && SNAPSHOT_IS_MEASURED(v->snapshot))
@@ -265,7 +265,7 @@ static __attribute__((noinline)) bool write_parts(
 	bool look = false;
 
 	for (; n; n--, t = get_next_tensor(t, v), v++) {
-		const struct buffer *b = slice_buffer(w, v, &part);
+		const struct buffer *b = slice_get_part(w, v, &part);
 		uint32_t name = t->name;
 
 		if (b == v)
@@ -278,13 +278,13 @@ static __attribute__((noinline)) bool write_parts(
 }
 
 /* Returns CF_SLICED if a row of one of the buffers describes only a part, else 0. */
-static __attribute__((noinline)) uint32_t flag_of_parts(
+static __attribute__((noinline)) uint32_t get_flag_of_parts(
 	const struct operation *w, const struct buffer *v, unsigned n)
 {
 	struct buffer_part part;
 
 	for (; n; n--, v++)
-		if (slice_buffer(w, v, &part) != v)
+		if (slice_get_part(w, v, &part) != v)
 			return CF_SLICED;
 	return 0;
 }
@@ -445,7 +445,7 @@ static inline __attribute__((always_inline)) struct journal_call *start_record(s
 	r->redop = w->redop;
 	r->phase = w->phase ? w->phase : (uint8_t)thread_inside()->phase;
 	if (__builtin_expect(is_sliced(&w->slicing), 0))
-		r->flags |= flag_of_parts(w, in, w->nin);
+		r->flags |= get_flag_of_parts(w, in, w->nin);
 	if (w->nin)
 		put_tensors(w, r->seq, (struct journal_tensor *)(r + 1), in, w->nin);
 	else if (bytes >= sizeof(*r) + sizeof(struct journal_tensor))
@@ -506,7 +506,7 @@ static inline __attribute__((always_inline)) void close_now(
 		for (; __builtin_expect(out > space, 0); r->flags |= CF_MORE)
 			out -= tensor_bytes(&v[--nout]);
 		if (__builtin_expect(is_sliced(&w->slicing), 0))
-			r->flags |= flag_of_parts(w, v, nout);
+			r->flags |= get_flag_of_parts(w, v, nout);
 		put_tensors(w, r->seq, t, v, nout);
 		/* At the program's end, the writer may read the entry before it is closed. */
 		__atomic_store_n(&r->e.n, (uint16_t)(w->nin + nout), __ATOMIC_RELEASE);
@@ -592,9 +592,9 @@ void write_end_record(
 		.peer = w->peer,
 		.tag = w->tag,
 		.error = error,
-		.flags =
-			flags |
-			(is_sliced(&w->slicing) ? flag_of_parts(w, operation_outputs(w), nout) : 0),
+		.flags = flags |
+			 (is_sliced(&w->slicing) ? get_flag_of_parts(w, operation_outputs(w), nout)
+						 : 0),
 	};
 	at = (struct journal_tensor *)(e + 1);
 	for (unsigned i = 0; i < w->nin; i++)

@@ -158,7 +158,7 @@ static uint32_t measure_on_device(
 	uint32_t snapshot;
 
 	if (p->op)
-		v = slice_buffer(p->op, v, &part);
+		v = slice_get_part(p->op, v, &part);
 	if (v == &part.buffer && !buffer_bounds(v, &lo, &hi))
 		return 0;
 	if (!describe_on_device(&t, v, lo, hi))

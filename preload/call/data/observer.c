@@ -23,7 +23,7 @@ void tensor_watch_configure(const struct config *cfg)
 	now.few = now.wanting == 1 && tensor_observers[0] == &statistics_observer;
 	now.grad = output_has_format(get_files_keys(cfg)->format, FORMAT_DUMP);
 	tensor_watch = now;
-	slice_configure(cfg);
+	slice_load(cfg);
 }
 
 /* If several observers are active: passes each piece to all of them while it is in the cache. */

@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 #include "call/data/operation.h"
-#include "config/rooms/dump.h"
+#include "config/rooms/slices.h"
 #include "config/slice_item.h"
 
 _Atomic bool slicing_is_on;
@@ -41,9 +41,9 @@ static void update_switch(void)
 		memory_order_relaxed);
 }
 
-int slice_configure(const struct config *cfg)
+int slice_load(const struct config *cfg)
 {
-	const char *words = get_dump_keys(cfg)->slice;
+	const char *words = get_slices_keys(cfg)->slice;
 	const struct slice_table *had = atomic_load(&table_now);
 	struct slice_table *t;
 	unsigned n = 1;
@@ -67,7 +67,7 @@ int slice_configure(const struct config *cfg)
 		len = strcspn(words, "\n");
 		t->n += slice_item_parse(words, len, &t->item[t->n]) == NULL;
 	}
-	t->words = strcpy((char *)&t->item[n], get_dump_keys(cfg)->slice);
+	t->words = strcpy((char *)&t->item[n], get_slices_keys(cfg)->slice);
 	atomic_store(&table_now, t);
 	update_switch();
 	return 0;
@@ -94,8 +94,7 @@ bool slice_set_request(uint64_t total, uint64_t begin, uint64_t end)
 
 void slice_set_request_state(enum request_state state)
 {
-	atomic_store_explicit(
-		&request_now, (uint64_t)state << STATE_SHIFT, memory_order_relaxed);
+	atomic_store_explicit(&request_now, (uint64_t)state << STATE_SHIFT, memory_order_relaxed);
 	update_switch();
 }
 
@@ -106,7 +105,7 @@ bool slice_is_request_absent(void)
 }
 
 /* Returns where a Python index lies in a dimension of `size` elements. */
-static int64_t clamp_index(int64_t i, int64_t size)
+static int64_t get_index_within(int64_t i, int64_t size)
 {
 	if (i < 0)
 		i += size;
@@ -114,35 +113,34 @@ static int64_t clamp_index(int64_t i, int64_t size)
 }
 
 /* Cuts one dimension. begin[], size[]: those of the part so far; whole: the tensor's own sizes. */
-static bool apply_item(const struct slice_item *item, unsigned ndim, const int64_t *whole,
+static bool set_item_bounds(const struct slice_item *item, unsigned ndim, const int64_t *whole,
 	int64_t *begin, int64_t *size)
 {
 	int64_t first, last;
 
-	if (item->dim >= ndim ||
-		(item->size != SLICE_ANY_SIZE && item->size != whole[item->dim]))
+	if (item->dim >= ndim || (item->size != SLICE_ANY_SIZE && item->size != whole[item->dim]))
 		return false;
-	first = clamp_index(item->begin, whole[item->dim]);
-	last = clamp_index(item->end, whole[item->dim]);
+	first = get_index_within(item->begin, whole[item->dim]);
+	last = get_index_within(item->end, whole[item->dim]);
 	begin[item->dim] = first;
 	size[item->dim] = last > first ? last - first : 0;
 	return true;
 }
 
-static bool apply_all(const struct slicing *s, unsigned ndim, const int64_t *whole,
-	int64_t *begin, int64_t *size)
+static bool set_all_bounds(
+	const struct slicing *s, unsigned ndim, const int64_t *whole, int64_t *begin, int64_t *size)
 {
 	bool some = false;
 
 	for (unsigned i = 0; s->table && i < s->table->n; i++)
-		some |= apply_item(&s->table->item[i], ndim, whole, begin, size);
+		some |= set_item_bounds(&s->table->item[i], ndim, whole, begin, size);
 	if (s->request >> STATE_SHIFT == REQUEST_PART) {
 		const struct slice_item tokens = {
 			.size = (int64_t)(s->request >> 2 * PART_BITS & PART_MASK),
 			.begin = (int64_t)(s->request >> PART_BITS & PART_MASK),
 			.end = (int64_t)(s->request & PART_MASK)};
 
-		some |= apply_item(&tokens, ndim, whole, begin, size);
+		some |= set_item_bounds(&tokens, ndim, whole, begin, size);
 	}
 	return some;
 }
@@ -153,7 +151,7 @@ static bool has_shape(const struct buffer *v)
 	       v->count && v->base && v->counts && v->displs;
 }
 
-const struct buffer *slice_buffer(
+const struct buffer *slice_get_part(
 	const struct operation *w, const struct buffer *v, struct buffer_part *part)
 {
 	const int64_t *whole = v->counts, *stride = v->displs;
@@ -163,14 +161,15 @@ const struct buffer *slice_buffer(
 	if (!is_sliced(&w->slicing) || !has_shape(v))
 		return v;
 	memcpy(part->size, whole, v->n * sizeof(*whole));
-	if (!apply_all(&w->slicing, v->n, whole, begin, part->size))
+	if (!set_all_bounds(&w->slicing, v->n, whole, begin, part->size))
 		return v;
 	element = v->bytes / v->count;
 	part->buffer = *v;
 	part->buffer.counts = part->size;
 	for (unsigned i = 0; i < v->n; i++) {
-		part->buffer.base = (const void *)((uintptr_t)part->buffer.base +
-						   (uint64_t)begin[i] * (uint64_t)stride[i] * element);
+		part->buffer.base =
+			(const void *)((uintptr_t)part->buffer.base +
+				       (uint64_t)begin[i] * (uint64_t)stride[i] * element);
 		count *= (uint64_t)part->size[i];
 	}
 	part->buffer.count = count;

@@ -38,15 +38,14 @@ struct buffer_part {
 extern _Atomic bool slicing_is_on __attribute__((visibility("hidden")));
 
 /* Reads key slice. Returns 0, or -ENOMEM: then nothing is sliced by it (reported). */
-int slice_configure(const struct config *cfg);
+int slice_load(const struct config *cfg);
 
 struct slicing slicing_read(void);
 
 /* Returns what applies to a call that begins now. */
-static inline struct slicing slicing_now(void)
+static inline struct slicing slicing_get(void)
 {
-	return __builtin_expect(
-		       atomic_load_explicit(&slicing_is_on, memory_order_relaxed), false)
+	return __builtin_expect(atomic_load_explicit(&slicing_is_on, memory_order_relaxed), false)
 		       ? slicing_read()
 		       : (struct slicing){0};
 }
@@ -70,7 +69,7 @@ bool slice_is_request_absent(void);
  * Returns the part of v that the row of call w describes: v itself if it is described whole, else
  * part->buffer, which refers to v's strides and to part->size.
  */
-const struct buffer *slice_buffer(
+const struct buffer *slice_get_part(
 	const struct operation *w, const struct buffer *v, struct buffer_part *part);
 
 #endif

@@ -199,7 +199,7 @@ static bool read_slice_number(struct import *f, const struct tree_node *list,
 }
 
 /* msprobe's list of {dim, begin, end, size}; its defaults are dimension 0, from 0, to the end, any size. */
-static void take_slice(struct import *f, const struct tree_node *list)
+static void read_slices(struct import *f, const struct tree_node *list)
 {
 	for (const struct tree_node *e = list->child; e; e = e->next) {
 		const char *dim, *begin, *end, *size, *wrong;
@@ -226,7 +226,8 @@ static void take_slice(struct import *f, const struct tree_node *list)
 	}
 }
 
-static void take_request(struct import *f, const struct tree_node *n, const struct tree_node *task)
+static void read_request_id(
+	struct import *f, const struct tree_node *n, const struct tree_node *task)
 {
 	if (!import_set(f, "request_id", n) || !*n->text)
 		return;
@@ -256,9 +257,9 @@ static void take_dump_key(struct import *f, const struct import_row *row, const 
 	} else if (strcmp(row->path, "*.data_mode") == 0) {
 		take_data_mode(f, n);
 	} else if (strcmp(row->path, "*.slice") == 0) {
-		take_slice(f, n);
+		read_slices(f, n);
 	} else if (strcmp(row->path, "*.request_id") == 0) {
-		take_request(f, n, section_of_task(f));
+		read_request_id(f, n, section_of_task(f));
 	} else if (strcmp(row->path, "*.bench_path") == 0) {
 		if (import_set(f, "bench_path", n))
 			import_set_text(f, "task", n, "diff_check");

@@ -25,9 +25,6 @@ struct dump_keys {
 	enum config_level level;
 	char *scope, *list; /* scope: full names; list: parts of names; "": all */
 	char *tensor_list; /* parts of names whose tensors are saved even with task statistics */
-	char *slice; /* parts of tensors, config/slice_item.h; "": whole tensors */
-	char *request_id; /* the request whose tokens are described; "": all */
-	char *request_tokens; /* python:FILE:FUNCTION:ARGUMENT[.ATTRIBUTE]; "": not known */
 	char *data_mode; /* words for directions (forward, backward) and sides (input, output) */
 	enum config_summary summary_mode;
 	int64_t overflow_nums, diff_nums; /* records after which these tasks stop; -1: never */

@@ -16,8 +16,8 @@
 #include "base/thread.h"
 #include "call/step.h"
 #include "config/marker.h"
-#include "config/rooms/dump.h"
 #include "config/rooms/kinds.h"
+#include "config/rooms/slices.h"
 #include "life/life.h"
 #include "session/state.h"
 #include "terms/dtype.h"
@@ -57,7 +57,7 @@ bool torch_watches_functions(void)
 {
 	const char *words = get_kinds_keys(config_now())->watch_functions;
 
-	return (words && *words) || torch_request_argument(config_now(), &(size_t){0});
+	return (words && *words) || torch_find_request_argument(config_now(), &(size_t){0});
 }
 
 /* Adds the function that the text names. Returns NULL, or the reason why it cannot be watched. */
@@ -91,11 +91,11 @@ static void read_watch_list(void)
 	const char *words = get_kinds_keys(cfg)->watch_functions, *argument, *wrong;
 	size_t n;
 
-	argument = torch_request_argument(cfg, &n);
-	wrong = argument ? add_watched(get_dump_keys(cfg)->request_tokens, n, argument) : NULL;
+	argument = torch_find_request_argument(cfg, &n);
+	wrong = argument ? add_watched(get_slices_keys(cfg)->request_tokens, n, argument) : NULL;
 	if (wrong)
 		log_loss(LOSS_CONFIG, "request_tokens: %s: %s; tensors are recorded whole",
-			get_dump_keys(cfg)->request_tokens, wrong);
+			get_slices_keys(cfg)->request_tokens, wrong);
 	for (; words && *words; words += n + (words[n] == '\n')) {
 		n = strcspn(words, "\n");
 		wrong = add_watched(words, n, NULL);

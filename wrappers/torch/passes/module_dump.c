@@ -97,7 +97,7 @@ static void write_module_record(struct writing *r)
 		.tag = JOURNAL_NONE,
 		.flags = r->flags,
 		.by = config_now(),
-		.slicing = slicing_now(),
+		.slicing = slicing_get(),
 		.nin = (uint16_t)r->n,
 		.all_in = r->v,
 		.all_out = r->v};

@@ -5,16 +5,16 @@
 
 #include "base/log.h"
 #include "call/data/slice.h"
-#include "config/rooms/dump.h"
+#include "config/rooms/slices.h"
 #include "session/state.h"
 #include "wrappers/python/objects.h"
 
 #define ATTRIBUTE_MAX 64
 #define REQUEST_MAX 256 /* bytes of a request's name */
 
-const char *torch_request_argument(const struct config *cfg, size_t *len)
+const char *torch_find_request_argument(const struct config *cfg, size_t *len)
 {
-	const struct dump_keys *keys = get_dump_keys(cfg);
+	const struct slices_keys *keys = get_slices_keys(cfg);
 	const char *text = keys->request_tokens, *colon;
 
 	if (!keys->request_id || !*keys->request_id || !text || !*text)
@@ -24,13 +24,14 @@ const char *torch_request_argument(const struct config *cfg, size_t *len)
 	if (colon && colon[1] && memchr(text, ':', *len))
 		return colon + 1;
 	log_loss(LOSS_CONFIG,
-		"request_tokens: %s: not of the form python:FILE:FUNCTION:ARGUMENT[.ATTRIBUTE]; tensors are "
+		"request_tokens: %s: not of the form python:FILE:FUNCTION:ARGUMENT[.ATTRIBUTE]; "
+		"tensors are "
 		"recorded whole",
 		text);
 	return NULL;
 }
 
-static const void *follow_attributes(const void *o, const char *path)
+static const void *find_attribute(const void *o, const char *path)
 {
 	char name[ATTRIBUTE_MAX];
 
@@ -76,8 +77,8 @@ static bool read_batch(const void *dict, const char *id, struct batch *b)
 
 void torch_read_request(py_object *object, const char *path)
 {
-	const char *id = get_dump_keys(get_first_generation()->cfg)->request_id;
-	const void *dict = follow_attributes(object, path);
+	const char *id = get_slices_keys(get_first_generation()->cfg)->request_id;
+	const void *dict = find_attribute(object, path);
 	struct batch b = {0};
 	bool fits = true;
 
@@ -96,6 +97,7 @@ void torch_read_request(py_object *object, const char *path)
 		fits = slice_set_request(b.total, b.begin, b.end);
 	if (!fits)
 		log_loss(LOSS_DUMP,
-			"request_tokens: a batch of %llu tokens is too large: its tensors are recorded whole",
+			"request_tokens: a batch of %llu tokens is too large: its tensors are "
+			"recorded whole",
 			(unsigned long long)b.total);
 }

@@ -18,7 +18,7 @@ struct config;
  * Returns ARGUMENT[.ATTRIBUTE ...] of key request_tokens, and the length of python:FILE:FUNCTION before it in *len. Returns NULL if
  * no request is asked for, or the key is of another form (reported).
  */
-const char *torch_request_argument(const struct config *cfg, size_t *len);
+const char *torch_find_request_argument(const struct config *cfg, size_t *len);
 
 /*
  * Reads the dict from `object`, the argument of a call that begins: path is "" or ".ATTRIBUTE...". NULL, or an object without the
