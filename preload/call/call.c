@@ -12,6 +12,7 @@
 #include "call/activation.h"
 #include "call/async.h"
 #include "call/comm.h"
+#include "call/data/slice.h"
 #include "call/describe.h"
 #include "call/record.h"
 #include "call/stackid.h"
@@ -102,6 +103,9 @@ static enum journal_count why_unwanted(const struct call *c)
 		return JC_SKIP_PAUSED;
 	if (!session_rank_selected() || !session_rank_profiled())
 		return JC_SKIP_RANK;
+	/* A batch without the request of key request_id; calls between ranks are recorded anyway. */
+	if (c->api->spec->lib->passed && slice_is_request_absent())
+		return JC_SKIP_STEP;
 	return step_profiled() ? JC_RECORDED : JC_SKIP_STEP;
 }
 
@@ -168,6 +172,8 @@ static void enter_data(
 		return;
 	}
 	c->op.by = c->by->cfg;
+	c->op.slicing = c->op.comm || (s->kind && s->kind->collective) ? (struct slicing){0}
+								       : slicing_get();
 	if (s->completion == DONE_START) {
 		/*
 		 * The call only describes a persistent request: no data is transferred before it

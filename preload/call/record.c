@@ -9,6 +9,7 @@
 #include "base/thread.h"
 #include "call/comm.h"
 #include "call/data/observer.h"
+#include "call/data/slice.h"
 #include "call/pending.h"
 #include "call/step.h"
 #include "call/recorder.h"
@@ -202,16 +203,21 @@ static void show_on_private_stack(void *arg)
 	 * call.
 	 */
 	const struct device_backend *b = device_watch();
+	struct buffer_part part;
 	struct stats_fenv fenv;
 
 	stats_fenv_enter(&fenv);
 	for (; n; n--, t = get_next_tensor(t, v), v++) {
-		if (!tensor_is_watched(v))
+		const struct buffer *shown = v;
+
+		if (__builtin_expect(is_sliced(&all->w->slicing), 0))
+			shown = slice_get_part(all->w, v, &part);
+		if (!tensor_is_watched(shown))
 			continue;
 		if (__builtin_expect(b != NULL, 0) && SNAPSHOT_IS_MEASURED(v->snapshot))
-			tensor_put_measured(all->w, v, t);
+			tensor_put_measured(all->w, shown, t);
 		else if (v->host || host_memory(b, v))
-			show_buffer(all->w, all->seq, v, t);
+			show_buffer(all->w, all->seq, shown, t);
 	}
 	stats_fenv_leave(&fenv);
 }
@@ -226,7 +232,7 @@ static bool show_few(
 	struct stats_fenv fenv;
 	bool done = true;
 
-	if (tensor_bad || device_watch())
+	if (tensor_bad || is_sliced(&w->slicing) || device_watch())
 		return false;
 	stats_fenv_enter(&fenv);
 	for (; n && done; n--, t = get_next_tensor(t, v), v++)
@@ -248,6 +254,41 @@ __attribute__((noinline)) static void show_tensors(const struct operation *w, ui
 		private_stack_call(show_on_private_stack, &all);
 }
 
+/*
+ * Lets rows describe the parts of their tensors. They keep the names, which belong to the whole
+ * tensors' addresses. Returns true if a part is to be looked at.
+ */
+static __attribute__((noinline)) bool write_parts(
+	const struct operation *w, struct journal_tensor *t, const struct buffer *v, unsigned n)
+{
+	struct buffer_part part;
+	bool look = false;
+
+	for (; n; n--, t = get_next_tensor(t, v), v++) {
+		const struct buffer *b = slice_get_part(w, v, &part);
+		uint32_t name = t->name;
+
+		if (b == v)
+			continue;
+		write_tensor(t, b);
+		t->name = name;
+		look |= tensor_is_watched(b);
+	}
+	return look;
+}
+
+/* Returns CF_SLICED if a row of one of the buffers describes only a part, else 0. */
+static __attribute__((noinline)) uint32_t get_flag_of_parts(
+	const struct operation *w, const struct buffer *v, unsigned n)
+{
+	struct buffer_part part;
+
+	for (; n; n--, v++)
+		if (slice_get_part(w, v, &part) != v)
+			return CF_SLICED;
+	return 0;
+}
+
 /* Writes rows of inputs or outputs at `t`. Returns their end. Inlined: a call would be 2 % of a record. */
 static inline __attribute__((always_inline)) struct journal_tensor *put_tensors(
 	const struct operation *w, uint64_t seq, struct journal_tensor *t, const struct buffer *v,
@@ -261,6 +302,8 @@ static inline __attribute__((always_inline)) struct journal_tensor *put_tensors(
 		look |= tensor_is_watched(&v[i]);
 		at = get_next_tensor(at, &v[i]);
 	}
+	if (__builtin_expect(is_sliced(&w->slicing), 0))
+		look |= write_parts(w, t, v, n);
 	if (look)
 		show_tensors(w, seq, t, v, n);
 	return at;
@@ -401,6 +444,8 @@ static inline __attribute__((always_inline)) struct journal_call *start_record(s
 	r->api = (uint16_t)id;
 	r->redop = w->redop;
 	r->phase = w->phase ? w->phase : (uint8_t)thread_inside()->phase;
+	if (__builtin_expect(is_sliced(&w->slicing), 0))
+		r->flags |= get_flag_of_parts(w, in, w->nin);
 	if (w->nin)
 		put_tensors(w, r->seq, (struct journal_tensor *)(r + 1), in, w->nin);
 	else if (bytes >= sizeof(*r) + sizeof(struct journal_tensor))
@@ -460,6 +505,8 @@ static inline __attribute__((always_inline)) void close_now(
 
 		for (; __builtin_expect(out > space, 0); r->flags |= CF_MORE)
 			out -= tensor_bytes(&v[--nout]);
+		if (__builtin_expect(is_sliced(&w->slicing), 0))
+			r->flags |= get_flag_of_parts(w, v, nout);
 		put_tensors(w, r->seq, t, v, nout);
 		/* At the program's end, the writer may read the entry before it is closed. */
 		__atomic_store_n(&r->e.n, (uint16_t)(w->nin + nout), __ATOMIC_RELEASE);
@@ -545,7 +592,9 @@ void write_end_record(
 		.peer = w->peer,
 		.tag = w->tag,
 		.error = error,
-		.flags = flags,
+		.flags = flags |
+			 (is_sliced(&w->slicing) ? get_flag_of_parts(w, operation_outputs(w), nout)
+						 : 0),
 	};
 	at = (struct journal_tensor *)(e + 1);
 	for (unsigned i = 0; i < w->nin; i++)

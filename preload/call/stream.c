@@ -69,6 +69,7 @@ static void decide_inputs(struct call *c)
 	struct stream_point p;
 
 	stream_point_begin(&p, device_present(), stream_of(c));
+	p.op = &c->op;
 	if (own)
 		stream_decide_all(&p, c->api->spec->lib, stream_inputs(&c->op), c->op.nin);
 	else
@@ -81,6 +82,7 @@ static void decide_inputs(struct call *c)
 static void decide_outputs(
 	struct stream_point *p, const struct adapter *lib, struct operation *w, bool own)
 {
+	p->op = w;
 	if (own)
 		stream_decide_all(p, lib, stream_outputs(w), w->nout);
 	else

@@ -5,6 +5,7 @@
 
 #include "base/thread.h"
 #include "call/data/observer.h"
+#include "call/data/slice.h"
 #include "call/recorder.h"
 #include "config/rooms/calls.h"
 #include "device/device.h"
@@ -89,6 +90,7 @@ void stream_point_begin(
 {
 	p->backend = backend;
 	p->stream = stream;
+	p->op = NULL;
 	p->open = p->refused = false;
 }
 
@@ -154,10 +156,15 @@ static bool describe_on_device(
 static uint32_t measure_on_device(
 	struct stream_point *p, const struct buffer *v, uintptr_t lo, uintptr_t hi)
 {
+	struct buffer_part part;
 	struct device_tensor t;
 	bool dropped = false;
 	uint32_t snapshot;
 
+	if (p->op)
+		v = slice_get_part(p->op, v, &part);
+	if (v == &part.buffer && !buffer_bounds(v, &lo, &hi))
+		return 0;
 	if (!describe_on_device(&t, v, lo, hi))
 		return 0;
 	snapshot = device_batch_add(&p->batch, &t, &dropped);

@@ -14,6 +14,7 @@
 #include "config/rooms/kinds.h"
 #include "config/rooms/monitor.h"
 #include "config/rooms/process.h"
+#include "config/rooms/slices.h"
 #include "config/rooms/steps.h"
 #include "config/rooms/tensorboard.h"
 #include "config/rooms/training.h"

@@ -10,6 +10,7 @@
 
 #include "config/alert_list.h"
 #include "config/marker.h"
+#include "config/slice_item.h"
 
 const char config_oom[] = "out of memory";
 
@@ -322,6 +323,8 @@ const char *words_add(const struct config_key *k, char **all, const char *text, 
 		return wrong;
 	if (config_has_numbers(k)) {
 		wrong = check_next_number(k, *all, text, len);
+	} else if (config_has_slices(k)) {
+		wrong = slice_item_parse(text, len, &(struct slice_item){0});
 	} else if (name) {
 		while (*name && strcmp(*name, one))
 			name++;

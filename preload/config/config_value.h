@@ -105,6 +105,12 @@ static inline bool config_has_numbers(const struct config_key *k)
 	return k->type == KEY_WORDS && k->min < k->max;
 }
 
+/* True for a list of parts of tensors (config/slice_item.h). Its row has the bounds reversed. */
+static inline bool config_has_slices(const struct config_key *k)
+{
+	return k->type == KEY_WORDS && k->min > k->max;
+}
+
 static inline bool is_space(char c)
 {
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';

@@ -14,12 +14,12 @@ static const char fixed_keys[][40] = {"output_dir", "format", "monitor_dir", "mo
 	"append_output", "append_between", "seed", "deterministic", "step_anchor", "step_boundary",
 	"grad_acc_steps", "loss_reduction", "scalars", "metrics_targets", "stable_rank_targets",
 	"summary_targets", "summary_dir", "summary_loss", "summary_max_bytes", "disable", "preset",
-	"ops", "monitor_mbs_grad", "watch_functions", "router_targets", "squash_name", "alerts",
-	"anomaly_json", "anomaly_dir", "armable", "monitor_log", "health_checkpoint",
-	"ckpt_pattern", "hidden_size", "vocab_size", "health_norm", "dump_path", "file_format",
-	"overflow_nums", "diff_nums", "grad_level", "bounds", "use_skip_data_by_global_norm",
-	"check_for_global_norm", "global_norm_spike_threshold",
-	"global_norm_spike_count_threshold"};
+	"ops", "monitor_mbs_grad", "watch_functions", "request_id", "request_tokens",
+	"router_targets", "squash_name", "alerts", "anomaly_json", "anomaly_dir", "armable",
+	"monitor_log", "health_checkpoint", "ckpt_pattern", "hidden_size", "vocab_size",
+	"health_norm", "dump_path", "file_format", "overflow_nums", "diff_nums", "grad_level",
+	"bounds", "use_skip_data_by_global_norm", "check_for_global_norm",
+	"global_norm_spike_threshold", "global_norm_spike_count_threshold"};
 
 bool config_key_fixed(const struct config_key *k, const struct config *was, const struct config *to)
 {

@@ -65,6 +65,11 @@
 		ROW(m, KEY_WORDS, char *, d, h), .min = lo, .max = hi,        \
 						 .words = WORDS_OF(any_words) \
 	}
+/* A list of parts of tensors, config/slice_item.h. */
+#define SLICES(m, h)                                                                               \
+	{                                                                                          \
+		ROW(m, KEY_WORDS, char *, "", h), .min = 1, .max = 0, .words = WORDS_OF(any_words) \
+	}
 #define ALERTS(m, h)                              \
 	{                                         \
 		ROW(m, KEY_ALERTS, char *, "", h) \
@@ -461,6 +466,17 @@ const struct config_key config_keys[] = {
 	WORDS(tensor_list, "", any_words,
 		"Parts of names; tensors of calls with these names are saved even with task "
 		"statistics"),
+	SLICES(slice,
+		"Parts of tensors, DIMENSION:BEGIN:END[:SIZE] each: rows and dumps of operators "
+		"and modules describe only these; BEGIN, END as in Python, SIZE: only if the "
+		"dimension has it; empty: whole tensors"),
+	STRING(request_id,
+		"Request of an inference server: rows and dumps of operators and modules describe "
+		"only its tokens, see request_tokens; empty: all requests"),
+	STRING(request_tokens,
+		"Where the number of tokens of each request is found, for request_id: "
+		"python:FILE:FUNCTION:ARGUMENT[.ATTRIBUTE], a dict from request to number, in the "
+		"order of the batch"),
 	WORDS(data_mode, "all", data_mode_names, "Directions and sides that a dump includes"),
 	ENUM(summary_mode, config_summary, "statistics", summary_names,
 		"What a dump contains for a tensor: statistics; statistics and a CRC-32; or only "
@@ -676,6 +692,7 @@ char *config_accepted(const struct config_key *k, char *buf, size_t cap)
 		n = snprintf(buf, cap,
 			words			? "a list of"
 			: config_has_numbers(k) ? "a list of ascending numbers"
+			: config_has_slices(k)	? "a list of DIMENSION:BEGIN:END[:SIZE]"
 						: "a list of texts");
 		for (const char *const *s = words; s && *s && n >= 0 && (size_t)n < cap; s++)
 			if (is_first_word(words, s))

@@ -84,7 +84,7 @@ is 'DDP: parts lie one after the other' \
 	"$(rows "$out/rank0" '[(n["name"], n["offset"], n["count"]) for n in N if n["what"] == "part" and n["bucket"] == "1"][:3]')" \
 	"[('seq.0.bias.grad', '0', '64'), ('seq.0.weight.grad', '64', '4096'), ('layers.1.down_proj.bias.grad', '4160', '64')]"
 like 'report: which gradient has the NaN, and where' "$("$probe" report "$out" 2>/dev/null | tr -s ' \n' ' ')" \
-	'rank 1: NaN in gradient of layers\.1\.up_proj\.weight \(element 12,741 of bucket 1\): 1 NaN of'
+	'rank 1: NaN in gradient of layers\.1\.up_proj\.weight, element 197 \(element 12,741 of bucket 1\): 1 NaN of'
 # Without the row that says where: what the bucket holds.
 cp -r "$out" "$tmp/less"
 sed -i '/^bad,/d' "$tmp"/less/rank*/names.csv

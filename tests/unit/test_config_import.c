@@ -223,6 +223,17 @@ static void dump_keys(void **state)
 	assert_key(&c, "preset", "\"none\""); /* collectives alone */
 	config_free(&c);
 
+	load_import(&c,
+		"{\"task\": \"tensor\", \"tensor\": {\"slice\": [{\"dim\": 1, \"begin\": -16, "
+		"\"size\": 128}, "
+		"{}, {\"end\": 8}, {\"begin\": 1.5}, {\"dim\": -1}, 7], \"request_id\": \"r7\"}}",
+		NULL, &l);
+	assert_key(&c, "slice", "[\"1:-16::128\", \"::8:\"]");
+	assert_key(&c, "request_id", "\"r7\"");
+	assert_int_equal(problems_of(&l),
+		3); /* as msprobe: whole numbers, no negative dimension, mappings */
+	config_free(&c);
+
 	load_import(&c, "{\"task\": \"statistics\", \"dump_path\": \"d\", \"level\": \"mix\"}",
 		NULL, &l);
 	assert_key(&c, "preset", "\"ops\"");

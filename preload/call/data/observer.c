@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "call/data/observer.h"
 
+#include "call/data/slice.h"
 #include "config/output_format.h"
 #include "config/rooms/files.h"
 #include "session/state.h"
@@ -22,6 +23,7 @@ void tensor_watch_configure(const struct config *cfg)
 	now.few = now.wanting == 1 && tensor_observers[0] == &statistics_observer;
 	now.grad = output_has_format(get_files_keys(cfg)->format, FORMAT_DUMP);
 	tensor_watch = now;
+	slice_load(cfg);
 }
 
 /* If several observers are active: passes each piece to all of them while it is in the cache. */

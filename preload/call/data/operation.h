@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "api/api.h"
+#include "call/data/slicing.h"
 #include "call/data/view.h"
 
 struct comm;
@@ -26,6 +27,7 @@ struct operation {
 	 */
 	uint32_t output_limit;
 	const struct config *by; /* configuration used by the call; NULL: the current one */
+	struct slicing slicing; /* set together with `by`; used for local operations */
 	uint32_t flags; /* enum call_flag */
 	int32_t root, peer, tag; /* JOURNAL_NONE: not given */
 	uint8_t redop;

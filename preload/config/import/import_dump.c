@@ -2,7 +2,10 @@
 /* msprobe's config.json of PrecisionDebugger, 8.x and 26.x. */
 #include "config/import/import.h"
 
+#include <stdio.h>
 #include <string.h>
+
+#include "config/slice_item.h"
 
 #define FASTER "tensors are copied during the call and written later; no call waits for the writing"
 
@@ -51,10 +54,9 @@ static const struct import_row rows[] = {
 	{"*.summary_mode", "summary_mode", FT_TEXT, FH_SET, "", ""},
 	{"*.backward_input", "", FT_LIST, FH_NOTE, "",
 		"it is of level L2, which runs an operator again: not done here"},
-	{"*.slice", "", FT_LIST, FH_NOTE, "", "tensors are recorded whole"},
-	{"*.request_id", "", FT_ANY, FH_NOTE, "",
-		"requests of an inference server are not distinguished: tensors are "
-		"recorded whole"},
+	{"*.slice", "slice", FT_LIST, FH_OWN, "", ""},
+	{"*.request_id", "request_id", FT_TEXT, FH_OWN, "", ""},
+	{"*.request_tokens", "request_tokens", FT_TEXT, FH_SET, "", ""},
 	{"*.bench_path", "bench_path", FT_TEXT, FH_OWN, "", ""},
 	{"*.diff_nums", "diff_nums", FT_INT, FH_SET, "", ""},
 	{"*.file_format", "", FT_TEXT, FH_NOTE, "npy",
@@ -133,6 +135,18 @@ static bool wants_only_distributed(const struct tree_node *section)
 	return any;
 }
 
+/* Returns the section of the configured task; other sections are ignored. */
+static const struct tree_node *section_of_task(const struct import *f)
+{
+	const struct tree_node *task = tree_get(f->top, "task"), *n;
+	const char *name = task && task->kind == TREE_SCALAR ? task->text : "statistics";
+
+	n = tree_get(f->top, name);
+	if (!n && strcmp(name, "diff_check") == 0)
+		n = tree_get(f->top, "tensor");
+	return n && n->kind == TREE_MAP ? n : NULL;
+}
+
 static void take_scope(struct import *f, const struct tree_node *n)
 {
 	unsigned names = 0;
@@ -165,6 +179,66 @@ static void take_data_mode(struct import *f, const struct tree_node *n)
 		import_set(f, "data_mode", n);
 }
 
+/*
+ * A number of an entry of msprobe's `slice`, as text; "": not given. False, reported: not an integer, as there.
+ */
+static bool read_slice_number(struct import *f, const struct tree_node *list,
+	const struct tree_node *entry, const char *key, const char **text)
+{
+	const struct tree_node *n = tree_get(entry, key);
+
+	*text = "";
+	if (!n)
+		return true;
+	if (!tree_is_integer(n)) {
+		import_wrong(f, list, "%s: not an integer; this part is skipped", key);
+		return false;
+	}
+	*text = n->text;
+	return true;
+}
+
+/* msprobe's list of {dim, begin, end, size}; its defaults are dimension 0, from 0, to the end, any size. */
+static void read_slices(struct import *f, const struct tree_node *list)
+{
+	for (const struct tree_node *e = list->child; e; e = e->next) {
+		const char *dim, *begin, *end, *size, *wrong;
+		struct slice_item item;
+		char word[96];
+
+		if (e->kind != TREE_MAP) {
+			import_wrong(f, list,
+				"not a mapping; accepted: a list of {dim, begin, end, size}; this "
+				"part is skipped");
+			continue;
+		}
+		if (!e->child || !read_slice_number(f, list, e, "dim", &dim) ||
+			!read_slice_number(f, list, e, "begin", &begin) ||
+			!read_slice_number(f, list, e, "end", &end) ||
+			!read_slice_number(f, list, e, "size", &size))
+			continue;
+		snprintf(word, sizeof(word), "%s:%s:%s:%s", dim, begin, end, size);
+		wrong = slice_item_parse(word, strlen(word), &item);
+		if (wrong)
+			import_wrong(f, list, "%s: %s; this part is skipped", word, wrong);
+		else
+			import_add_word(f, "slice", word);
+	}
+}
+
+static void read_request_id(
+	struct import *f, const struct tree_node *n, const struct tree_node *task)
+{
+	if (!import_set(f, "request_id", n) || !*n->text)
+		return;
+	if (!tree_get(task, "request_tokens") && !import_env(f, "PROBE_REQUEST_TOKENS"))
+		import_note(f, n,
+			"msprobe gets the batch's requests from "
+			"debugger.start(scheduled_tokens=...); "
+			"here key request_tokens says where they are found; without it tensors are "
+			"recorded whole");
+}
+
 static void take_dump_key(struct import *f, const struct import_row *row, const struct tree_node *n)
 {
 	if (strcmp(row->path, "task") == 0) {
@@ -182,22 +256,14 @@ static void take_dump_key(struct import *f, const struct import_row *row, const 
 		take_scope(f, n);
 	} else if (strcmp(row->path, "*.data_mode") == 0) {
 		take_data_mode(f, n);
+	} else if (strcmp(row->path, "*.slice") == 0) {
+		read_slices(f, n);
+	} else if (strcmp(row->path, "*.request_id") == 0) {
+		read_request_id(f, n, section_of_task(f));
 	} else if (strcmp(row->path, "*.bench_path") == 0) {
 		if (import_set(f, "bench_path", n))
 			import_set_text(f, "task", n, "diff_check");
 	}
-}
-
-/* Returns the section of the configured task; other sections are ignored. */
-static const struct tree_node *section_of_task(const struct import *f)
-{
-	const struct tree_node *task = tree_get(f->top, "task"), *n;
-	const char *name = task && task->kind == TREE_SCALAR ? task->text : "statistics";
-
-	n = tree_get(f->top, name);
-	if (!n && strcmp(name, "diff_check") == 0)
-		n = tree_get(f->top, "tensor");
-	return n && n->kind == TREE_MAP ? n : NULL;
 }
 
 static const char *text_of(const struct tree_node *map, const char *key, const char *none)

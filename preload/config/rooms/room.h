@@ -25,7 +25,8 @@
 	ROOM(monitor)      \
 	ROOM(dump)         \
 	ROOM(alerts)       \
-	ROOM(process)
+	ROOM(process)      \
+	ROOM(slices)
 
 #define CONFIG_ROOM_BYTES 256 /* maximum size of a group of keys, checked in config/config.h */
 #define CONFIG_ROOM_PLACE(room) CONFIG_AT_##room,

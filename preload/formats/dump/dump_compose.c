@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "config/rooms/dump.h"
+#include "config/rooms/slices.h"
 #include "formats/dump/dump_bench.h"
 #include "formats/dump/dump_composing.h"
 #include "formats/dump/dump_folder.h"
@@ -503,6 +504,10 @@ static void write_dump_head(struct compose *c, struct dump_json *j)
 	dump_json_raw(j, c->mindspore ? "mindspore" : "pytorch");
 	dump_json_raw(j, "\",\n \"dump_data_dir\": ");
 	write_data_folder(c, j);
+	if (*get_slices_keys(c->cfg)->request_id) {
+		dump_json_raw(j, ",\n \"request_id\": ");
+		dump_json_text(j, get_slices_keys(c->cfg)->request_id);
+	}
 	dump_json_raw(j, ",\n \"data\": {");
 }
 

@@ -498,7 +498,7 @@ static char *bad_ranks(const struct report *r, const struct bad_row *b)
 	return b->nsame > BAD_SAME_MAX ? tool_format("%u ranks", b->nsame) : out_ranks(rank, n);
 }
 
-/* Formats "NaN in gradient of layers.0.weight (element 5 of bucket 1): ", or "" without a name. */
+/* Formats "NaN in gradient of layers.0.weight, element 5 (element 9 of bucket 1): ", or "" without a name. */
 static char *bad_name(const struct report *r, const struct bad_row *b)
 {
 	struct names names;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Watches functions of key watch_functions. A number is an int, a float, or a tensor of one
+ * Watches functions of key watch_functions, and the one of key request_tokens. A number is an int, a float, or a tensor of one
  * element in host memory. Arguments are written before the function runs, because it may change a
  * tensor. There is no lock: all is done with the GIL held.
  */
@@ -17,6 +17,7 @@
 #include "call/step.h"
 #include "config/marker.h"
 #include "config/rooms/kinds.h"
+#include "config/rooms/slices.h"
 #include "life/life.h"
 #include "session/state.h"
 #include "terms/dtype.h"
@@ -25,6 +26,7 @@
 #include "wrappers/python/objects.h"
 #include "wrappers/torch/names/module_names.h"
 #include "wrappers/torch/numbers/scalars.h"
+#include "wrappers/torch/passes/request_tokens.h"
 #include "wrappers/torch/tensors/torch.h"
 #include "wrappers/torch/tensors/train_observers.h"
 
@@ -38,8 +40,10 @@
 
 static struct watched {
 	char name[96]; /* as in the key */
-	const char *text; /* text of the key, ends at a newline */
+	const char *text; /* text of the key, without what follows the function */
 	size_t len;
+	/* an argument of the function, from which request_tokens.c reads; NULL: its numbers are written */
+	const char *argument;
 	py_object *function; /* NULL: not found yet */
 	py_object *parameters; /* NULL: not known */
 	size_t npositional;
@@ -53,35 +57,51 @@ bool torch_watches_functions(void)
 {
 	const char *words = get_kinds_keys(config_now())->watch_functions;
 
-	return words && *words;
+	return (words && *words) || torch_find_request_argument(config_now(), &(size_t){0});
+}
+
+/* Adds the function that the text names. Returns NULL, or the reason why it cannot be watched. */
+static const char *add_watched(const char *text, size_t len, const char *argument)
+{
+	struct watched *w = &watched[nwatched];
+	const char *wrong;
+	struct marker m;
+
+	if (nwatched == WATCHED_MAX)
+		return "there are too many";
+	wrong = marker_parse(text, len, &m);
+	if (wrong)
+		return wrong;
+	if (m.form != MARKER_LANGUAGE || m.nlanguage != 6 || memcmp(m.language, "python", 6) != 0)
+		return "not of the form python:FILE:FUNCTION";
+	if (m.nfunction >= sizeof(w->name))
+		return "the name is too long";
+	w->text = text;
+	w->len = len;
+	w->argument = argument;
+	memcpy(w->name, m.function, m.nfunction);
+	w->name[m.nfunction] = 0;
+	nwatched++;
+	return NULL;
 }
 
 static void read_watch_list(void)
 {
-	const char *words = get_kinds_keys(get_first_generation()->cfg)->watch_functions;
+	const struct config *cfg = get_first_generation()->cfg;
+	const char *words = get_kinds_keys(cfg)->watch_functions, *argument, *wrong;
+	size_t n;
 
-	for (size_t n; words && *words && nwatched < WATCHED_MAX; words += n + (words[n] == '\n')) {
-		struct watched *w = &watched[nwatched];
-		const char *wrong;
-		struct marker m;
-
+	argument = torch_find_request_argument(cfg, &n);
+	wrong = argument ? add_watched(get_slices_keys(cfg)->request_tokens, n, argument) : NULL;
+	if (wrong)
+		log_loss(LOSS_CONFIG, "request_tokens: %s: %s; tensors are recorded whole",
+			get_slices_keys(cfg)->request_tokens, wrong);
+	for (; words && *words; words += n + (words[n] == '\n')) {
 		n = strcspn(words, "\n");
-		wrong = marker_parse(words, n, &m);
-		if (!wrong && (m.form != MARKER_LANGUAGE || m.nlanguage != 6 ||
-				      memcmp(m.language, "python", 6) != 0))
-			wrong = "not of the form python:FILE:FUNCTION";
-		if (!wrong && m.nfunction >= sizeof(w->name))
-			wrong = "the name is too long";
-		if (wrong) {
+		wrong = add_watched(words, n, NULL);
+		if (wrong)
 			log_loss(LOSS_CONFIG, "watch_functions: %.*s: %s; it is ignored", (int)n,
 				words, wrong);
-			continue;
-		}
-		w->text = words;
-		w->len = n;
-		memcpy(w->name, m.function, m.nfunction);
-		w->name[m.nfunction] = 0;
-		nwatched++;
 	}
 	is_list_read = true;
 }
@@ -250,6 +270,36 @@ static __attribute__((noinline)) void write_watched_arguments(const struct watch
 	errno = error;
 }
 
+/* Finds the argument of key request_tokens, and reads the batch's requests from it. */
+static __attribute__((noinline)) void read_request(
+	const struct watched *w, py_object *const *args, size_t nargsf, py_object *kwnames)
+{
+	size_t npositional = py_nargs(nargsf), more = 0, len = strcspn(w->argument, ".");
+	py_object *const *keywords = NULL;
+	struct py_hold hold;
+	const char *why;
+	int error = errno;
+
+	thread_state.busy++;
+	if (py_hold_objects(&hold, &why)) {
+		py_object *found = NULL;
+
+		if (kwnames)
+			py_sequence(kwnames, &keywords, &more);
+		for (size_t i = 0; i < npositional + more && !found; i++) {
+			char name[TEXT_MAX];
+
+			format_parameter_name(w, i, npositional, keywords, name);
+			if (strlen(name) == len && memcmp(name, w->argument, len) == 0)
+				found = args[i];
+		}
+		torch_read_request(found, w->argument + len);
+		py_release_objects(&hold);
+	}
+	thread_state.busy--;
+	errno = error;
+}
+
 static __attribute__((noinline)) void write_result(const char *series, py_object *result)
 {
 	struct side s;
@@ -279,7 +329,11 @@ static py_object *call_watched(
 	char series[SERIES_MAX] = "";
 	py_object *result;
 
-	if (thread_state.busy || !train_kinds_due() || !(w = find_watched(function)))
+	if (thread_state.busy || !(w = find_watched(function)))
+		return run(function, args, nargsf, kwnames);
+	if (w->argument)
+		read_request(w, args, nargsf, kwnames);
+	if (w->argument || !train_kinds_due())
 		return run(function, args, nargsf, kwnames);
 	write_watched_arguments(w, series, args, nargsf, kwnames);
 	result = run(function, args, nargsf, kwnames);
@@ -310,12 +364,13 @@ static void register_watched(struct watched *w)
 	w->function = f;
 	nhooked++;
 	if (wrong)
-		log_loss(LOSS_ENTRY, "watch_functions: %s is not watched: %s", w->name, wrong);
+		log_loss(LOSS_ENTRY, "%s: %s is not watched: %s",
+			w->argument ? "request_tokens" : "watch_functions", w->name, wrong);
 	else if (py_calls_directly())
 		session_invisible("python",
-			"CPython 3.11 runs plain calls of a function of watch_functions by itself: "
-			"calls with * or **, of decorated functions, and of forward() of modules "
-			"are seen");
+			"CPython 3.11 runs plain calls of a function of watch_functions or "
+			"request_tokens by itself: calls with * or **, of decorated functions, and "
+			"of forward() of modules are seen");
 }
 
 static void find_watched_functions(void)

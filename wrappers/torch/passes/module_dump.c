@@ -24,6 +24,7 @@
 #include "terms/module_part.h"
 #include "base/thread.h"
 #include "call/named_row.h"
+#include "call/data/slice.h"
 #include "call/record.h"
 #include "call/recorder.h"
 #include "call/stackid.h"
@@ -66,7 +67,7 @@ bool torch_module_gradients_dumped(void)
 static bool is_dump_due(void)
 {
 	return torch_modules_dumped() && recording_enabled() && !generation_now()->paused &&
-	       session_rank_selected() && step_selected();
+	       !slice_is_request_absent() && session_rank_selected() && step_selected();
 }
 
 bool torch_module_dump_begins(void)
@@ -96,6 +97,7 @@ static void write_module_record(struct writing *r)
 		.tag = JOURNAL_NONE,
 		.flags = r->flags,
 		.by = config_now(),
+		.slicing = slicing_get(),
 		.nin = (uint16_t)r->n,
 		.all_in = r->v,
 		.all_out = r->v};

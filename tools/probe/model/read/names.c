@@ -152,6 +152,30 @@ static char *bucket_text_of(const struct names *names, uint64_t bucket)
 	return all;
 }
 
+/*
+ * Sets *element to the number of a bucket's bad element within its own tensor. Returns false if
+ * the layout that the bucket had in that step is not known.
+ */
+static bool find_element_of_part(
+	const struct names *names, const struct name_row *bad, uint64_t *element)
+{
+	bool found = false;
+	uint64_t since = 0;
+
+	for (unsigned i = 0; i < names->n; i++) {
+		const struct name_row *r = &names->row[i];
+
+		if (r->what != NAME_PART || r->bucket != bad->bucket || r->id != bad->id ||
+			r->step > bad->step || (found && r->step < since) ||
+			bad->offset < r->offset || bad->offset - r->offset >= r->count)
+			continue;
+		found = true;
+		since = r->step;
+		*element = bad->offset - r->offset;
+	}
+	return found;
+}
+
 char *names_describe(const struct names *names, const char *name, uint64_t step)
 {
 	unsigned long long bucket;
@@ -162,12 +186,16 @@ char *names_describe(const struct names *names, const char *name, uint64_t step)
 	for (unsigned i = 0; i < names->n; i++) {
 		const struct name_row *r = &names->row[i];
 		char *what, *all;
+		uint64_t element;
 
 		if (r->what != NAME_BAD || r->bucket != bucket || r->step != step)
 			continue;
 		what = tensor_text(r->name);
-		all = tool_format(
-			"%s (element %s of bucket %llu)", what, out_count(r->offset), bucket);
+		all = find_element_of_part(names, r, &element)
+			      ? tool_format("%s, element %s (element %s of bucket %llu)", what,
+					out_count(element), out_count(r->offset), bucket)
+			      : tool_format("%s (element %s of bucket %llu)", what,
+					out_count(r->offset), bucket);
 		free(what);
 		return all;
 	}

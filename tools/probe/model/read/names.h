@@ -31,8 +31,8 @@ int names_read(struct names *names, const char *folder);
 void names_free(struct names *names);
 
 /*
- * Describes the tensor `name` for people: "gradient of layers.0.weight (element 1,204 of bucket
- * 7)". If the element of a bucket is not known: the names of all its contents. step: the step of
+ * Describes the tensor `name` for people: "gradient of layers.0.weight, element 180 (element
+ * 1,204 of bucket 7)", counted in the tensor and in the bucket. If the element of a bucket is not known: the names of all its contents. step: the step of
  * the call. Returns "" if nothing is known. malloc'd.
  */
 char *names_describe(const struct names *names, const char *name, uint64_t step);
