@@ -209,12 +209,16 @@ e2e: all apps
 	@B=$(B) tests/run.sh -j$(BESIDE) -l $(B)/test-logs/e2e $(TEST_USER:%=-u %) $(call selected,$(E2E))
 
 # PyTorch for the tests that need it, in a virtual environment of its own; they are skipped without it. It takes some
-# minutes and 1 GB the first time.
+# minutes and 1 GB the first time: from PyTorch's own index, whose packages are without CUDA. Where that is not reached the one
+# of PyPI is taken, which needs CUDA's libraries, 3 GB to download.
 TORCH_VERSION ?= 2.13.0
+TORCH_INDEX   ?= https://download.pytorch.org/whl/cpu
 .PHONY: ptvenv
 ptvenv: $(B)/ptvenv/.with-torch-$(TORCH_VERSION)
 $(B)/ptvenv/.with-torch-$(TORCH_VERSION):
 	$(call say,VENV,$(B)/ptvenv: PyTorch $(TORCH_VERSION) 1 GB) python3 -m venv $(B)/ptvenv
+	@$(B)/ptvenv/bin/pip install --quiet --retries 0 --timeout 15 --no-deps --index-url $(TORCH_INDEX) torch==$(TORCH_VERSION) \
+		>/dev/null 2>&1 || echo '  VENV   $(TORCH_INDEX) is not reached: PyTorch of PyPI, 3 GB to download'
 	$(Q)$(B)/ptvenv/bin/pip install --quiet torch==$(TORCH_VERSION) numpy expecttest
 	@touch $@
 
