@@ -209,12 +209,16 @@ e2e: all apps
 	@B=$(B) tests/run.sh -j$(BESIDE) -l $(B)/test-logs/e2e $(TEST_USER:%=-u %) $(call selected,$(E2E))
 
 # PyTorch for the tests that need it, in a virtual environment of its own; they are skipped without it. It takes some
-# minutes and 1 GB the first time.
+# minutes and 1 GB the first time: from PyTorch's own index, whose packages are without CUDA. Where that is not reached the one
+# of PyPI is taken, which needs CUDA's libraries, 3 GB to download.
 TORCH_VERSION ?= 2.13.0
+TORCH_INDEX   ?= https://download.pytorch.org/whl/cpu
 .PHONY: ptvenv
 ptvenv: $(B)/ptvenv/.with-torch-$(TORCH_VERSION)
 $(B)/ptvenv/.with-torch-$(TORCH_VERSION):
 	$(call say,VENV,$(B)/ptvenv: PyTorch $(TORCH_VERSION) 1 GB) python3 -m venv $(B)/ptvenv
+	@$(B)/ptvenv/bin/pip install --quiet --retries 0 --timeout 15 --no-deps --index-url $(TORCH_INDEX) torch==$(TORCH_VERSION) \
+		>/dev/null 2>&1 || echo '  VENV   $(TORCH_INDEX) is not reached: PyTorch of PyPI, 3 GB to download'
 	$(Q)$(B)/ptvenv/bin/pip install --quiet torch==$(TORCH_VERSION) numpy expecttest
 	@touch $@
 
@@ -279,13 +283,15 @@ DEB_DEMO  := $(DEB_BUILD) $(if $(shell command -v mpicc),,mpich libmpich-dev)
 DEB_TEST  := g++ libunwind-dev libcmocka-dev openmpi-bin libopenmpi-dev mpich libmpich-dev gfortran python3 python3-mpi4py python3-numpy \
 	clang clang-format libclang-rt-dev gdb valgrind procps locales python3-venv python3-pip gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user \
 	musl musl-tools universal-ctags libjemalloc2 libjemalloc-dev libtcmalloc-minimal4 libgoogle-perftools-dev libgloo-dev
+# A bare system has no /etc/hosts, and torchrun waits for an address of localhost and of the machine's own name.
+DEB_NAMES  = $(if $(shell getent hosts localhost >/dev/null && getent hosts "$$(uname -n)" && echo both),,libnss-myhostname)
 DEB_LONG  := chromium graphviz debootstrap rpm # tests/long only
 DEB_EXTRA := python3-torch clang-19 lld-19 pocl-opencl-icd ocl-icd-opencl-dev # not every Debian has them
 
 deps-build:
 	tests/install_deps.sh $(DEB_BUILD)
 deps:
-	tests/install_deps.sh $(DEB_BUILD) $(DEB_TEST) -o $(DEB_EXTRA)
+	tests/install_deps.sh $(DEB_BUILD) $(DEB_TEST) $(DEB_NAMES) -o $(DEB_EXTRA)
 	localedef -i de_DE -f UTF-8 de_DE.UTF-8
 	localedef -i tr_TR -f UTF-8 tr_TR.UTF-8
 
@@ -293,7 +299,7 @@ deps:
 # with a reason.
 .PHONY: deps-if-missing deps-demo-if-missing
 deps-if-missing:
-	$(if $(filter 0,$(DEPS)),,@tests/install_deps.sh -m $(DEB_BUILD) $(DEB_TEST) -o $(DEB_EXTRA))
+	$(if $(filter 0,$(DEPS)),,@tests/install_deps.sh -m $(DEB_BUILD) $(DEB_TEST) $(DEB_NAMES) -o $(DEB_EXTRA))
 	@if [ "$$(id -u)" = 0 ] && command -v localedef >/dev/null && [ ! "$(DEPS)" = 0 ]; then for l in de_DE tr_TR; do \
 		locale -a 2>/dev/null | grep -qi "^$$l.utf" || localedef -i $$l -f UTF-8 $$l.UTF-8 || :; done; fi
 deps-demo-if-missing:

@@ -26,7 +26,9 @@ cp LICENSE "$info/licenses/"
 # Licences of the libraries that are copied into the wheel.
 if [ -z "$libraries" ] && command -v dpkg-query >/dev/null; then
 	for l in $(ldd "$stage/libprobe/bin/probe" | awk '$3 ~ /^\// && $3 !~ /\/lib(c|m)\.so/ {print $3}'); do
-		p=$(dpkg-query -S "$(realpath "$l")" 2>/dev/null | sed 's/:.*//') || continue
+		# By its name: dpkg lists /lib/..., the linker may say /usr/lib/...
+		f=$(realpath "$l")
+		p=$(dpkg-query -S "*/${f##*/}" 2>/dev/null | sed 's/:.*//')
 		[ ! -e "/usr/share/doc/$p/copyright" ] || cp "/usr/share/doc/$p/copyright" "$info/licenses/$p"
 	done
 fi

@@ -39,6 +39,13 @@ is 'no watcher: reported' "$(grep '"rule": "AnomalyNan"' "$out/rank0/alerts.json
 like 'a line on stderr' "$(cat "$tmp/with.err")" 'AnomalyNan: grad_reduced of 0.weight, nans 1 in step 25'
 ok 'they are few' test "$(wc -l <"$tmp/with.err")" -le 20
 contract alerts "$out"
+# By the file itself: how often each rule fired, and which did not. Here each rule has a word of its own.
+like 'report: how often a rule fired' "$("$probe" report "$out")" "alerts:.* $(python3 -c '
+import json, sys
+a = [json.loads(line) for line in open(sys.argv[1])]
+a = [x for x in a if x["rule"] == "AnomalyNan"]
+n = sum(x["count"] for x in a)
+print("AnomalyNan fired %d time%s, first in step %d on rank 0" % (n, "s" * (n != 1), min(x["first_step"] for x in a)))' "$out/rank0/alerts.jsonl")"
 
 # anomaly.json: which came first, by probe analyze.
 said=$("$probe" analyze --anomalies -k 3 -s '[25, 26]' "$out")
@@ -100,8 +107,13 @@ last=$(tail -1 "$tmp/numbers" | cut -d' ' -f3)
 ok "stop: soon after step 25 ($last), and not before" test "$last" -ge 25 -a "$last" -le 45
 is 'stop: the alert says what was done' "$(grep -c '"action": "stop: ValueError after the next step of an optimizer"' "$out/rank0/alerts.jsonl")" 1
 new_out
-one "$tmp/with" LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" RANK=0 WORLD_SIZE=1 PROBE_ALERTS='[{rule: stuck, kind: loss, threshold: 900, action: stop}]'
+one "$tmp/with" LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" RANK=0 WORLD_SIZE=1 PROBE_ALERTS='[{rule: stuck, kind: loss, threshold: 900, action: stop}, {rule: slow, kind: mfu}]'
 is 'stop: a rule that stays silent ends nothing, and changes nothing' "$(cat "$tmp/with")" "$(cat "$tmp/plain")"
+like 'report: a rule that was on and did not fire, and one without values' "$("$probe" report "$out")" \
+	' alerts: stuck did not fire; slow had no values to check( |$)'
+is 'report --json: the same' "$("$probe" report --json "$out" | python3 -c 'import json, sys
+print([(a["rule"], a["checked"], a["alerts"], "first_step" in a) for a in json.load(sys.stdin)["verdict"]["alert_rules"]])')" \
+	"[('stuck', True, 0, False), ('slow', False, 0, False)]"
 new_out
 if [ -n "$flavours" ]; then
 	run_with "${flavours%%[[:space:]]*}" 4 PROBE_ALERTS='[{rule: AnomalyNan, kind: calls, action: stop}]' mpi_contract

@@ -91,10 +91,15 @@ is 'which meta.json says' "$(rows "$out" "{M['rank%d' % r]['switches']['last'][0
 wait_until 30 test -e "$out/rank3/calls_0-99.csv" -o -e "$out/rank3/calls_100-199.csv" -o -e "$out/rank3/calls_200-299.csv"
 "$probe" ctl "$out" off --now --wait >"$tmp/said" 2>"$tmp/err"
 is 'off --now' $? 0
-for a in 'set' 'set journal_mib=7' 'set task=grad_probe' 'set no_such=1' 'set step_interval=x' 'on off' 'fly' 'off --now --at 3' 'set x'; do
+for a in 'set' 'set journal_mib=7' 'set task=grad_probe' 'set no_such=1' 'set step_interval=x' 'on off' 'fly' 'off --now --at 3' 'set x' 'set skip=[brodcast]' 'set only=[MPI_Bcas]' \
+	'set skip=brodcast'; do
 	"$probe" ctl "$out" $a >"$tmp/o" 2>"$tmp/e"
 	is "ctl $a: status, one line" "$? $(wc -l <"$tmp/e")" '2 1'
 done
+is 'a misspelt word: the message is that of probe run' "$("$probe" ctl "$out" set 'skip=[brodcast]' 2>&1 | sed 's/.*: "brodcast": //')" \
+	"$(PROBE_SKIP='[brodcast]' "$probe" run -o "$tmp/none" -- true 2>&1 | sed 's/.*: "brodcast": //')"
+"$probe" ctl "$out" set --now 'skip=[broadcast, "MPI_I*"]' only= >"$tmp/said" 2>"$tmp/err"
+is 'words that name something: status, nothing on stderr' "$? $(cat "$tmp/err")" '0 '
 touch "$stop"
 wait $launcher
 is 'numbers are right, though nothing was recorded at first' \

@@ -55,7 +55,7 @@ is 'the same as JSON' "$(get "$url/json")" '200 application/json'
 cp "$tmp/body" "$tmp/json"
 is 'a page for a browser' "$(get "$url/") $(grep -c '<title>probe serve' "$tmp/body")" '200 text/html; charset=utf-8 1'
 is 'it loads nothing from elsewhere' "$(grep -cE '(src|href)="?(https?:|//)|@import|url\(' "$tmp/body")" 0
-is 'the verdict as text' "$(get "$url/verdict") $(cat "$tmp/body")" "200 text/plain; charset=utf-8 $("$probe" report "$dir" | sed -n 1p)"
+is 'the verdict as text' "$(get "$url/verdict") $(cat "$tmp/body")" "200 text/plain; charset=utf-8 $("$probe" report "$dir" | sed -n '1p; /^What was checked$/,/^$/ s/^  //p')"
 "$gen" -r 4 -s 20 -c 2 -g 2 -b 11:2 "$tmp/nan"
 "$probe" serve --once "$tmp/nan" >"$tmp/prom.nan"
 is 'findings: one series for each rank that is named' "$(grep '^probe_finding' "$tmp/prom.nan")" 'probe_finding{kind="nan",rank="2",severity="bad"} 1'

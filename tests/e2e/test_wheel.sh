@@ -40,6 +40,14 @@ is 'probe run preloads it' "$("$bin/probe" run sh -c 'echo $LD_PRELOAD')" "$home
 is 'presets are in it' "$("$bin/probe" run -p nan sh -c 'echo $PROBE_WRAP_OPS')" "$home/share/libprobe/presets/nan.yaml"
 like 'so is the configuration' "$("$bin/probe" config 2>&1)" "$home/share/libprobe/probe.yaml"
 is 'manual pages' "$(cd "$tmp/venv/share/man" && echo */*)" 'man1/probe.1 man7/libprobe.7'
+# "libz-1a2b.so.1" is of the package whose file has that name before the hash; each package has its licence once.
+is 'each library that is copied into it has its licence' "$(cd "$tmp/venv" && for f in "${home%/*}"/libprobe.libs/*.so*; do
+	f=${f##*/}
+	name=${f%%-[0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f]*}
+	package=$(dpkg-query -S "*/$name.*" 2>/dev/null | sed 's/:.*//' | sort -u | while read -r p; do
+		[ ! -s "${home%/*}/libprobe-$version.dist-info/licenses/$p" ] || echo "$p"; done)
+	[ -n "$package" ] || echo "none for $f"
+done)" ''
 is 'no file of it names the place where it was built' "$(grep -rlF "$tmp/dist" "$home" "$tmp/venv/share"; grep -lF "$PWD" "$home"/*/* 2>/dev/null)" ''
 is 'a table that is not there' "$("$bin/python" -c '
 import libprobe, os

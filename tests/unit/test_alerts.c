@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 
 #include "config/config.h"
+#include "journal/meta_part.h"
 #include "terms/scalar.h"
 #include "terms/train_kind.h"
 #include "training/alerts/alert_judge.h"
@@ -106,7 +107,8 @@ static void round_trip(void **state)
 #define RULES                                                                                \
 	"[{\"rule\": \"spike\"}, {\"rule\": \"AnomalyNan\", \"kind\": [\"grad_reduced\"]}, " \
 	"{\"rule\": \"stuck\", \"threshold\": 2, \"kind\": [\"loss\"]}, "                    \
-	"{\"rule\": \"inf\", \"kind\": [\"grad_reduced\"], \"names\": [\"^b\"]}]"
+	"{\"rule\": \"inf\", \"kind\": [\"grad_reduced\"], \"names\": [\"^b\"]}, "           \
+	"{\"rule\": \"slow\", \"kind\": [\"iteration-time\"]}]"
 
 /* As rank_sink(), with the rules. */
 static void rank_rules(struct rank *r)
@@ -199,6 +201,17 @@ static const char *alerts_in(const char *dir)
 	return out;
 }
 
+/* Of the rules, those that have checked a value, as meta.json has it. No step has an iteration-time. */
+static const char *get_checked_rules(const struct journal *j)
+{
+	const char *part = journal_dict_get(j, DICT_META, META_ALERTS_CHECKED);
+
+	assert_string_equal(part, "alerts_checked");
+	return part + strlen(part) + 1;
+}
+
+#define ALL_BUT_SLOW "[true, true, true, true, false]"
+
 #define WANT "spike grad-norm 5-30 x3; AnomalyNan b 7-8 x2; inf b 9-9 x1; stuck loss 21-24 x4; "
 
 static void once_with_a_count(void **state)
@@ -210,8 +223,10 @@ static void once_with_a_count(void **state)
 	rank_make(&r, 1 << 20);
 	rank_rules(&r);
 	assert_int_equal(chain_attach(&c, &r.j, 1), 0);
+	assert_string_equal(get_checked_rules(&r.j), "[false, false, false, false, false]");
 	put_steps(&r, &c, 0, 10);
 	assert_int_equal(drain_all(&r.drain, false), 0);
+	assert_string_equal(get_checked_rules(&r.j), ALL_BUT_SLOW);
 	assert_string_equal(
 		alerts_in(r.dir), "spike grad-norm 5-9 x2; AnomalyNan b 7-8 x2; inf b 9-9 x1; ");
 	put_steps(&r, &c, 10, STEPS);
@@ -283,6 +298,7 @@ static void killed(void **state)
 		assert_int_equal(waitpid(pid, &status, 0), pid);
 		survived = WIFEXITED(status);
 		assert_int_equal(recover_rules(r.dir), 0);
+		assert_string_equal(get_checked_rules(&r.j), ALL_BUT_SLOW);
 
 		const char *have = alerts_in(r.dir);
 

@@ -13,7 +13,7 @@ struct config;
  * Reports each word of skip and only that matches no function, no operation and no entry of the
  * list, with its place and similar names: a misspelt word would skip nothing, or everything.
  *
- * file: the configuration that was loaded, NULL: none. env: the variables that were loaded with it
+ * file: the configuration that was loaded, or the name of another place of the words, NULL: none. env: the variables that were loaded with it
  * (NAME=value, NULL-terminated). Returns how many words were reported.
  */
 unsigned report_unknown_words(const struct config *cfg, const char *file, char *const env[],

@@ -13,6 +13,7 @@
 #include "config/rooms/alerts.h"
 #include "config/rooms/files.h"
 #include "config/rooms/steps.h"
+#include "journal/meta_part.h"
 #include "terms/scalar.h"
 #include "training/alerts/alert_judge.h"
 #include "training/alerts/alert_values.h"
@@ -26,6 +27,7 @@
 #define WRITE_NS UINT64_C(1000000000) /* changed counts are written at most once in this time */
 #define REARM_STEPS 100 /* after this many steps without firing, an alert repeats its actions */
 #define FILE_BYTES ((size_t)4 << 20)
+#define CHECKED_KEY "alerts_checked" /* member of meta.json */
 
 struct alerts {
 	struct files *files;
@@ -35,6 +37,8 @@ struct alerts {
 	unsigned nrule;
 	/* Bits of the rules that check a kind, a scalar, or calls. */
 	uint32_t of_kind[TRAIN_KINDS], of_scalar[SCALARS], of_calls;
+	/* Bits of the rules that have checked a value, and what meta.json has of them. */
+	uint32_t checked, checked_written;
 	struct alert_series *series;
 	uint32_t nseries, cap; /* a power of two */
 	bool full_said;
@@ -120,6 +124,46 @@ static void free_alerts(struct alerts *a)
 	memset(a, 0, sizeof(*a));
 }
 
+/*
+ * Adds to meta.json which rules have checked a value: true or false for each rule of the
+ * configuration, in its order. Each addition takes space in the dictionary permanently, so this is
+ * called once at the beginning and once for each rule at most.
+ */
+static void write_checked(struct alerts *a)
+{
+	char part[sizeof(CHECKED_KEY) + ALERT_RULES_MAX * sizeof(", false") + 4];
+	struct text t = text_over(part, sizeof(part));
+
+	text_put(&t, CHECKED_KEY, sizeof(CHECKED_KEY));
+	for (unsigned i = 0; i < a->nrule; i++) {
+		text_str(&t, i ? ", " : "[");
+		text_str(&t, a->checked >> i & 1 ? "true" : "false");
+	}
+	text_char(&t, ']');
+	if (!t.cut &&
+		journal_dict_add(a->files->j, DICT_META, META_ALERTS_CHECKED, part, t.len + 1) >= 0)
+		a->checked_written = a->checked;
+}
+
+/* Reads what a killed process had written. Returns false if there is nothing. */
+static bool read_old_checked(struct alerts *a)
+{
+	const char *p = journal_dict_get(a->files->j, DICT_META, META_ALERTS_CHECKED);
+
+	if (!p)
+		return false;
+	p += sizeof(CHECKED_KEY);
+	for (unsigned i = 0; i < a->nrule && (p = strpbrk(p, "tf")); i++, p++)
+		if (*p == 't') {
+			a->checked |= UINT32_C(1) << i;
+			p += strlen("true") - 1;
+		} else {
+			p += strlen("false") - 1;
+		}
+	a->checked_written = a->checked;
+	return true;
+}
+
 static void read_old_alerts(struct alerts *a);
 
 static int open_alerts(void *state, struct files *files)
@@ -143,6 +187,8 @@ static int open_alerts(void *state, struct files *files)
 	for (unsigned i = 0; i < a->nrule; i++)
 		read_alert_names(a, i);
 	sort_rules(a);
+	if (a->nrule && !read_old_checked(a))
+		write_checked(a);
 	if (get_alerts_keys(cfg)->anomaly_json)
 		a->anomalies = anomalies_new();
 	if (a->anomalies)
@@ -655,6 +701,7 @@ static void judge_seen(struct alerts *a, struct alert_seen *v)
 
 		if (!is_name_wanted(a, rule, v))
 			continue;
+		a->checked |= UINT32_C(1) << rule;
 		if (number)
 			check_op(a, rule, v, TO_NORM, "", &spoken);
 		else
@@ -705,6 +752,8 @@ static void commit_alerts(void *state, bool written)
 	while (written && (v = alert_values_next(&a->pass, &at)))
 		judge_seen(a, v);
 	a->pass.len = a->pass.before = 0;
+	if (a->checked != a->checked_written)
+		write_checked(a);
 	if (!written || !a->changed)
 		return;
 	h = a->files->j->head;

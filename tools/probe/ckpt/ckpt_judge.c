@@ -14,6 +14,7 @@
 #include "tools/lib/files/csv.h"
 #include "tools/lib/tool.h"
 #include "tools/probe/ckpt/ckpt.h"
+#include "tools/probe/model/read/alert_lines.h"
 #include "tools/probe/model/read/meta_config.h"
 
 #define CLOCK_NS UINT64_C(10000000) /* ns: the time of a file is that of the kernel's last tick */
@@ -206,35 +207,13 @@ static void take_gradient(void *arg, struct csv *c, const int *column)
 		(struct step_value){step, norm * norm, nans || infs || !isfinite(norm)};
 }
 
-static uint64_t read_alert_count_of(const char *line, const char *key)
+static void add_alert_span(void *arg, const struct alert_line *a)
 {
-	char quoted[24];
-	const char *p;
+	struct rank_health *h = arg;
 
-	snprintf(quoted, sizeof(quoted), "\"%s\": ", key);
-	p = strstr(line, quoted);
-	return p ? strtoull(p + strlen(quoted), NULL, 10) : 0;
-}
-
-static void read_rank_alerts(struct rank_health *h, const char *folder)
-{
-	char *path = tool_format("%s/alerts.jsonl", folder), *line = NULL;
-	size_t cap = 0;
-	FILE *f = fopen(path, "r");
-
-	while (f && getline(&line, &cap, f) > 0) {
-		const char *text = strstr(line, "\"text\": \"");
-
-		text = text ? text + strlen("\"text\": \"") : "";
-		TOOL_GROW(h->alert, h->nalert, h->cap_alert);
-		h->alert[h->nalert++] = (struct alert_span){read_alert_count_of(line, "first_step"),
-			read_alert_count_of(line, "last_step"), read_alert_count_of(line, "count"),
-			tool_strndup(text, strcspn(text, "\""))};
-	}
-	if (f)
-		fclose(f);
-	free(line);
-	free(path);
+	TOOL_GROW(h->alert, h->nalert, h->cap_alert);
+	h->alert[h->nalert++] =
+		(struct alert_span){a->first_step, a->last_step, a->count, tool_strdup(a->text)};
 }
 
 static int compare_step_ends(const void *x, const void *y)
@@ -259,7 +238,7 @@ static void read_rank_health(struct judging *j, struct rank_health *h, const str
 	each_csv(dir->path, "scalars_", h, take_step_end, ends, 4);
 	each_csv(dir->path, "grad_unreduced_", &t, take_gradient, values, 6);
 	take_scalars_for_values(j, h);
-	read_rank_alerts(h, dir->path);
+	read_alert_lines(dir->path, add_alert_span, h);
 	if (h->nend)
 		qsort(h->end, h->nend, sizeof(*h->end), compare_step_ends);
 	free(t.name);

@@ -81,9 +81,10 @@ static bool is_volatile_key(const char *name)
 	static const char *const keys[] = {"owner", "journal_path", "run", "state", "calls",
 		"own_time", "clock", "steps", "rows", "lost_rows", "removed_blocks", "journal",
 		"first_record_ns", "last_record_ns", "missing", "end", "start", "pid", "scalars",
-		"alerts", "invisible", "config.output_dir", "rank", "blocks", "next_seq", "resumed",
-		"monitor_folder", "program", "switches", "environment.PROBE_OUTPUT_DIR",
-		"environment.MASTER_PORT", "environment.MASTER_ADDR", "environment.LD_PRELOAD",
+		"alerts", "alerts_checked", "invisible", "config.output_dir", "rank", "blocks",
+		"next_seq", "resumed", "monitor_folder", "program", "switches",
+		"environment.PROBE_OUTPUT_DIR", "environment.MASTER_PORT",
+		"environment.MASTER_ADDR", "environment.LD_PRELOAD",
 		"environment.TORCHELASTIC_RUN_ID", "environment.TORCHELASTIC_ERROR_FILE",
 		"environment.OMPI_MCA_ess_base_jobid", "environment.SLURM_JOB_ID"};
 

@@ -19,6 +19,8 @@
 #include "tools/lib/tool.h"
 #include "tools/probe/ctl/restart_need.h"
 #include "tools/probe/model/read/folders.h"
+#include "tools/probe/model/read/meta_config.h"
+#include "tools/probe/run/words.h"
 
 #define STEPS_LEAST 10
 
@@ -306,6 +308,39 @@ static void change_key(struct ctl *c, const char *key, const char *value)
 	}
 }
 
+/*
+ * Reports words of the keys skip and only that name nothing in the list of functions with which the
+ * job runs: KEY=VALUE as `probe run` does it before the job starts. Returns how many there are.
+ */
+static unsigned report_misspelt_words(
+	const struct ctl *c, const struct config_key *k, const char *word, const char *value)
+{
+	static const char *const keys[] = {"skip", "only"};
+	char *json = NULL, *place;
+	struct config job;
+	unsigned n = 0;
+
+	if (strcmp(k->name, "skip") && strcmp(k->name, "only"))
+		return 0;
+	for (unsigned i = 0; i < c->f.n && !json; i++)
+		if (is_rank_alive(&c->f.dir[i]))
+			json = meta_config_text(c->f.dir[i].path);
+	place = tool_format("set %s", word);
+	if (json && config_load_text(
+			    &job, "meta.json", json, strlen(json), NULL, "/", NULL, NULL) == 0) {
+		/* The words that the job has were checked when it started. */
+		for (unsigned i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+			config_set(&job, config_key_find(keys[i], strlen(keys[i]), false), "[]", 2,
+				NULL);
+		config_set(&job, k, value, strlen(value), NULL);
+		n = report_words_of(&job, place, NULL, print_ctl_problem, NULL);
+		config_free(&job);
+	}
+	free(place);
+	free(json);
+	return n;
+}
+
 /* Applies KEY=VALUE. Returns 0 or STATUS_USAGE (reported). */
 static int change_by_word(struct ctl *c, const char *word)
 {
@@ -333,6 +368,8 @@ static int change_by_word(struct ctl *c, const char *word)
 		tool_error("ctl: set %s: %s cannot change while the program runs: set it in the "
 			   "configuration and start the job again",
 			word, k->name);
+		k = NULL;
+	} else if (report_misspelt_words(c, k, word, eq + 1)) {
 		k = NULL;
 	} else if (k->type == KEY_PATH && eq[1]) {
 		/* Makes the path absolute, because the job has another working directory. */

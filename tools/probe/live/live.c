@@ -14,12 +14,11 @@
 #include "base/io.h"
 #include "tools/lib/files/csv.h"
 #include "tools/lib/intern.h"
-#include "tools/lib/files/json_read.h"
 #include "tools/lib/tool.h"
+#include "tools/probe/model/read/alert_lines.h"
 #include "tools/probe/model/read/opens.h"
 
 #define TAIL_BYTES ((uint64_t)64 << 10) /* read from the end of a scalars file */
-#define ALERTS_BYTES ((size_t)8 << 20)
 
 /* ---- numbers ---- */
 
@@ -129,57 +128,29 @@ const struct live_number *live_number_of_job(const struct live *l, enum scalar w
 
 /* ---- alerts ---- */
 
-static uint64_t number_of_alert(const struct json_node *n, const char *key)
+struct taking_alerts {
+	struct live *live;
+	struct live_rank *rank;
+};
+
+static void add_live_alert(void *arg, const struct alert_line *a)
 {
-	double v = 0;
-
-	return json_number_of(json_member(n, key), &v) && v > 0 ? (uint64_t)v : 0;
-}
-
-static const char *text_of_alert(const struct json_node *n, const char *key)
-{
-	const char *s = json_text_of(json_member(n, key));
-
-	return s ? s : "";
-}
-
-static void take_alert_node(struct live *l, struct live_rank *r, const struct json_node *n)
-{
-	struct live_alert a = {.rank = r->rank,
-		.first_step = number_of_alert(n, "first_step"),
-		.last_step = number_of_alert(n, "last_step"),
-		.count = number_of_alert(n, "count"),
-		.rule = tool_strdup(text_of_alert(n, "rule")),
-		.text = tool_strdup(text_of_alert(n, "text"))};
+	const struct taking_alerts *t = arg;
+	struct live *l = t->live;
 
 	TOOL_GROW(l->alert, l->nalert, l->cap_alert);
-	l->alert[l->nalert++] = a;
-	r->alerts += a.count;
+	l->alert[l->nalert++] = (struct live_alert){.rank = t->rank->rank,
+		.first_step = a->first_step,
+		.last_step = a->last_step,
+		.count = a->count,
+		.rule = tool_strdup(a->rule),
+		.text = tool_strdup(a->text)};
+	t->rank->alerts += a->count;
 }
 
-/* One object per line: reading continues after the last one that was read. */
 static void read_live_alerts(struct live *l, struct live_rank *r)
 {
-	char *path = tool_format("%s/alerts.jsonl", r->dir->path);
-	struct json_tree tree = {.max = ALERTS_BYTES};
-	const struct json_node *n;
-	struct json_in j;
-	uint64_t at = 0;
-
-	if (json_open(&j, path) == 0) {
-		enum json_token t = json_next(&j);
-
-		while (t == JSON_OBJECT && (n = json_read_tree(&j, &tree, t))) {
-			take_alert_node(l, r, n);
-			at = j.base + j.at;
-			if (json_seek(&j, at))
-				break;
-			t = json_next(&j);
-		}
-	}
-	json_close(&j);
-	json_tree_free(&tree);
-	free(path);
+	read_alert_lines(r->dir->path, add_live_alert, &(struct taking_alerts){l, r});
 }
 
 static int by_newest_alert(const void *x, const void *y)

@@ -33,6 +33,7 @@ void free_live_verdict(struct live_verdict *v)
 		free(v->fault[i].line);
 	}
 	free(v->text);
+	free(v->detail);
 	free(v->nonfinite);
 	free_verdict(&v->verdict);
 	*v = (struct live_verdict){0};
@@ -68,6 +69,7 @@ void refresh_live_verdict(struct live_verdict *v, const char *path)
 		free_live_verdict(v);
 		v->known = true;
 		v->text = format_verdict(&r->verdict);
+		v->detail = format_verdict_detail(&r->verdict);
 		for (unsigned i = 0; i < r->nfinding; i++)
 			take_fault(v, &r->finding[i]);
 		copy_nonfinite(v, &r->g);

@@ -29,6 +29,7 @@ struct live_verdict {
 	bool known;
 	struct run_verdict verdict;
 	char *text; /* the first line of the report */
+	char *detail; /* what it checked, one line each (format_verdict_detail()) */
 	/* The first LIVE_FAULTS_MAX, in the order of the report. */
 	struct live_fault fault[LIVE_FAULTS_MAX];
 	unsigned n;

@@ -37,11 +37,6 @@ static const struct {
 #include "tools/probe/rules/verdict.def"
 };
 
-static const char *const group_words[] = {
-#define CHECK_GROUP(id, word) word,
-#include "tools/probe/rules/verdict.def"
-};
-
 /* ---- what is missing ---- */
 
 /* Limits a check. A kind that is not checked at all needs no second reason. Copies text. */
@@ -375,119 +370,12 @@ void compute_verdict(struct report *r)
 	check_history(r, v);
 	check_ranks_read(r, v);
 	check_rows_read(r, v);
+	read_alert_rules(&v->alerts, &r->g.folders);
 }
 
 void free_verdict(struct run_verdict *v)
 {
 	for (unsigned i = 0; i < CHECKED_KINDS; i++)
 		free(v->check[i].reason);
-}
-
-/* ---- in words ---- */
-
-struct listed {
-	const struct run_verdict *verdict;
-	const struct check *sample; /* one of the checks, for state and reason */
-	bool done[CHECKED_KINDS];
-};
-
-static bool has_same_reason(const struct listed *l, unsigned i)
-{
-	const struct check *c = &l->verdict->check[i];
-
-	return c->state == l->sample->state &&
-	       (c->state == CHECKED || strcmp(c->reason, l->sample->reason) == 0);
-}
-
-static void append_word(char **all, const char *word)
-{
-	char *before = *all;
-
-	*all = tool_format("%s%s%s", before, *before ? ", " : "", word);
-	free(before);
-}
-
-/*
- * Formats the kinds with the same state and reason as the sample; "" for all kinds. One word
- * replaces a group if all its kinds are listed and the reason is that of the group.
- */
-static char *format_alike(struct listed *l)
-{
-	unsigned n[CHECK_GROUPS] = {0}, of[CHECK_GROUPS] = {0}, whole = 0;
-	char *all = tool_strdup("");
-
-	for (unsigned i = 0; i < CHECKED_KINDS; i++) {
-		enum check_group group = l->verdict->check[i].group;
-
-		of[group] += l->verdict->check[i].state != NOT_OF_THIS_RUN;
-		n[group] += has_same_reason(l, i);
-	}
-	for (unsigned k = 0; k < CHECK_GROUPS; k++)
-		whole += n[k] == of[k];
-	for (unsigned i = 0; i < CHECKED_KINDS; i++) {
-		enum check_group group = l->verdict->check[i].group;
-
-		if (!has_same_reason(l, i))
-			continue;
-		l->done[i] = true;
-		if (l->sample->state == CHECKED || n[group] < of[group])
-			append_word(&all, l->verdict->check[i].kind);
-		else if (whole < CHECK_GROUPS && n[group])
-			append_word(&all, group_words[group]);
-		if (l->sample->state != CHECKED && n[group] == of[group])
-			n[group] = of[group] = 0;
-	}
-	return all;
-}
-
-/* Appends "; not checked: values (statistics were off)", or nothing. */
-static void append_state(char **text, const struct run_verdict *v, enum check_state state)
-{
-	static const char *const word[] = {"checked", "partly checked", "not checked"};
-	struct listed l = {.verdict = v};
-	char *before, *list;
-	bool any = false;
-
-	for (unsigned i = 0; i < CHECKED_KINDS; i++) {
-		if (v->check[i].state != state || l.done[i])
-			continue;
-		l.sample = &v->check[i];
-		list = format_alike(&l);
-		before = *text;
-		*text = !*list ? tool_format("%s%s%s: %s", before, *before ? "; " : "", word[state],
-					 l.sample->reason)
-			: state == CHECKED
-				? tool_format("%s%schecked: %s", before, *before ? "; " : "", list)
-				: tool_format("%s%s%s%s%s (%s)", before,
-					  !*before ? ""
-					  : any	   ? ", "
-						   : "; ",
-					  any ? "" : word[state], any ? "" : ": ", list,
-					  l.sample->reason);
-		free(before);
-		free(list);
-		any = true;
-	}
-}
-
-char *format_verdict(const struct run_verdict *v)
-{
-	char *scope = tool_strdup(""), *found, *all;
-
-	/* The list of checks matters only if nothing was found. */
-	if (!v->faults)
-		append_state(&scope, v, CHECKED);
-	append_state(&scope, v, CHECKED_PARTLY);
-	append_state(&scope, v, NOT_CHECKED);
-	if (v->faults)
-		found = tool_format("%s found", out_plural(v->faults, "fault", "faults"));
-	else
-		found = tool_strdup(
-			v->incomplete ? "Nothing found in what was recorded" : "No fault found");
-	all = tool_format("%s%s%s%s%s%s", found, v->warnings ? ", " : "",
-		v->warnings ? out_plural(v->warnings, "warning", "warnings") : "",
-		*scope ? " (" : "", scope, *scope ? ")" : "");
-	free(found);
-	free(scope);
-	return all;
+	free_alert_rules(&v->alerts);
 }

@@ -8,6 +8,8 @@
 
 #include <stdbool.h>
 
+#include "tools/probe/rules/alert_rules.h"
+
 struct report;
 
 enum check_group {
@@ -39,6 +41,7 @@ struct run_verdict {
 	 */
 	bool incomplete;
 	struct check check[CHECKED_KINDS];
+	struct alert_rules alerts;
 };
 
 /*
@@ -49,9 +52,16 @@ void compute_verdict(struct report *r);
 void free_verdict(struct run_verdict *v);
 
 /*
- * Formats "No fault found (checked: nan, ...; not checked: values (statistics were off))".
- * malloc'd.
+ * Formats the first line of a report: "No fault found (20 kinds checked, 2 partly, 3 not checked)".
+ * It says how many kinds were checked, but not which. malloc'd.
  */
 char *format_verdict(const struct run_verdict *v);
+
+/*
+ * Formats what the first line counts, one line each: "not checked: values (statistics were
+ * off)\n", and the rules of key `alerts`, whether they fired or not. The kinds that were checked are
+ * listed only if no fault was found. malloc'd; "" if there is nothing to say.
+ */
+char *format_verdict_detail(const struct run_verdict *v);
 
 #endif

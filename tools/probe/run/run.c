@@ -210,6 +210,22 @@ static bool is_seed(const char *s)
 	return *s >= '0' && *s <= '9' && !*end && strlen(s) <= 10 && v <= UINT32_MAX;
 }
 
+unsigned report_words_of(const struct config *cfg, const char *place, char *const env[],
+	config_report_fn *report, void *arg)
+{
+	char *ops = config_find_list(cfg, preload_beside(), ignore_problem, NULL);
+	struct wraplist *list = wraplist_load(ops, ignore_problem, NULL);
+	unsigned n;
+
+	if (!list && ops)
+		list = wraplist_load(NULL, ignore_problem, NULL);
+	n = report_unknown_words(cfg, place, env, list, report, arg);
+	if (list)
+		wraplist_free(list);
+	free(ops);
+	return n;
+}
+
 static void print_word_problem(void *arg, const char *line)
 {
 	static const char by_env[] = "environment: ";
@@ -221,20 +237,12 @@ static void print_word_problem(void *arg, const char *line)
 unsigned print_unknown_words(const char *file)
 {
 	struct config cfg;
-	struct wraplist *list;
 	unsigned in_file = 0;
-	char *cwd = tool_absolute("."), *ops;
+	char *cwd = tool_absolute(".");
 
 	config_load(&cfg, file, environ, cwd, ignore_problem, NULL);
-	ops = config_find_list(&cfg, preload_beside(), ignore_problem, NULL);
-	list = wraplist_load(ops, ignore_problem, NULL);
-	if (!list && ops)
-		list = wraplist_load(NULL, ignore_problem, NULL);
-	report_unknown_words(&cfg, file, environ, list, print_word_problem, &in_file);
-	if (list)
-		wraplist_free(list);
+	report_words_of(&cfg, file, environ, print_word_problem, &in_file);
 	config_free(&cfg);
-	free(ops);
 	free(cwd);
 	return in_file;
 }

@@ -6,6 +6,13 @@
 #include "config/key.h"
 
 /*
+ * Reports the words of cfg's keys skip and only that name nothing in the list that cfg names. place, env: as in
+ * report_unknown_words(). Returns how many there are.
+ */
+unsigned report_words_of(const struct config *cfg, const char *place, char *const env[],
+	config_report_fn *report, void *arg);
+
+/*
  * Reports on stderr the words of skip and only that name nothing in the configuration that a job
  * started here would have. file: the configuration, NULL: none. Returns how many of them are in the
  * file; the others are in the environment.

@@ -31,7 +31,7 @@ static const char help[] =
 	"             probe_finding{kind,rank} and probe_nonfinite_tensors_total for rules "
 	"of alerts\n"
 	"  /          a page for a browser, which shows all this and is kept up to date\n"
-	"  /verdict   the first line of `probe report`\n"
+	"  /verdict   the first line of `probe report`, and what was checked\n"
 	"  /json      the same and more as JSON, as `probe top --json` prints it\n"
 	"\n"
 	"      --port N       (9464); 0: a free one, which the first line names\n"
@@ -78,8 +78,9 @@ static const struct {
 };
 enum { ANSWER_PAGE, ANSWER_METRICS, ANSWER_JSON, ANSWER_VERDICT, ANSWERS };
 
-static const char missing_text[] = "/         page for a browser\n/metrics  Prometheus\n"
-				   "/json     JSON\n/verdict  first line of the report\n";
+static const char missing_text[] =
+	"/         page for a browser\n/metrics  Prometheus\n"
+	"/json     JSON\n/verdict  first line of the report, and what was checked\n";
 
 static volatile sig_atomic_t stop;
 
@@ -145,7 +146,8 @@ static void answer_path(void *arg, const char *path, struct http_answer *a)
 	else if (which == ANSWER_JSON)
 		live_print_json(&s->live, f);
 	else if (which == ANSWER_VERDICT)
-		fprintf(f, "%s\n", s->verdict.known ? s->verdict.text : "nothing is known yet");
+		fprintf(f, "%s\n%s", s->verdict.known ? s->verdict.text : "nothing is known yet",
+			s->verdict.known ? s->verdict.detail : "");
 	else
 		fputs(missing_text, f);
 	if (fclose(f)) {

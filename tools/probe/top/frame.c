@@ -34,8 +34,8 @@ static void print_job_line(const struct live *l)
 	putchar('\n');
 }
 
-/* Prints the first line of the report, and those of its first faults. */
-static void print_live_verdict(const struct live_verdict *v, unsigned most)
+/* Prints the first line of the report, what was checked (if `detail`), and the first faults. */
+static void print_live_verdict(const struct live_verdict *v, unsigned most, bool detail)
 {
 	if (!v || !v->known)
 		return;
@@ -53,6 +53,13 @@ static void print_live_verdict(const struct live_verdict *v, unsigned most)
 	}
 	if (v->n > most)
 		printf("  %sand more: probe report%s\n", out_style(STYLE_FAINT), out_plain());
+	for (const char *line = v->detail; detail && *line; line += strcspn(line, "\n") + 1) {
+		char *one = tool_strndup(line, strcspn(line, "\n"));
+
+		fputs("  ", stdout);
+		out_wrap(one, 2, 4);
+		free(one);
+	}
 }
 
 /* Prints scalars of the job in a line: "loss 2.31   grad-norm 0.84". */
@@ -440,7 +447,7 @@ void frame_print(const struct live *l, unsigned lines, const struct frame_view *
 	print_numbers_line(l);
 	print_speed_line(l);
 	print_step_times(l);
-	print_live_verdict(l->verdict, faults);
+	print_live_verdict(l->verdict, faults, !lines);
 	print_ranks(l, ranks, view);
 	if (stack)
 		print_selected_stack(l, view);

@@ -84,14 +84,21 @@ static void write_run(const struct html *h, struct target *t)
 static void write_verdict(const struct html *h, struct target *t)
 {
 	const struct run_verdict *v = &h->r->verdict;
-	char *text = format_verdict(v);
+	char *text = format_verdict(v), *detail = format_verdict_detail(v), *save = NULL;
 
 	write_page_key(t, "verdict");
 	target_print(t, "{\"faults\":%u,\"warnings\":%u,\"incomplete\":%s", v->faults, v->warnings,
 		v->incomplete ? "true" : "false");
 	write_page_string(t, "text", text);
-	target_text(t, "}");
+	write_page_key(t, "detail");
+	target_text(t, "[");
+	for (char *line = strtok_r(detail, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		write_page_separator(t, line > detail);
+		target_json(t, line);
+	}
+	target_text(t, "]}");
 	free(text);
+	free(detail);
 }
 
 static void write_page_ranks(struct target *t, const char *key, const int *rank, unsigned n)

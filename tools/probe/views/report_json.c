@@ -243,6 +243,42 @@ static void json_reasons(const struct run_verdict *v, const char *key, enum chec
 	json_end();
 }
 
+static void write_verdict_detail(const struct run_verdict *v)
+{
+	char *detail = format_verdict_detail(v), *save = NULL;
+
+	json_list("detail");
+	for (char *line = strtok_r(detail, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+		json_string(NULL, line);
+	json_end();
+	free(detail);
+}
+
+static void write_verdict_alerts(const struct alert_rules *a)
+{
+	json_list("alert_rules");
+	for (unsigned i = 0; i < a->n; i++) {
+		const struct ran_rule *r = &a->rule[i];
+
+		json_object(NULL);
+		json_string("rule", r->word);
+		if (r->checked == ALERT_CHECKED_UNKNOWN)
+			json_null("checked");
+		else
+			json_bool("checked", r->checked == ALERT_CHECKED_VALUES);
+		json_u64("alerts", r->alerts);
+		json_u64("count", r->count);
+		if (r->alerts)
+			json_u64("first_step", r->first_step);
+		json_list("ranks");
+		for (unsigned k = 0; k < r->nrank; k++)
+			json_i64(NULL, r->rank[k]);
+		json_end();
+		json_end();
+	}
+	json_end();
+}
+
 void report_json_verdict(const struct run_verdict *v)
 {
 	char *text = format_verdict(v);
@@ -259,6 +295,8 @@ void report_json_verdict(const struct run_verdict *v)
 	json_end();
 	json_reasons(v, "partly", CHECKED_PARTLY);
 	json_reasons(v, "not_checked", NOT_CHECKED);
+	write_verdict_detail(v);
+	write_verdict_alerts(&v->alerts);
 	json_end();
 	free(text);
 }

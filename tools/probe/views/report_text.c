@@ -315,6 +315,20 @@ static void print_verdict(const struct report *r)
 	free(text);
 }
 
+/* Prints which kinds were checked, and which rules of key `alerts` were on. */
+static void print_checks(const struct report *r)
+{
+	char *detail = format_verdict_detail(&r->verdict), *save = NULL;
+
+	if (*detail)
+		out_heading("What was checked");
+	for (char *line = strtok_r(detail, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		fputs("  ", stdout);
+		out_wrap(line, 2, 4);
+	}
+	free(detail);
+}
+
 /* ---- open calls ---- */
 
 static const char *const why_text[] = {
@@ -473,6 +487,7 @@ void report_text(struct report *r)
 	print_findings(r, FIND_BAD, NULL);
 	print_findings(r, FIND_WARN, "Warnings");
 	print_findings(r, FIND_NOTE, "Notes");
+	print_checks(r);
 	putchar('\n');
 	print_report_head(r);
 	report_open(r);

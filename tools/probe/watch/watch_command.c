@@ -75,6 +75,7 @@ struct watch {
 	unsigned n, cap;
 	bool found;
 	char *verdict; /* the first line of the latest report; NULL: no report yet */
+	char *detail; /* what it checked, one line each */
 	double awaits_until; /* s, monotonic: until then findings are held back; 0: none is */
 };
 
@@ -224,6 +225,8 @@ static int look_once(struct watch *w, bool *runs)
 	if (!status) {
 		free(w->verdict);
 		w->verdict = format_verdict(&r->verdict);
+		free(w->detail);
+		w->detail = format_verdict_detail(&r->verdict);
 		for (unsigned i = 0; i < r->nfinding && !(w->once && w->found); i++)
 			if (r->finding[i].severity <= w->severity && !hold_back(w, &r->finding[i]))
 				say_finding(w, r, &r->finding[i]);
@@ -290,7 +293,7 @@ static int watch_job(struct watch *w)
 		w->found |= watch_alerts_look(w->alerts, w->once);
 	watch_alerts_gone(w->alerts);
 	if (w->verdict)
-		fprintf(stderr, "probe: watch: %s: %s\n", w->path, w->verdict);
+		fprintf(stderr, "probe: watch: %s: %s\n%s", w->path, w->verdict, w->detail);
 	while ((left = waitpid(-1, NULL, 0)) > 0 || (left < 0 && errno == EINTR))
 		;
 	return status ? status : w->found ? STATUS_PROBLEM : STATUS_DONE;
@@ -361,6 +364,7 @@ int verb_watch(int argc, char **argv)
 	status = watch_job(&w);
 	watch_alerts_free(w.alerts);
 	free(w.verdict);
+	free(w.detail);
 	free(w.known);
 	return tool_finish(status);
 }

@@ -149,23 +149,28 @@ static bool is_text(const struct json_node *n, const char *text)
 	return s && strcmp(s, text) == 0;
 }
 
-static char *read_setting(const struct json_node *config, const char *key)
+/* Returns the elements of a list, or the member `key` of each (NULL: the element itself), with commas between them. */
+static char *read_list_setting(const struct json_node *n, const char *key)
 {
-	const struct json_node *n = json_member(config, key);
 	char *all = tool_strdup(""), *was;
 
-	if (!n || n->kind != JSON_LIST) {
-		free(all);
-		return copy_scalar(n);
-	}
+	if (!n || n->kind != JSON_LIST)
+		return all;
 	for (const struct json_node *i = n->child; i; i = i->next) {
-		const char *word = json_scalar_text(i);
+		const char *word = json_scalar_text(key ? json_member(i, key) : i);
 
 		was = all;
 		all = tool_format("%s%s%s", was, *was ? "," : "", word ? word : "");
 		free(was);
 	}
 	return all;
+}
+
+static char *read_setting(const struct json_node *config, const char *key)
+{
+	const struct json_node *n = json_member(config, key);
+
+	return n && n->kind == JSON_LIST ? read_list_setting(n, NULL) : copy_scalar(n);
 }
 
 static int ending_number(const struct json_node *n)
@@ -396,6 +401,8 @@ static void take_meta_fields(struct meta *m, const struct json_node *top)
 	m->cfg_step_marker = read_setting(config, "step_marker");
 	m->cfg_only = read_setting(config, "only");
 	m->cfg_skip = read_setting(config, "skip");
+	m->cfg_alerts = read_list_setting(json_member(config, "alerts"), "rule");
+	m->alerts_checked = read_setting(top, "alerts_checked");
 	m->cfg_stack = !config || is_json_true(json_member(config, "stack"));
 	m->cfg_device_copy = is_text(json_member(config, "device"), "copy");
 	m->cfg_statistics = !config || is_json_true(json_member(config, "statistics"));
@@ -424,6 +431,8 @@ static void empty_meta(struct meta *m)
 	m->cfg_step_marker = tool_strdup("");
 	m->cfg_only = tool_strdup("");
 	m->cfg_skip = tool_strdup("");
+	m->cfg_alerts = tool_strdup("");
+	m->alerts_checked = tool_strdup("");
 	m->end = (struct meta_ending){.how = tool_strdup(""),
 		.inside = tool_strdup(""),
 		.text = tool_strdup(""),
@@ -474,7 +483,7 @@ void meta_free(struct meta *m)
 {
 	char *one[] = {m->state, m->journal_path, m->run, m->attempt, m->version, m->step_source,
 		m->derived, m->program, m->cfg_step, m->cfg_rank, m->cfg_step_marker, m->cfg_only,
-		m->cfg_skip, m->cfg_armable, m->memory_events};
+		m->cfg_skip, m->cfg_alerts, m->alerts_checked, m->cfg_armable, m->memory_events};
 
 	for (unsigned i = 0; i < sizeof(one) / sizeof(*one); i++)
 		free(one[i]);

@@ -90,6 +90,11 @@ struct meta {
 	char *program; /* the command line, quoted where needed */
 	/* From the effective configuration; "": not set. */
 	char *cfg_step, *cfg_rank, *cfg_step_marker, *cfg_only, *cfg_skip;
+	char *cfg_alerts; /* words of the rules, separated by commas */
+	/*
+	 * For each of these rules whether it has checked a value: "true,false"; "": not known.
+	 */
+	char *alerts_checked;
 	bool cfg_stack, cfg_statistics, cfg_device_copy;
 	struct meta_ending end;
 	/* A file of the control group that counts the processes killed for lack of memory. */

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The lines of a rank's alerts.jsonl. */
+#ifndef PROBE_TOOLS_PROBE_READ_ALERT_LINES_H
+#define PROBE_TOOLS_PROBE_READ_ALERT_LINES_H
+
+#include <stdint.h>
+
+struct alert_line {
+	uint64_t first_step, last_step;
+	uint64_t count; /* how often the rule fired */
+	const char *rule, *text; /* valid during the call of take() */
+};
+
+/*
+ * Calls take() for each line of the folder's alerts.jsonl, in its order. Reading ends at the first line that is not
+ * JSON. Does nothing if there is no such file.
+ */
+void read_alert_lines(
+	const char *folder, void (*take)(void *arg, const struct alert_line *a), void *arg);
+
+#endif
