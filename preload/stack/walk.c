@@ -97,12 +97,29 @@ __attribute__((noinline)) static int walk_uncached(
 	return a.n;
 }
 
+static __attribute__((noinline)) int find_or_walk(struct stack_bounds *b, struct stack_cache *c,
+	const struct cache_key *k, uintptr_t *pcs, int max, struct stack_note *note)
+{
+	struct memory m = {.lo = b->lo, .hi = b->hi};
+	uintptr_t fp = k->fp;
+	int n;
+
+	if (__builtin_expect(fp < b->lo && fp >= b->floor && fp < b->hi, 0) &&
+		memory_extend(&m, fp))
+		b->lo = m.lo;
+	if (!c || !cache_enter(c, b, fp))
+		return walk_uncached(&m, NULL, k, pcs, max);
+	n = cache_find(c, k, &m, pcs, max, note);
+	if (!n)
+		n = walk_uncached(&m, c, k, pcs, max);
+	cache_leave(c);
+	return n;
+}
+
 int stack_walk_noted(struct stack_bounds *b, struct stack_cache *c, uintptr_t pc, uintptr_t fp,
 	uintptr_t *pcs, int max, struct stack_note *note)
 {
-	struct memory m = {.lo = b->lo, .hi = b->hi};
-	struct cache_key k = {.pc = pc, .fp = fp};
-	int n;
+	struct cache_key k = {.pc = pc, .fp = fp, .wrapper_pc = find_wrapper_pc(fp)};
 
 	note->at = 0;
 	note->pc = pc;
@@ -111,17 +128,9 @@ int stack_walk_noted(struct stack_bounds *b, struct stack_cache *c, uintptr_t pc
 		return 0;
 	if (max > STACK_DEPTH_MAX)
 		max = STACK_DEPTH_MAX;
-	if (__builtin_expect(fp < b->lo && fp >= b->floor && fp < b->hi, 0) &&
-		memory_extend(&m, fp))
-		b->lo = m.lo;
-	k.wrapper_pc = find_wrapper_pc(fp);
-	if (!c || !cache_enter(c, b, fp))
-		return walk_uncached(&m, NULL, &k, pcs, max);
-	n = cache_find(c, &k, &m, pcs, max, note);
-	if (!n)
-		n = walk_uncached(&m, c, &k, pcs, max);
-	cache_leave(c);
-	return n;
+	if (__builtin_expect(c && note->check && cache_recall(c, b, &k, max, note), 1))
+		return -1;
+	return find_or_walk(b, c, &k, pcs, max, note);
 }
 
 int stack_walk(struct stack_bounds *b, struct stack_cache *c, uintptr_t pc, uintptr_t fp,
