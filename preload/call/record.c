@@ -232,10 +232,10 @@ static __attribute__((noinline)) bool show_few(const struct operation *w, struct
 
 	if (tensor_bad || device_watch())
 		return false;
-	stats_fenv_begin(&fenv);
+	set_stats_fenv(&fenv);
 	for (; n && done; n--, t = get_next_tensor(t, v), v++)
 		done = (!all && !tensor_is_watched(v)) || tensor_observe_few(w, v, t);
-	stats_fenv_end(&fenv);
+	reset_stats_fenv(&fenv);
 	return done;
 }
 

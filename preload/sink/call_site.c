@@ -7,7 +7,7 @@
 #include "base/hash.h"
 
 /* An empty site has an entry of 0 bytes, which no call has: it matches none. */
-struct call_sites *call_sites_new(void)
+struct call_sites *open_call_sites(void)
 {
 	struct call_sites *all = calloc(1, sizeof(*all));
 
@@ -75,9 +75,9 @@ static uint64_t compute_site_hash(const struct journal_call *c)
 
 /*
  * A site is stored only when its call comes a second time, without another one of the same slot
- * in between. So a program with more sites than the table has does not store them in vain.
+ * in between. So a program with more sites than the table has does not keep replacing them.
  */
-struct call_site *call_site_search(
+struct call_site *find_call_site(
 	struct call_sites *all, const struct journal_call *c, const struct row_api *api)
 {
 	static const char *const no_names[CALL_SITE_TENSORS] = {"", "", "", ""};

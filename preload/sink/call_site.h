@@ -19,9 +19,8 @@
 #define CALL_SITES 512u
 #define CALL_SITE_TENSORS 4
 #define CALL_SITE_DIMS 16 /* of all tensors together */
-#define CALL_SITE_WORDS                                                     \
-	((sizeof(struct journal_call) +                                     \
-		 CALL_SITE_TENSORS * sizeof(struct journal_tensor)) / 8 + \
+#define CALL_SITE_WORDS                                                                          \
+	((sizeof(struct journal_call) + CALL_SITE_TENSORS * sizeof(struct journal_tensor)) / 8 + \
 		CALL_SITE_DIMS)
 
 struct call_site {
@@ -45,7 +44,7 @@ struct call_sites {
 };
 
 /* Returns NULL if there is no memory. Most of its pages are never touched. */
-struct call_sites *call_sites_new(void);
+struct call_sites *open_call_sites(void);
 
 #define CALL_WORD(field) (offsetof(struct journal_call, field) / 8)
 #define TENSOR_WORD(field) (offsetof(struct journal_tensor, field) / 8)
@@ -116,11 +115,11 @@ static inline __attribute__((always_inline)) bool is_call_of_site(
 }
 
 /* Looks the call up, and stores its site if it came twice. NULL: it has none. */
-struct call_site *call_site_search(
+struct call_site *find_call_site(
 	struct call_sites *all, const struct journal_call *c, const struct row_api *api);
 
 /* Returns the site of a call that is complete, NULL: none. Programs run in loops: it is usually the expected one. */
-static inline __attribute__((always_inline)) struct call_site *call_site_expected(
+static inline __attribute__((always_inline)) struct call_site *find_expected_site(
 	struct call_sites *all, const struct journal_call *c)
 {
 	struct call_site *s = &all->site[all->last->next];

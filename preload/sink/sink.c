@@ -85,7 +85,7 @@ int sink_open(
 	err = files_open(&s->files, j, dirfd);
 	s->files.cfg = cfg;
 	s->files.from_files = formats & SINK_FROM_FILES;
-	if (!err && !(s->sites = call_sites_new()))
+	if (!err && !(s->sites = open_call_sites()))
 		err = -ENOMEM;
 	if (!err)
 		err = name_book_read(&s->names, &s->files);
@@ -321,7 +321,7 @@ static void name_outputs(struct sink *s, const struct record *r)
 }
 
 /* last: tick at which the call ended. */
-static inline void count_call_rows(
+static inline void update_pass_counts(
 	struct sink *s, unsigned rows, const struct journal_call *c, uint64_t last)
 {
 	s->rows += rows;
@@ -344,14 +344,14 @@ static void count_rows(struct sink *s, const struct record *r)
 {
 	const struct journal_call *c = r->call;
 
-	count_call_rows(s, r->n ? r->n : 1, c,
-		r->end	   ? r->end->end
+	update_pass_counts(s, r->n ? r->n : 1, c,
+		r->end	  ? r->end->end
 		: r->open ? c->start
 			  : c->end);
 }
 
 /* A call of which everything but the numbers is known. */
-static inline int give_known_call(
+static inline int handle_known_call(
 	struct sink *s, const struct journal_call *c, struct call_site *site)
 {
 	struct record *r = &site->record;
@@ -360,15 +360,14 @@ static inline int give_known_call(
 	r->clock = &s->j->head->clock;
 	r->call = c;
 	for (unsigned i = 0; i < r->n; i++)
-		site->tensor[i] =
-			(const struct journal_tensor *)((const char *)c + site->at[i]);
+		site->tensor[i] = (const struct journal_tensor *)((const char *)c + site->at[i]);
 	err = give_record(s, r);
 	if (__builtin_expect(!err, 1))
-		count_call_rows(s, r->n, c, c->end);
+		update_pass_counts(s, r->n, c, c->end);
 	return err;
 }
 
-static int give_any_call(struct sink *s, const struct journal_call *c, const struct row_api *api,
+static int handle_any_call(struct sink *s, const struct journal_call *c, const struct row_api *api,
 	const struct journal_end *end, bool open)
 {
 	struct record r = {.api = *api,
@@ -391,22 +390,22 @@ static int give_any_call(struct sink *s, const struct journal_call *c, const str
 	return err;
 }
 
-__attribute__((noinline)) static int give_unexpected_call(
+__attribute__((noinline)) static int handle_unexpected_call(
 	struct sink *s, const struct journal_call *c, const struct journal_end *end, bool open)
 {
 	const struct row_api api = api_of(s, c->api);
-	struct call_site *site = end || open ? NULL : call_site_search(s->sites, c, &api);
+	struct call_site *site = end || open ? NULL : find_call_site(s->sites, c, &api);
 
-	return site ? give_known_call(s, c, site) : give_any_call(s, c, &api, end, open);
+	return site ? handle_known_call(s, c, site) : handle_any_call(s, c, &api, end, open);
 }
 
 int sink_call(
 	struct sink *s, const struct journal_call *c, const struct journal_end *end, bool open)
 {
-	struct call_site *site = end || open ? NULL : call_site_expected(s->sites, c);
+	struct call_site *site = end || open ? NULL : find_expected_site(s->sites, c);
 
-	return __builtin_expect(site != NULL, 1) ? give_known_call(s, c, site)
-						 : give_unexpected_call(s, c, end, open);
+	return __builtin_expect(site != NULL, 1) ? handle_known_call(s, c, site)
+						 : handle_unexpected_call(s, c, end, open);
 }
 
 /*

@@ -220,8 +220,8 @@ static int recall_stack(const struct kept *s, const struct cache_key *k, struct 
  * Where nearly all stacks are: the newest of their set, all of their words in the thread's own
  * stack, and with a value that is still valid.
  */
-bool cache_recall(struct stack_cache *c, const struct stack_bounds *b, const struct cache_key *k,
-	int max, struct stack_note *note)
+bool find_cached_note(struct stack_cache *c, const struct stack_bounds *b,
+	const struct cache_key *k, int max, struct stack_note *note)
 {
 	const struct kept *s;
 	uintptr_t lowest, highest;

@@ -128,7 +128,7 @@ int stack_walk_noted(struct stack_bounds *b, struct stack_cache *c, uintptr_t pc
 		return 0;
 	if (max > STACK_DEPTH_MAX)
 		max = STACK_DEPTH_MAX;
-	if (__builtin_expect(c && note->check && cache_recall(c, b, &k, max, note), 1))
+	if (__builtin_expect(c && note->check && find_cached_note(c, b, &k, max, note), 1))
 		return -1;
 	return find_or_walk(b, c, &k, pcs, max, note);
 }

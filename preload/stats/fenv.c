@@ -3,10 +3,10 @@
 
 void stats_fenv_enter(struct stats_fenv *save)
 {
-	stats_fenv_begin(save);
+	set_stats_fenv(save);
 }
 
 void stats_fenv_leave(const struct stats_fenv *save)
 {
-	stats_fenv_end(save);
+	reset_stats_fenv(save);
 }

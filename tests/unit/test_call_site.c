@@ -80,7 +80,9 @@ static void make_entry(struct entry *e)
 		.root = draw(2) ? JOURNAL_NONE : 1,
 		.peer = draw(4) ? JOURNAL_NONE : 3,
 		.tag = draw(4) ? JOURNAL_NONE : 5,
-		.flags = draw(6) ? 0 : draw(4) ? CF_INPLACE : CF_ASYNC,
+		.flags = draw(6)   ? 0
+			 : draw(4) ? CF_INPLACE
+				   : CF_ASYNC,
 		.parent = draw(8) ? 0 : 3,
 		.wait = draw(8) ? 0 : 70,
 		.stack = draw(4),
@@ -102,7 +104,9 @@ static void make_entry(struct entry *e)
 			.index = (uint16_t)i,
 			.dtype = types[draw(5)],
 			.io = i * 2 >= c->e.n ? IO_OUT : IO_IN,
-			.flags = draw(8) ? 0 : draw(2) ? TF_NOSTATS : TF_CRC,
+			.flags = draw(8)   ? 0
+				 : draw(2) ? TF_NOSTATS
+					   : TF_CRC,
 			.ndim = draw(3) ? JOURNAL_NDIM_NONE : (uint8_t)draw(3)};
 		t->stats.n = t->flags & TF_NOSTATS ? 0 : t->count;
 		for (unsigned k = 0; t->ndim != JOURNAL_NDIM_NONE && k < t->ndim; k++)
@@ -150,7 +154,7 @@ static void change_entry(struct entry *e, const struct entry *base, uint64_t seq
 	}
 }
 
-static void compare_blocks(struct compact_block *a, struct compact_block *b)
+static void check_same_blocks(struct compact_block *a, struct compact_block *b)
 {
 	size_t bytes = compact_block_measure(a);
 	unsigned char *have = malloc(bytes), *want = malloc(bytes);
@@ -168,7 +172,7 @@ static void rows_of_a_known_site_are_those_of_the_call_alone(void **state)
 	static char have[(TENSORS + 1) * ROW_MAX], want[(TENSORS + 1) * ROW_MAX];
 	static struct entry base[ENTRIES];
 	struct row_memory *memory = row_memory_new();
-	struct call_sites *sites = call_sites_new();
+	struct call_sites *sites = open_call_sites();
 	struct compact_block *known = compact_block_open(), *alone = compact_block_open();
 	unsigned found = 0, calls = 60000;
 
@@ -191,9 +195,9 @@ static void rows_of_a_known_site_are_those_of_the_call_alone(void **state)
 		r.n = c->e.n;
 		r.tensor = tensor;
 		find_tensors(&e, (struct journal_tensor **)tensor);
-		s = call_site_expected(sites, c);
+		s = find_expected_site(sites, c);
 		if (!s)
-			s = call_site_search(sites, c, &r.api);
+			s = find_call_site(sites, c, &r.api);
 		want[rows_format(want, &r, NULL)] = 0;
 		assert_int_equal(compact_block_add(alone, &r), 0);
 		if (s) {
@@ -213,7 +217,7 @@ static void rows_of_a_known_site_are_those_of_the_call_alone(void **state)
 		if (compact_block_get_calls(known) == 1000 || i == calls - 1) {
 			bool forget = draw(3) == 0;
 
-			compare_blocks(known, alone);
+			check_same_blocks(known, alone);
 			compact_block_reset(known, forget);
 			compact_block_reset(alone, forget);
 		}

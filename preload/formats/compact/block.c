@@ -405,8 +405,8 @@ static inline __attribute__((always_inline)) void write_call_columns(struct comp
 	struct column *c = b->column;
 
 	c[CC_SITE].at = compact_write_number(c[CC_SITE].at, site);
-	c[CC_PRESENT].at = compact_write_number(
-		c[CC_PRESENT].at, write_call(b, call, v, f, comm, plain));
+	c[CC_PRESENT].at =
+		compact_write_number(c[CC_PRESENT].at, write_call(b, call, v, f, comm, plain));
 	c[CC_SEQ].at = compact_write_signed(c[CC_SEQ].at, (int64_t)(call->seq - b->seq - 1));
 	b->seq = call->seq;
 	c[CC_START].at = compact_write_signed(c[CC_START].at, (int64_t)(start - b->start));
@@ -460,16 +460,15 @@ static int add_known_call(
 			write_any_row(b, t, b->site_tensor[b->site[k->site].first + i]);
 			continue;
 		}
-		*c[CC_WIDTHS].at++ = (unsigned char)write_four_numbers(
-			c, s, k->before[i], k->wide[i]);
+		*c[CC_WIDTHS].at++ =
+			(unsigned char)write_four_numbers(c, s, k->before[i], k->wide[i]);
 		*c[CC_KIND].at++ = CR_STATISTICS;
 	}
 	b->rows += r->n;
 	return 0;
 }
 
-static __attribute__((noinline)) int add_any_call(
-	struct compact_block *b, const struct record *r)
+static __attribute__((noinline)) int add_any_call(struct compact_block *b, const struct record *r)
 {
 	const uint32_t known = (uint32_t)((UINT64_C(1) << CALL_FLAGS) - 1);
 	const struct journal_call *call = r->call;
@@ -511,9 +510,8 @@ int compact_block_add(struct compact_block *b, const struct record *r)
 {
 	const struct known_site *k = r->site ? &b->known[r->site->slot] : NULL;
 
-	return __builtin_expect(k && k->serial == r->site->serial &&
-						k->dictionaries == b->dictionaries,
-		       1)
+	return __builtin_expect(
+		       k && k->serial == r->site->serial && k->dictionaries == b->dictionaries, 1)
 		       ? add_known_call(b, r, k)
 		       : add_any_call(b, r);
 }

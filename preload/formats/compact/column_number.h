@@ -43,9 +43,8 @@ static inline bool write_decimal(struct column *c, uint64_t bits, uint32_t digit
 	uint64_t d = (digits - COMPACT_DIGITS_MIN) | (bits >> 63) << COMPACT_SIGN_BIT |
 		     (uint64_t)(exponent + COMPACT_EXPONENT_BIAS) << COMPACT_EXPONENT_BIT;
 
-	if (__builtin_expect(exponent + COMPACT_EXPONENT_BIAS < 0 ||
-				     exponent >= COMPACT_EXPONENT_BIAS,
-		    0))
+	if (__builtin_expect(
+		    exponent + COMPACT_EXPONENT_BIAS < 0 || exponent >= COMPACT_EXPONENT_BIAS, 0))
 		return false;
 	/* Of the eight bytes five are of the number: the next one overwrites the others. */
 	memcpy(c->at, &d, 8);
