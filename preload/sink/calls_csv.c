@@ -599,12 +599,32 @@ static __attribute__((noinline)) bool init_site_rows(struct site_rows *k, const 
 		from = end;
 		end = put_columns(end, r, r->tensor[i], "", &v, COL_io, COL_bytes);
 		k->tensor[i] = (uint16_t)(end - from);
+		k->has_nine_digits[i] = has_nine_digits(dtype_info(r->tensor[i]->dtype));
 	}
 	if (end - text > KNOWN_TEXT)
 		return false;
 	memcpy(k->text, text, (size_t)(end - text));
 	k->serial = r->site->serial;
 	return true;
+}
+
+/* write_statistics() for the i-th tensor of a known site. */
+static inline __attribute__((always_inline)) char *write_site_statistics(char *p,
+	const struct record *r, unsigned i, struct row_memory *memory, const struct site_rows *k)
+{
+	const struct journal_tensor *t = r->tensor[i];
+	const struct stats *s = &t->stats;
+	struct row_statistics *last = &memory->statistics[t->io != IO_IN];
+
+	if (__builtin_expect(!s->n || !k->has_nine_digits[i], 0))
+		return write_statistics(p, r, t, memory);
+	if (last->of.min.u == s->min.u)
+		return last->bytes && has_same_statistics(&last->of, s)
+			       ? copy_steps(p, last->text, last->bytes)
+			       : write_kept_statistics(p, r, t, last);
+	last->of.min.u = s->min.u;
+	last->bytes = 0;
+	return write_nine_digits(p, r, t);
 }
 
 /* The rows of a call of a known site with a number on its communicator. */
@@ -621,7 +641,7 @@ static char *write_site_rows(
 	tensor = p = copy_steps(p, text + k->api, k->call);
 	text += k->api + k->call + k->tail;
 	p = copy_steps(p, text, k->tensor[0]);
-	after = p = write_statistics(p, r, r->tensor[0], memory);
+	after = p = write_site_statistics(p, r, 0, memory, k);
 	p = write_char(write_start_time(p, memory, clock_to_real(r->clock, c->start)), ',');
 	p = write_char(write_i64(p, row_dur_ns(r->clock, c->start, c->end)), ',');
 	end = p = copy_steps(p, text - k->tail, k->tail);
@@ -629,7 +649,7 @@ static char *write_site_rows(
 		p = copy_steps(p, row, (size_t)(tensor - row));
 		text += k->tensor[i - 1];
 		p = copy_steps(p, text, k->tensor[i]);
-		p = write_statistics(p, r, r->tensor[i], memory);
+		p = write_site_statistics(p, r, i, memory, k);
 		p = copy_steps(p, after, (size_t)(end - after));
 	}
 	return p;

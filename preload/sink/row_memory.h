@@ -66,6 +66,7 @@ struct site_rows {
 	uint16_t call; /* bytes of rank to peer */
 	uint16_t tail; /* bytes from the thread on */
 	uint16_t tensor[CALL_SITE_TENSORS]; /* bytes of io to bytes, which follow the tail */
+	bool has_nine_digits[CALL_SITE_TENSORS]; /* its numbers are real ones of nine digits */
 	char text[KNOWN_TEXT + COPY_STEP];
 };
 

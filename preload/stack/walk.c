@@ -104,6 +104,9 @@ static __attribute__((noinline)) int find_or_walk(struct stack_bounds *b, struct
 	uintptr_t fp = k->fp;
 	int n;
 
+	note->at = 0;
+	note->pc = k->pc;
+	note->fp = fp;
 	if (__builtin_expect(fp < b->lo && fp >= b->floor && fp < b->hi, 0) &&
 		memory_extend(&m, fp))
 		b->lo = m.lo;
@@ -121,9 +124,6 @@ int stack_walk_noted(struct stack_bounds *b, struct stack_cache *c, uintptr_t pc
 {
 	struct cache_key k = {.pc = pc, .fp = fp, .wrapper_pc = find_wrapper_pc(fp)};
 
-	note->at = 0;
-	note->pc = pc;
-	note->fp = fp;
 	if (max <= 0)
 		return 0;
 	if (max > STACK_DEPTH_MAX)
