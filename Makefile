@@ -92,7 +92,7 @@ help:
 	@echo 'make ptvenv     PyTorch for the tests that need it (1 GB); make test does it too'
 	@echo 'make msvenv     MindSpore for the long tests that need it (2 GB; CPython 3.11: MINDSPORE_PYTHON=)'
 	@echo 'make faults     trainings with one fault each, and how often the report names it (RUNS=8 of each class, CLEAN=50, SEED=1)'
-	@echo 'make bench      what libprobe costs, against its targets (LONG=1: more)'
+	@echo 'make bench      what libprobe costs, against its targets (LONG=1: more; PEERS=1: other tools)'
 	@echo 'make fuzz       every fuzzer for SECONDS=60 (clang)'
 	@echo 'make mutants    changes N=200 places of product code (SEED=1, ROOMS=preload/call ...) and counts what tests notice (minutes to hours)'
 	@echo 'make coverage   lines and branches that unit and short end-to-end tests run, per room (E2E_TESTS=0: unit tests only)'
@@ -256,7 +256,7 @@ demo: deps-demo-if-missing
 
 bench: deps-if-missing
 	@$(MAKE) --no-print-directory $(JOBS) all apps bench-bins
-	@CC="$(CC)" LONG=$(LONG) tests/bench/bench.sh $(B)
+	@CC="$(CC)" LONG=$(LONG) PEERS=$(PEERS) tests/bench/bench.sh $(B)
 
 lint: $(B)/libprobe.so $(B)/probe $(B)/genwrap
 	@tests/lint.sh $(B)

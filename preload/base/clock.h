@@ -68,14 +68,15 @@ static inline uint64_t clock_to_real(const struct clock_base *b, uint64_t ticks)
 
 	if (d < 0)
 		return -d < (double)b->real_ns ? b->real_ns - (uint64_t)-d : 0;
-	return d < 0x1p63 ? b->real_ns + (uint64_t)d : UINT64_MAX;
+	/* Below 2^63 a conversion to a signed number gives the same, in one instruction. */
+	return d < 0x1p63 ? b->real_ns + (uint64_t)(int64_t)d : UINT64_MAX;
 }
 
 static inline uint64_t clock_to_dur(const struct clock_base *b, uint64_t ticks)
 {
 	double d = (double)ticks * b->ns_per_tick;
 
-	return d < 0x1p63 ? (uint64_t)d : UINT64_MAX;
+	return d < 0x1p63 ? (uint64_t)(int64_t)d : UINT64_MAX;
 }
 
 #endif

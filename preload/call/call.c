@@ -97,7 +97,7 @@ static bool large_enough(const struct operation *w, const struct config *cfg)
 }
 
 /* Returns the reason why no call is recorded at present, or JC_RECORDED. */
-static enum journal_count why_unwanted(const struct call *c)
+static inline __attribute__((always_inline)) enum journal_count why_unwanted(const struct call *c)
 {
 	if (c->by->paused)
 		return JC_SKIP_PAUSED;

@@ -17,6 +17,7 @@
 #include "device/measure.h"
 #include "session/state.h"
 #include "session/thinning.h"
+#include "stats/fenv.h"
 
 tensor_namer_fn *tensor_namer;
 tensor_bad_fn *tensor_bad;
@@ -91,6 +92,9 @@ static inline uint32_t tensor_bytes(const struct buffer *v)
 
 static inline uint32_t tensors_bytes(const struct buffer *v, unsigned n)
 {
+	if (__builtin_expect(n == 1, 1))
+		return tensor_bytes(v);
+
 	uint32_t bytes = n * (uint32_t)sizeof(struct journal_tensor);
 
 	for (; n; n--, v++)
@@ -223,35 +227,31 @@ static void show_on_private_stack(void *arg)
 }
 
 /*
- * For the usual small message: runs on the current stack, because it needs little. Returns false
- * if show_on_private_stack() is needed.
+ * For the usual small message: runs on the current stack, because it needs little. all: the
+ * observers may want all of the tensors. Returns false if show_on_private_stack() is needed.
  */
-static bool show_few(
-	const struct operation *w, struct journal_tensor *t, const struct buffer *v, unsigned n)
+static __attribute__((noinline)) bool show_few(const struct operation *w, struct journal_tensor *t,
+	const struct buffer *v, unsigned n, bool all)
 {
 	struct stats_fenv fenv;
 	bool done = true;
 
 	if (tensor_bad || is_sliced(&w->slicing) || device_watch())
 		return false;
-	stats_fenv_enter(&fenv);
+	set_stats_fenv(&fenv);
 	for (; n && done; n--, t = get_next_tensor(t, v), v++)
-		done = !tensor_is_watched(v) || tensor_observe_few(w, v, t);
-	stats_fenv_leave(&fenv);
+		done = (!all && !tensor_is_watched(v)) || tensor_observe_few(w, v, t);
+	reset_stats_fenv(&fenv);
 	return done;
 }
 
-/*
- * Kept out of put_tensors(), which otherwise costs little more than its stores. Kernels take up
- * to 5 KiB of stack.
- */
+/* Kernels take up to 5 KiB of stack. */
 __attribute__((noinline)) static void show_tensors(const struct operation *w, uint64_t seq,
 	struct journal_tensor *t, const struct buffer *v, unsigned n)
 {
 	struct tensors all = {w, seq, t, v, n};
 
-	if (!tensor_watch.few || !show_few(w, t, v, n))
-		private_stack_call(show_on_private_stack, &all);
+	private_stack_call(show_on_private_stack, &all);
 }
 
 /*
@@ -295,16 +295,16 @@ static inline __attribute__((always_inline)) struct journal_tensor *put_tensors(
 	unsigned n)
 {
 	struct journal_tensor *at = t;
-	bool look = false;
+	unsigned watched = 0;
 
 	for (unsigned i = 0; i < n; i++) {
 		write_tensor(at, &v[i]);
-		look |= tensor_is_watched(&v[i]);
+		watched += tensor_is_watched(&v[i]);
 		at = get_next_tensor(at, &v[i]);
 	}
 	if (__builtin_expect(is_sliced(&w->slicing), 0))
-		look |= write_parts(w, t, v, n);
-	if (look)
+		watched += write_parts(w, t, v, n);
+	if (watched && !(tensor_watch.few && show_few(w, t, v, n, watched == n)))
 		show_tensors(w, seq, t, v, n);
 	return at;
 }

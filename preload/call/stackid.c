@@ -254,7 +254,13 @@ uint32_t stack_id(struct thread *t, const struct api *api, uintptr_t pc, uintptr
 	struct stack_note note = {.at = 0};
 	uint32_t mine = 0;
 
-	foreign_walk(&w->foreign);
+	if (__builtin_expect(atomic_load_explicit(&foreign_is_absent, memory_order_acquire), 1)) {
+		w->foreign.language = NULL;
+		w->foreign.n = 0;
+		w->foreign.hash = 0;
+	} else {
+		foreign_walk(&w->foreign);
+	}
 	note.check = w->foreign.hash ^ ((epoch + 1) << 8 | (uint64_t)keys->stack_depth) *
 					       UINT64_C(0x9e3779b97f4a7c15);
 	/* A fiber's stack, or a signal handler's: how far it may be read is not known. */

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sink/call_site.h"
+#include "sink/row_memory.h"
 #include "sink/row_values.h"
 #include "terms/redop.h"
 #include "journal/columns.h"
@@ -176,76 +178,6 @@ _Static_assert(
 		COL_phase == COL_parent + 1 && COL_name == COL_phase + 1 && COL_tag == COL_name + 1,
 	"the order in which write_known_row() writes");
 
-enum row_piece {
-	PIECE_API, /* lib to comm */
-	PIECE_COMM, /* rank to root */
-	PIECE_THREAD,
-	PIECE_FLAGS,
-	PIECE_PHASE, /* parent, which is empty, and phase */
-	ROW_PIECES
-};
-
-#define COPY_STEP 32 /* bytes; a copy may read and write up to this many additional bytes */
-#define COPY_NUMBER 16
-#define SITES 512u
-#define SITE_TEXT 192
-#define SITE_TAIL 64
-#define STATISTICS_TEXT 96
-#define SITE_WORDS 4
-#define SITE_TENSORS 4
-#define SHAPES 256u
-#define SHAPE_TEXT 80
-#define SHAPE_DIMS 4
-#define SHAPE_WORDS (3 + SHAPE_DIMS)
-#define COLUMNS_AFTER_TAG (COLUMNS - 1 - COL_tag)
-
-/* The last number of a column; bytes 0: none yet. */
-struct row_number {
-	uint64_t value;
-	unsigned bytes;
-	char text[24];
-};
-
-struct row_site {
-	uint64_t key[SITE_WORDS];
-	uint8_t begin[ROW_PIECES], bytes[ROW_PIECES]; /* bytes[PIECE_API] 0: not in use */
-	uint16_t shape[SITE_TENSORS]; /* of its last call: expected in the next one */
-	uint32_t stack; /* of `tail` */
-	uint8_t tail_bytes; /* 0: none yet */
-	char tail[SITE_TAIL + COPY_STEP]; /* of its last plain row, from the thread on */
-	char text[SITE_TEXT + COPY_STEP];
-};
-
-/* A tensor's columns from io to bytes. */
-struct row_shape {
-	uint64_t key[SHAPE_WORDS];
-	uint8_t bytes; /* 0: not in use */
-	char text[SHAPE_TEXT + COPY_STEP];
-};
-
-/* The statistics of the last row with an input, or an output. */
-struct row_statistics {
-	struct stats of;
-	uint8_t bytes; /* 0: none yet */
-	char text[STATISTICS_TEXT + COPY_STEP];
-};
-
-_Static_assert(sizeof(struct stats) == 64 &&
-		       offsetof(struct stats, max) == offsetof(struct stats, min) + 8 &&
-		       offsetof(struct stats, mean) == offsetof(struct stats, min) + 16 &&
-		       offsetof(struct stats, norm) == offsetof(struct stats, min) + 24,
-	"no gaps, and four numbers one after the other");
-
-struct row_memory {
-	struct row_statistics statistics[2]; /* by enum tensor_io */
-	struct row_number step, seq, comm_seq; /* step: and micro_step, with their commas */
-	uint64_t tenths; /* of a second, of start_ns: all digits but the last eight */
-	char tenths_text[COPY_NUMBER];
-	unsigned tenths_bytes;
-	struct row_site site[SITES];
-	struct row_shape shape[SHAPES];
-};
-
 struct row_memory *row_memory_new(void)
 {
 	return calloc(1, sizeof(struct row_memory));
@@ -254,18 +186,6 @@ struct row_memory *row_memory_new(void)
 void row_memory_free(struct row_memory *memory)
 {
 	free(memory);
-}
-
-/* Copies n bytes in whole steps of COPY_STEP; both buffers have space for that. */
-static inline char *copy_steps(char *p, const char *from, size_t n)
-{
-	size_t i = 0;
-
-	do {
-		memcpy(p + i, from + i, COPY_STEP);
-		i += COPY_STEP;
-	} while (i < n);
-	return p + n;
 }
 
 static inline bool has_key_3(const uint64_t *a, const uint64_t *b)
@@ -389,71 +309,6 @@ static __attribute__((noinline)) char *write_new_shape(char *p, const struct rec
 	return end;
 }
 
-static inline char *keep_row_number(char *p, struct row_number *last, uint64_t v)
-{
-	char *end = write_u64(p, v);
-
-	last->bytes = 0;
-	if (end - p <= COPY_NUMBER) {
-		last->value = v;
-		last->bytes = (unsigned)(end - p);
-		memcpy(last->text, p, COPY_NUMBER);
-	}
-	return end;
-}
-
-/* One that mostly is the one before and 1: only its last digit changes, but for one in ten. */
-static inline char *write_growing_number(char *p, struct row_number *last, uint64_t v)
-{
-	if (!last->bytes || v != last->value + 1 || last->text[last->bytes - 1] == '9')
-		return keep_row_number(p, last, v);
-	last->value = v;
-	++last->text[last->bytes - 1];
-	memcpy(p, last->text, COPY_NUMBER);
-	return p + last->bytes;
-}
-
-/* Step and micro step. */
-static inline char *write_step_columns(
-	char *p, const struct journal_call *c, struct row_number *last)
-{
-	uint64_t both = c->step | (uint64_t)c->micro_step << 32;
-	char *end;
-
-	if (__builtin_expect(last->bytes && last->value == both, 1)) {
-		memcpy(p, last->text, sizeof(last->text));
-		return p + last->bytes;
-	}
-	end = write_char(write_u64(p, c->step), ',');
-	if (c->micro_step != UINT32_MAX)
-		end = write_u64(end, c->micro_step);
-	end = write_char(end, ',');
-	last->value = both;
-	last->bytes = (unsigned)(end - p); /* 22 at most */
-	memcpy(last->text, p, sizeof(last->text));
-	return end;
-}
-
-/* In a time, all but the last eight digits are usually those of the row before. */
-static inline char *write_start_time(char *p, struct row_memory *memory, uint64_t v)
-{
-	const uint64_t e8 = 100000000;
-	uint64_t rest = v - memory->tenths * e8;
-
-	if (__builtin_expect(!memory->tenths_bytes || rest >= e8, 0)) {
-		char text[24 + WRITE_SLACK], *end = write_u64(text, v / e8);
-
-		if (v < e8)
-			return write_u64(p, v);
-		memory->tenths = v / e8;
-		memory->tenths_bytes = (unsigned)(end - text);
-		memcpy(memory->tenths_text, text, COPY_NUMBER);
-		rest = v % e8;
-	}
-	memcpy(p, memory->tenths_text, COPY_NUMBER);
-	return write_digits_8(p + memory->tenths_bytes, (uint32_t)rest);
-}
-
 /* ---- a call's rows ---- */
 
 static inline char *copy_row_piece(char *p, const struct row_site *s, enum row_piece piece)
@@ -486,15 +341,12 @@ static inline char *write_nine_digits(
 	return p + 6;
 }
 
-/* Those of a tensor that has the minimum of the last one. */
-static __attribute__((noinline)) char *write_likely_statistics(
+/* Also keeps them for the next row. */
+static __attribute__((noinline)) char *write_kept_statistics(
 	char *p, const struct record *r, const struct journal_tensor *t, struct row_statistics *k)
 {
-	char *end;
+	char *end = write_nine_digits(p, r, t);
 
-	if (k->bytes && memcmp(&k->of, &t->stats, sizeof(t->stats)) == 0)
-		return copy_steps(p, k->text, k->bytes);
-	end = write_nine_digits(p, r, t);
 	k->bytes = 0;
 	if (end - p <= STATISTICS_TEXT) {
 		k->of = t->stats;
@@ -502,6 +354,15 @@ static __attribute__((noinline)) char *write_likely_statistics(
 		memcpy(k->text, p, (size_t)(end - p));
 	}
 	return end;
+}
+
+static inline bool has_same_statistics(const struct stats *a, const struct stats *b)
+{
+	const call_word *v = (const call_word *)a, *w = (const call_word *)b;
+	call_word_pair other = get_pair_difference(v, w, 0) | get_pair_difference(v, w, 2) |
+			       get_pair_difference(v, w, 4) | get_pair_difference(v, w, 6);
+
+	return !(other[0] | other[1]);
 }
 
 /*
@@ -522,7 +383,9 @@ static inline char *write_statistics(
 	if (__builtin_expect(!has_nine_digits(dtype_info(t->dtype)), 0))
 		return put_columns(p, r, t, "", &none, COL_min, COL_infs);
 	if (k->of.min.u == s->min.u)
-		return write_likely_statistics(p, r, t, k);
+		return k->bytes && has_same_statistics(&k->of, s)
+			       ? copy_steps(p, k->text, k->bytes)
+			       : write_kept_statistics(p, r, t, k);
 	k->of.min.u = s->min.u;
 	k->bytes = 0;
 	return write_nine_digits(p, r, t);
@@ -710,7 +573,90 @@ static char *write_plain_rows(char *p, const struct record *r, struct row_memory
 	return p;
 }
 
-size_t rows_format(char *at, const struct record *r, struct row_memory *memory)
+/* ---- rows of a known site ---- */
+
+/* Makes the text of the record's site. Returns false if it is not kept. */
+static __attribute__((noinline)) bool init_site_rows(struct site_rows *k, const struct record *r)
+{
+	const struct row_values v = settle_plain_row(r->clock, r->call, r->tensor[0]);
+	char text[4 * ROW_STRING_MAX * 2 + 2048], *end = text, *from = text;
+
+	k->serial = 0;
+	for (unsigned i = 1; i < r->n; i++)
+		if ((r->tensor[i]->flags ^ r->tensor[0]->flags) & TF_NOSTATS)
+			return false;
+	end = put_columns(end, r, NULL, "", &v, COL_lib, COL_comm);
+	k->api = (uint16_t)(end - from);
+	from = end;
+	end = put_columns(end, r, NULL, "", &v, COL_rank, COL_peer);
+	k->call = (uint16_t)(end - from);
+	from = end;
+	end = put_columns(end, r, NULL, "", &v, COL_thread, COLUMNS - 1);
+	/* The last field has a comma too. */
+	end[-1] = '\n';
+	k->tail = (uint16_t)(end - from);
+	for (unsigned i = 0; i < r->n; i++) {
+		from = end;
+		end = put_columns(end, r, r->tensor[i], "", &v, COL_io, COL_bytes);
+		k->tensor[i] = (uint16_t)(end - from);
+		k->has_nine_digits[i] = has_nine_digits(dtype_info(r->tensor[i]->dtype));
+	}
+	if (end - text > KNOWN_TEXT)
+		return false;
+	memcpy(k->text, text, (size_t)(end - text));
+	k->serial = r->site->serial;
+	return true;
+}
+
+/* write_statistics() for the i-th tensor of a known site. */
+static inline __attribute__((always_inline)) char *write_site_statistics(char *p,
+	const struct record *r, unsigned i, struct row_memory *memory, const struct site_rows *k)
+{
+	const struct journal_tensor *t = r->tensor[i];
+	const struct stats *s = &t->stats;
+	struct row_statistics *last = &memory->statistics[t->io != IO_IN];
+
+	if (__builtin_expect(!s->n || !k->has_nine_digits[i], 0))
+		return write_statistics(p, r, t, memory);
+	if (last->of.min.u == s->min.u)
+		return last->bytes && has_same_statistics(&last->of, s)
+			       ? copy_steps(p, last->text, last->bytes)
+			       : write_kept_statistics(p, r, t, last);
+	last->of.min.u = s->min.u;
+	last->bytes = 0;
+	return write_nine_digits(p, r, t);
+}
+
+/* The rows of a call of a known site with a number on its communicator. */
+static char *write_site_rows(
+	char *p, const struct record *r, struct row_memory *memory, const struct site_rows *k)
+{
+	const struct journal_call *c = r->call;
+	const char *row = p, *text = k->text, *tensor, *after, *end;
+
+	p = write_step_columns(p, c, &memory->step);
+	p = write_char(write_growing_number(p, &memory->seq, c->seq), ',');
+	p = copy_steps(p, text, k->api);
+	p = write_char(write_growing_number(p, &memory->comm_seq, (uint64_t)c->comm_seq), ',');
+	tensor = p = copy_steps(p, text + k->api, k->call);
+	text += k->api + k->call + k->tail;
+	p = copy_steps(p, text, k->tensor[0]);
+	after = p = write_site_statistics(p, r, 0, memory, k);
+	p = write_char(write_start_time(p, memory, clock_to_real(r->clock, c->start)), ',');
+	p = write_char(write_i64(p, row_dur_ns(r->clock, c->start, c->end)), ',');
+	end = p = copy_steps(p, text - k->tail, k->tail);
+	for (unsigned i = 1; i < r->n; i++) {
+		p = copy_steps(p, row, (size_t)(tensor - row));
+		text += k->tensor[i - 1];
+		p = copy_steps(p, text, k->tensor[i]);
+		p = write_site_statistics(p, r, i, memory, k);
+		p = copy_steps(p, after, (size_t)(end - after));
+	}
+	return p;
+}
+
+static __attribute__((noinline)) size_t format_any_rows(
+	char *at, const struct record *r, struct row_memory *memory)
 {
 	const bool plain = is_plain_call(r->call, r->end, r->open);
 	struct row_marks m = {0};
@@ -746,4 +692,15 @@ size_t rows_format(char *at, const struct record *r, struct row_memory *memory)
 		p = end;
 	} while (++i < r->n);
 	return (size_t)(p - at);
+}
+
+size_t rows_format(char *at, const struct record *r, struct row_memory *memory)
+{
+	if (__builtin_expect(memory && r->site && r->call->comm_seq >= 0, 1)) {
+		struct site_rows *k = &memory->known[r->site->slot];
+
+		if (__builtin_expect(k->serial == r->site->serial, 1) || init_site_rows(k, r))
+			return (size_t)(write_site_rows(at, r, memory, k) - at);
+	}
+	return format_any_rows(at, r, memory);
 }

@@ -49,8 +49,8 @@ struct sink_format {
 	 */
 	int (*open)(void *state, struct files *files);
 	/*
-	 * Each returns 0, or -ENOBUFS: nothing has changed except text in files, which the caller
-	 * undoes.
+	 * Each returns 0, or -ENOBUFS (another error has the same effect): nothing has changed
+	 * except text in files, which the caller undoes.
 	 */
 	int (*record)(void *state, const struct record *r);
 	int (*stack)(void *state, const struct record_stack *e);

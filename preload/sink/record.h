@@ -18,6 +18,8 @@ struct row_api {
 	const char *lib, *symbol, *op;
 };
 
+struct call_site; /* call_site.h */
+
 struct record {
 	struct row_api api;
 	const struct clock_base *clock; /* clock of the ticks in `call` */
@@ -27,6 +29,8 @@ struct record {
 	unsigned n; /* number of rows, inputs before outputs; 0: one row without tensor */
 	const struct journal_tensor *const *tensor; /* each is followed by its dims */
 	const char *const *name; /* name of each tensor in the training, "": none */
+	/* what the call has in common with other calls; NULL: not known, or it has none */
+	const struct call_site *site;
 };
 
 /* A call stack, given before the first call that has it. */

@@ -14,6 +14,7 @@
 #include "elf/demangle/demangle.h"
 #include "folder/meta.h"
 #include "journal/tensor_at.h"
+#include "sink/call_site.h"
 #include "sink/modules_csv.h"
 #include "sink/name_book.h"
 
@@ -84,6 +85,8 @@ int sink_open(
 	err = files_open(&s->files, j, dirfd);
 	s->files.cfg = cfg;
 	s->files.from_files = formats & SINK_FROM_FILES;
+	if (!err && !(s->sites = open_call_sites()))
+		err = -ENOMEM;
 	if (!err)
 		err = name_book_read(&s->names, &s->files);
 	if (!err)
@@ -106,6 +109,7 @@ void sink_close(struct sink *s)
 	if (s->symbols)
 		symbols_free(s->symbols);
 	free(s->api);
+	free(s->sites);
 	name_book_free(s->names);
 	*s = (struct sink){0};
 }
@@ -144,7 +148,7 @@ static void retract_entry(struct sink *s, uint32_t given)
 		err_;                                                          \
 	})
 
-static int retract_record(struct sink *s, unsigned takers, int err)
+__attribute__((noinline)) static int retract_record(struct sink *s, unsigned takers, int err)
 {
 	uint32_t given = 0;
 
@@ -156,12 +160,14 @@ static int retract_record(struct sink *s, unsigned takers, int err)
 
 static inline int give_record(struct sink *s, const struct record *r)
 {
+	const struct sink_taker *end = s->on_record + s->non_record;
+
 	files_begin_entry(&s->files);
-	for (unsigned i = 0; i < s->non_record; i++) {
-		int err = s->on_record[i].record(s->on_record[i].state, r);
+	for (const struct sink_taker *t = s->on_record; t < end; t++) {
+		int err = t->record(t->state, r);
 
 		if (__builtin_expect(err, 0))
-			return retract_record(s, i, err);
+			return retract_record(s, (unsigned)(t - s->on_record), err);
 	}
 	return 0;
 }
@@ -314,25 +320,57 @@ static void name_outputs(struct sink *s, const struct record *r)
 	}
 }
 
+/* last: tick at which the call ended. */
+static inline void update_pass_counts(
+	struct sink *s, unsigned rows, const struct journal_call *c, uint64_t last)
+{
+	s->rows += rows;
+	if (__builtin_expect(!s->have_rows, 0)) {
+		s->last_step = c->step;
+		s->first_tick = c->start;
+		s->last_tick = last;
+		s->have_rows = true;
+		return;
+	}
+	if (c->step > s->last_step)
+		s->last_step = c->step;
+	if (c->start < s->first_tick)
+		s->first_tick = c->start;
+	if (last > s->last_tick)
+		s->last_tick = last;
+}
+
 static void count_rows(struct sink *s, const struct record *r)
 {
 	const struct journal_call *c = r->call;
-	uint64_t last = r->end ? r->end->end : r->open ? c->start : c->end;
 
-	s->rows += r->n ? r->n : 1;
-	if (!s->have_rows || c->step > s->last_step)
-		s->last_step = c->step;
-	if (!s->have_rows || c->start < s->first_tick)
-		s->first_tick = c->start;
-	if (!s->have_rows || last > s->last_tick)
-		s->last_tick = last;
-	s->have_rows = true;
+	update_pass_counts(s, r->n ? r->n : 1, c,
+		r->end	  ? r->end->end
+		: r->open ? c->start
+			  : c->end);
 }
 
-int sink_call(
-	struct sink *s, const struct journal_call *c, const struct journal_end *end, bool open)
+/* A call of which everything but the numbers is known. */
+static inline int handle_known_call(
+	struct sink *s, const struct journal_call *c, struct call_site *site)
 {
-	struct record r = {.api = api_of(s, c->api),
+	struct record *r = &site->record;
+	int err;
+
+	r->clock = &s->j->head->clock;
+	r->call = c;
+	for (unsigned i = 0; i < r->n; i++)
+		site->tensor[i] = (const struct journal_tensor *)((const char *)c + site->at[i]);
+	err = give_record(s, r);
+	if (__builtin_expect(!err, 1))
+		update_pass_counts(s, r->n, c, c->end);
+	return err;
+}
+
+static int handle_any_call(struct sink *s, const struct journal_call *c, const struct row_api *api,
+	const struct journal_end *end, bool open)
+{
+	struct record r = {.api = *api,
 		.clock = &s->j->head->clock,
 		.call = c,
 		.end = end,
@@ -350,6 +388,24 @@ int sink_call(
 	if (!err)
 		count_rows(s, &r);
 	return err;
+}
+
+__attribute__((noinline)) static int handle_unexpected_call(
+	struct sink *s, const struct journal_call *c, const struct journal_end *end, bool open)
+{
+	const struct row_api api = api_of(s, c->api);
+	struct call_site *site = end || open ? NULL : find_call_site(s->sites, c, &api);
+
+	return site ? handle_known_call(s, c, site) : handle_any_call(s, c, &api, end, open);
+}
+
+int sink_call(
+	struct sink *s, const struct journal_call *c, const struct journal_end *end, bool open)
+{
+	struct call_site *site = end || open ? NULL : find_expected_site(s->sites, c);
+
+	return __builtin_expect(site != NULL, 1) ? handle_known_call(s, c, site)
+						 : handle_unexpected_call(s, c, end, open);
 }
 
 /*

@@ -31,6 +31,7 @@ struct sink {
 	const struct journal_tensor *tensor[RECORD_TENSORS_MAX]; /* tensors of the current record */
 	const char *name[RECORD_TENSORS_MAX]; /* names of these tensors */
 	struct name_book *names; /* NULL until there is a name */
+	struct call_sites *sites;
 	uint32_t steps; /* the last `next` passed to step() */
 	struct symbols *symbols; /* NULL until the first stack */
 	uint64_t modules_at; /* bytes of the dictionary searched for modules to symbolise */

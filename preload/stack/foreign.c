@@ -25,6 +25,7 @@
 enum { UNKNOWN, ABSENT, PRESENT };
 static _Atomic uint8_t known[LANGUAGES_MAX];
 static atomic_flag looking = ATOMIC_FLAG_INIT;
+_Atomic bool foreign_is_absent;
 static _Atomic uint64_t looked_at; /* generation of the modules at the last search */
 
 static const struct stack_language *stack_language_at(unsigned i)
@@ -34,6 +35,7 @@ static const struct stack_language *stack_language_at(unsigned i)
 
 static void find_languages(bool again)
 {
+	bool absent = true;
 	uint64_t now;
 
 	if (atomic_flag_test_and_set_explicit(&looking, memory_order_acquire))
@@ -42,11 +44,13 @@ static void find_languages(bool again)
 	for (unsigned i = 0; stack_language_at(i); i++) {
 		uint8_t k = atomic_load_explicit(&known[i], memory_order_relaxed);
 
-		if (k == PRESENT || (k == ABSENT && (!again || now == looked_at)))
-			continue;
-		k = stack_language_at(i)->find() ? PRESENT : ABSENT;
-		atomic_store_explicit(&known[i], k, memory_order_release);
+		if (k == UNKNOWN || (k == ABSENT && again && now != looked_at)) {
+			k = stack_language_at(i)->find() ? PRESENT : ABSENT;
+			atomic_store_explicit(&known[i], k, memory_order_release);
+		}
+		absent &= k == ABSENT;
 	}
+	atomic_store_explicit(&foreign_is_absent, absent, memory_order_release);
 	atomic_store_explicit(&looked_at, now, memory_order_relaxed);
 	atomic_flag_clear_explicit(&looking, memory_order_release);
 }

@@ -10,6 +10,7 @@
 #ifndef PROBE_STACK_FOREIGN_H
 #define PROBE_STACK_FOREIGN_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -81,6 +82,12 @@ struct foreign_stack {
  * foreign_give(), or lent by another thread (foreign_lend()).
  */
 void foreign_walk(struct foreign_stack *s);
+
+/*
+ * True after a search that has found no language: no thread has frames, and none were given or
+ * lent. foreign_walk() then finds nothing.
+ */
+extern _Atomic bool foreign_is_absent __attribute__((visibility("hidden")));
 
 /*
  * Like foreign_walk(), but only the thread's own frames; or only the frames given to it. Return

@@ -97,31 +97,40 @@ __attribute__((noinline)) static int walk_uncached(
 	return a.n;
 }
 
-int stack_walk_noted(struct stack_bounds *b, struct stack_cache *c, uintptr_t pc, uintptr_t fp,
-	uintptr_t *pcs, int max, struct stack_note *note)
+static __attribute__((noinline)) int find_or_walk(struct stack_bounds *b, struct stack_cache *c,
+	const struct cache_key *k, uintptr_t *pcs, int max, struct stack_note *note)
 {
 	struct memory m = {.lo = b->lo, .hi = b->hi};
-	struct cache_key k = {.pc = pc, .fp = fp};
+	uintptr_t fp = k->fp;
 	int n;
 
 	note->at = 0;
-	note->pc = pc;
+	note->pc = k->pc;
 	note->fp = fp;
+	if (__builtin_expect(fp < b->lo && fp >= b->floor && fp < b->hi, 0) &&
+		memory_extend(&m, fp))
+		b->lo = m.lo;
+	if (!c || !cache_enter(c, b, fp))
+		return walk_uncached(&m, NULL, k, pcs, max);
+	n = cache_find(c, k, &m, pcs, max, note);
+	if (!n)
+		n = walk_uncached(&m, c, k, pcs, max);
+	cache_leave(c);
+	return n;
+}
+
+int stack_walk_noted(struct stack_bounds *b, struct stack_cache *c, uintptr_t pc, uintptr_t fp,
+	uintptr_t *pcs, int max, struct stack_note *note)
+{
+	struct cache_key k = {.pc = pc, .fp = fp, .wrapper_pc = find_wrapper_pc(fp)};
+
 	if (max <= 0)
 		return 0;
 	if (max > STACK_DEPTH_MAX)
 		max = STACK_DEPTH_MAX;
-	if (__builtin_expect(fp < b->lo && fp >= b->floor && fp < b->hi, 0) &&
-		memory_extend(&m, fp))
-		b->lo = m.lo;
-	k.wrapper_pc = find_wrapper_pc(fp);
-	if (!c || !cache_enter(c, b, fp))
-		return walk_uncached(&m, NULL, &k, pcs, max);
-	n = cache_find(c, &k, &m, pcs, max, note);
-	if (!n)
-		n = walk_uncached(&m, c, &k, pcs, max);
-	cache_leave(c);
-	return n;
+	if (__builtin_expect(c && note->check && find_cached_note(c, b, &k, max, note), 1))
+		return -1;
+	return find_or_walk(b, c, &k, pcs, max, note);
 }
 
 int stack_walk(struct stack_bounds *b, struct stack_cache *c, uintptr_t pc, uintptr_t fp,

@@ -146,23 +146,41 @@ _Static_assert(STATS_TINY == STATS_LANES, "no lane has more than one");
 static inline __attribute__((always_inline)) bool measure_four(const unsigned char *p, unsigned n,
 	double (*load)(const unsigned char *), unsigned size, double eps, struct stats *out)
 {
-	double s[4] = {0}, q[4] = {0}, min = __builtin_inf(), max = -min, top, square, m;
-	unsigned zeros = 0;
+	double x[4], top, square, sum, min, max, m;
+	unsigned zeros;
 
-	for (unsigned i = 0; i < n; i++, p += size) {
-		double x = load(p);
+	x[0] = load(p);
+	min = max = x[0];
+	sum = x[0] + 0.0; /* not -0 */
+	square = x[0] * x[0];
+	zeros = __builtin_fabs(x[0]) < eps;
+	if (n > 1) {
+		x[1] = load(p + size);
+		min = min < x[1] ? min : x[1];
+		max = max > x[1] ? max : x[1];
+		zeros += __builtin_fabs(x[1]) < eps;
+		if (n > 2) {
+			double s[2] = {sum, x[1] + 0.0}, q[2] = {square, x[1] * x[1]};
 
-		s[i] += x; /* not -0 */
-		q[i] = x * x;
-		min = min < x ? min : x;
-		max = max > x ? max : x;
-		zeros += __builtin_fabs(x) < eps;
+			for (unsigned i = 2; i < n; i++) {
+				x[i] = load(p + (size_t)i * size);
+				s[i & 1] += x[i];
+				q[i & 1] += x[i] * x[i];
+				min = min < x[i] ? min : x[i];
+				max = max > x[i] ? max : x[i];
+				zeros += __builtin_fabs(x[i]) < eps;
+			}
+			sum = s[0] + s[1];
+			square = q[0] + q[1];
+		} else {
+			sum += x[1];
+			square += x[1] * x[1];
+		}
 	}
-	square = (q[0] + q[2]) + (q[1] + q[3]);
 	top = -min > max ? -min : max;
 	if (!(square <= DBL_MAX && top <= STATS_MID_MAX && (top >= STATS_MID_MIN || top == 0)))
 		return false;
-	m = ((s[0] + s[2]) + (s[1] + s[3])) / n;
+	m = sum / n;
 	out->n = n;
 	out->zeros = zeros;
 	out->nans = out->infs = 0;

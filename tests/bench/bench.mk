@@ -3,7 +3,7 @@
 BENCH_DIR   := $(B)/bench
 BENCH_FLAGS := -std=gnu11 -O2 -g $(WARN) -D_GNU_SOURCE -I. -MMD -MP
 BENCH_BINS  := $(addprefix $(BENCH_DIR)/,libstandin.so call_cost stats_bench stats_helpers ffi_call gen_folder run_cost start_cost libempty.so unwind_bench growth) \
-	$(foreach m,$(MPI_FLAVOURS),$(addprefix $(BENCH_DIR)/$m/,mpi_step mpi_sizes mpi_latency))
+	$(foreach m,$(MPI_FLAVOURS),$(addprefix $(BENCH_DIR)/$m/,mpi_step mpi_sizes mpi_latency mpi_loop))
 
 .PHONY: bench-bins
 bench-bins: $(BENCH_BINS)
@@ -47,6 +47,6 @@ $(MPI_FLAVOURS:%=$(BENCH_DIR)/%/$1): $(BENCH_DIR)/%/$1: tests/bench/$1.c
 	@mkdir -p $$(@D)
 	$$(call say,MPICC,$$@) OMPI_CC="$$(CC)" MPICH_CC="$$(CC)" mpicc.$$* $$(BENCH_FLAGS) -MF $$@.d -o $$@ $$<
 endef
-$(foreach p,mpi_step mpi_sizes mpi_latency,$(eval $(call mpi_bench,$p)))
+$(foreach p,mpi_step mpi_sizes mpi_latency mpi_loop,$(eval $(call mpi_bench,$p)))
 
 -include $(wildcard $(BENCH_DIR)/*.d)

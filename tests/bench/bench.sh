@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # make bench: what libprobe costs, on one page: each figure with its target, `ok` or `short` of it. Figures are medians,
 # and ratios or differences within one run. Nothing is tested here: machines differ, tests/bench/callgrind.sh sees
-# regressions. Usage: tests/bench/bench.sh BUILD-DIR; LONG=1: also 1,000 ranks x 10,000 rows.
+# regressions. Usage: tests/bench/bench.sh BUILD-DIR; LONG=1: also 1,000 ranks x 10,000 rows; PEERS=1: other
+# tools beside it (peers.sh).
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 B=$(cd "${1:-build}" && pwd) || exit 2
@@ -397,6 +398,7 @@ row 'bytes of CSV a row of float64, full precision' "$(row_bytes float64)" B '<=
 
 . tests/bench/torch_cost.sh
 . tests/bench/ms_cost.sh
+[ -z "${PEERS:-}" ] || . tests/bench/peers.sh
 
 printf '\n%s of %s targets reached; load after: %s\n' $((n - short)) $n "$(cut -d' ' -f1-3 /proc/loadavg)"
 sort -u "$dir/stderr" | sed 's/^/meanwhile: /'

@@ -15,54 +15,72 @@ struct column {
 	unsigned char *from, *at, *end;
 };
 
-/* True if a float32 represents the double exactly. */
-static inline bool is_float32(uint64_t bits, uint32_t *out)
-{
-	unsigned e = (unsigned)(bits >> 52 & 2047);
-	uint32_t f = (uint32_t)(bits >> 32 & 0x80000000u) | (uint32_t)(bits >> 29 & 0x7fffff);
-
-	if (bits & 0x1fffffff)
-		return false;
-	if (__builtin_expect(e - 897 > 1150 - 897, 0)) {
-		*out = e ? f | 0x7f800000u : 0;
-		return e == 2047 || !bits;
-	}
-	*out = f | (e - 896) << 23;
-	return true;
-}
-
 static inline void write_column_bytes(struct column *c, const void *p, size_t n)
 {
 	memcpy(c->at, p, n);
 	c->at += n;
 }
 
-/*
- * Writes a real number, of which rows of CSV files show only nine digits unless `wide`. Returns
- * the width.
- */
-static __attribute__((noinline)) unsigned write_real(struct column *c, double v, bool wide)
+/* Writes the bits of a real number as a float32. Returns false if that does not represent it exactly. */
+static inline bool write_float32(struct column *c, uint64_t bits)
 {
-	uint64_t bits;
-	uint32_t narrow, digits;
+	unsigned e = (unsigned)(bits >> 52 & 2047);
+	uint32_t f = (uint32_t)(bits >> 32 & 0x80000000u) | (uint32_t)(bits >> 29 & 0x7fffff);
+
+	if (__builtin_expect(e - 897 > 1150 - 897, 0)) {
+		if (e != 2047 && bits)
+			return false;
+		f = e ? f | 0x7f800000u : 0;
+	} else {
+		f |= (e - 896) << 23;
+	}
+	write_column_bytes(c, &f, 4);
+	return true;
+}
+
+static inline bool write_decimal(struct column *c, uint64_t bits, uint32_t digits, int exponent)
+{
+	uint64_t d = (digits - COMPACT_DIGITS_MIN) | (bits >> 63) << COMPACT_SIGN_BIT |
+		     (uint64_t)(exponent + COMPACT_EXPONENT_BIAS) << COMPACT_EXPONENT_BIT;
+
+	if (__builtin_expect(
+		    exponent + COMPACT_EXPONENT_BIAS < 0 || exponent >= COMPACT_EXPONENT_BIAS, 0))
+		return false;
+	/* Of the eight bytes five are of the number: the next one overwrites the others. */
+	memcpy(c->at, &d, 8);
+	c->at += 5;
+	return true;
+}
+
+static __attribute__((noinline)) unsigned write_unusual_real(
+	struct column *c, uint64_t bits, bool wide)
+{
+	uint32_t digits;
 	int exponent;
 
-	memcpy(&bits, &v, 8);
-	if (is_float32(bits, &narrow)) {
-		write_column_bytes(c, &narrow, 4);
-		return CW_FOUR;
-	}
-	if (!wide && decimal_find_digits_9(v, &digits, &exponent) &&
-		exponent >= -COMPACT_EXPONENT_BIAS && exponent < COMPACT_EXPONENT_BIAS) {
-		uint64_t d = (digits - COMPACT_DIGITS_MIN) | (bits >> 63) << COMPACT_SIGN_BIT |
-			     (uint64_t)(exponent + COMPACT_EXPONENT_BIAS) << COMPACT_EXPONENT_BIT;
-
-		memcpy(c->at, &d, 5);
-		c->at += 5;
+	if (!wide && decimal_find_first_9(bits, &digits, &exponent) &&
+		write_decimal(c, bits, digits, exponent))
 		return CW_DECIMAL;
-	}
 	write_column_bytes(c, &bits, 8);
 	return CW_EIGHT;
+}
+
+/*
+ * Writes the bits of a real number, of which rows of CSV files show only nine digits unless
+ * `wide`. Returns the width. Three bytes after the number may be overwritten.
+ */
+static __attribute__((noinline)) unsigned write_real(struct column *c, uint64_t bits, bool wide)
+{
+	uint32_t digits;
+	int exponent;
+
+	if (!(bits & 0x1fffffff) && write_float32(c, bits))
+		return CW_FOUR;
+	if (__builtin_expect(!wide && decimal_find_9_quickly(bits, &digits, &exponent) &&
+				     write_decimal(c, bits, digits, exponent),
+		    1))
+		return CW_DECIMAL;
+	return write_unusual_real(c, bits, wide);
 }
 
 static inline unsigned write_integer(struct column *c, union stats_value v, bool is_signed)
@@ -75,27 +93,32 @@ static inline unsigned write_integer(struct column *c, union stats_value v, bool
 	return CW_EIGHT;
 }
 
+static inline unsigned write_real_value(
+	struct column *c, uint64_t bits, uint64_t *before, bool wide)
+{
+	if (bits == *before)
+		return CW_BEFORE;
+	*before = bits;
+	return write_real(c, bits, wide);
+}
+
 static inline unsigned write_block_value(
 	struct column *c, union stats_value v, uint64_t *before, const struct dtype_info *d)
 {
+	if (!compact_has_integers(d))
+		return write_real_value(c, v.u, before, d->wide);
 	if (v.u == *before)
 		return CW_BEFORE;
 	*before = v.u;
-	return compact_has_integers(d) ? write_integer(c, v, d->cls == DTC_SIGNED)
-				       : write_real(c, v.f, d->wide);
+	return write_integer(c, v, d->cls == DTC_SIGNED);
 }
 
-static inline uint64_t get_bits(double v)
+static inline uint64_t get_bits(const double *v)
 {
-	return (union stats_value){.f = v}.u;
-}
+	uint64_t bits;
 
-static inline unsigned write_real_value(struct column *c, double v, uint64_t *before, bool wide)
-{
-	if (get_bits(v) == *before)
-		return CW_BEFORE;
-	*before = get_bits(v);
-	return write_real(c, v, wide);
+	memcpy(&bits, v, sizeof(bits));
+	return bits;
 }
 
 #endif

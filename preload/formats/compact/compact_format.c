@@ -101,26 +101,35 @@ static int start_block(struct compact *s, struct open_file *f, uint32_t step, ui
 	return 0;
 }
 
+/* Sets s->latest to the open file of the call's step, in which a block has begun. */
+static __attribute__((noinline)) int find_latest_file(struct compact *s, uint32_t step)
+{
+	uint32_t n = s->files->j->head->block_steps;
+	struct open_file *f;
+
+	s->per = n;
+	s->steps = n ? step / n * n : 0;
+	s->latest = f = find_open_file(s, s->steps);
+	if (!f)
+		return -ENOBUFS;
+	return f->out ? 0 : start_block(s, f, step, s->steps);
+}
+
 static int write_record(void *state, const struct record *r)
 {
 	struct compact *s = state;
 	uint32_t n = s->files->j->head->block_steps, step = r->call->step;
-	struct open_file *f = s->latest;
-	int err;
+	const struct open_file *f = s->latest;
 
 	/* Usually the file of the previous call. */
 	if (__builtin_expect(!f || !f->out || n != s->per || step - f->steps >= n, 0)) {
-		s->per = n;
-		s->steps = n ? step / n * n : 0;
-		s->latest = f = find_open_file(s, s->steps);
-	}
+		int err = find_latest_file(s, step);
 
-	if (!f)
-		return -ENOBUFS;
-	if (__builtin_expect(!f->out, 0) && (err = start_block(s, f, step, s->steps)) != 0)
-		return err;
-	f->used = s->pass;
-	return compact_block_add(f->block, r) ? -ENOBUFS : 0;
+		if (err)
+			return err;
+	}
+	s->latest->used = s->pass;
+	return compact_block_add(s->latest->block, r);
 }
 
 /* Writes the blocks into the buffers of their files. */
