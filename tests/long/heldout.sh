@@ -18,7 +18,7 @@ for m in ${flavours//,/ }; do
 	for p in $(python3 -c "import sys; sys.path.insert(0, '$room'); from sites import PROGRAMS; print(*PROGRAMS)"); do
 		# MPICH's header takes a null pointer of its own for a room of no size.
 		mpi_cc "$m" -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wextra -Wno-stringop-overflow -rdynamic -o "$at/$m/$p" \
-			"$room/$p.c" $room/heldout.c -lm || fail "$m: $p is built"
+			"$(find $room -name "$p.c")" $room/heldout.c -lm || fail "$m: $p is built"
 	done
 done
 export PYTHONDONTWRITEBYTECODE=1 GLOO_SOCKET_IFNAME=lo
