@@ -32,6 +32,7 @@ for step in range(steps):
     norm = nn.utils.clip_grad_norm_(model.parameters(), 1.0)
     optimizer.step()
     scheduler.step()
+    fault.step = step + 1
     means = torch.stack([loss.detach(), norm.detach(), torch.tensor(float(len(x))), torch.tensor(float(step))])
     call = fault.change_call(means, line() + 2) if fault.pick % 2 else None
     for _ in range(call.times if call else 1):
