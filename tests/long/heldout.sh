@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Programs by another hand (tests/faults/heldout), one fault in each run, and what `probe report` says: the table by program, MPI and
-# fault, with intervals by program. Some rules have been repaired with these programs since. RUNS (1) of each fault, CLEAN (4) runs of
-# each program without one, SEED (1), JOBS (2) at a time; KEEP: a folder for the runs that were not exact. No clean program may be accused.
+# fault, with intervals by program. Some rules have been repaired with these programs since; those in late/ are newer. RUNS (1) of each
+# fault, CLEAN (4) runs of each program without one, SEED (1), JOBS (2) at a time; KEEP: a folder for the runs that were not exact. No
+# clean program may be accused.
 # timeout: 7200
 . "$(dirname "$0")/../e2e/lib.sh"
 . tests/e2e/torch.sh
@@ -18,7 +19,7 @@ for m in ${flavours//,/ }; do
 	for p in $(python3 -c "import sys; sys.path.insert(0, '$room'); from sites import PROGRAMS; print(*PROGRAMS)"); do
 		# MPICH's header takes a null pointer of its own for a room of no size.
 		mpi_cc "$m" -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wextra -Wno-stringop-overflow -rdynamic -o "$at/$m/$p" \
-			"$room/$p.c" $room/heldout.c -lm || fail "$m: $p is built"
+			"$(find $room -name "$p.c")" $room/heldout.c -lm || fail "$m: $p is built"
 	done
 done
 export PYTHONDONTWRITEBYTECODE=1 GLOO_SOCKET_IFNAME=lo

@@ -26,7 +26,7 @@ import time
 sys.path[:0] = [os.path.dirname(os.path.abspath(__file__)), os.path.dirname(os.path.dirname(os.path.abspath(__file__)))]
 from ranks import end_ranks  # noqa: E402
 from judge import accusations, judge  # noqa: E402
-from sites import HANGS, PROGRAMS, TIMING, TORCH_PROGRAMS  # noqa: E402
+from sites import HANGS, PROGRAMS, TIMING, TORCH_PROGRAMS, find_source  # noqa: E402
 from table import print_table  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -55,9 +55,9 @@ def start_torch(a, run, out, options, err):
     found = []
     for k in range(run["ranks"]):
         env = dict(os.environ, RANK=str(k), LOCAL_RANK=str(k), WORLD_SIZE=str(run["ranks"]), MASTER_ADDR="127.0.0.1",
-                   MASTER_PORT=str(port), PROBE_OUTPUT_DIR=out, HELDOUT_TRUTH=f"{out}.truth", OMP_NUM_THREADS="1",
+                   MASTER_PORT=str(port), PROBE_OUTPUT_DIR=out, HELDOUT_TRUTH=f"{out}.truth", OMP_NUM_THREADS="1", PYTHONPATH=HERE,
                    LD_PRELOAD=f"{a.build}/libprobe.so", **run["env"])
-        found.append(subprocess.Popen([a.torch, f"{HERE}/{run['program']}.py"] + options, stdin=subprocess.DEVNULL, stdout=err,
+        found.append(subprocess.Popen([a.torch, find_source(run["program"])] + options, stdin=subprocess.DEVNULL, stdout=err,
                                       stderr=err, env=env))
     return found
 

@@ -1,11 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A report against the truth that the program wrote."""
-import os
 import re
 
-from sites import ENDS, HANGS, KINDS, PAIRS, RECORDS, TIMING, TIMING_KINDS
-
-HERE = os.path.dirname(os.path.abspath(__file__))
+from sites import ENDS, HANGS, KINDS, PAIRS, RECORDS, TIMING, TIMING_KINDS, find_source
 
 
 def first_finding(findings, fault):
@@ -19,8 +16,8 @@ def first_finding(findings, fault):
 
 def other_lines(program, lines):
     """The receives of the message that is sent in one of these lines: those with its tag."""
-    path = f"{HERE}/{program}.c"
-    if not os.path.exists(path):
+    path = find_source(program)
+    if not path.endswith(".c"):
         return []
     text = open(path).read().split("\n")
     sent = re.search(r"SEND\(.*, (\d+|is_air \? 41 : 42), (MPI_COMM_WORLD|own|other)", text[lines[0] - 1])

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The programs of this room, the sites at which each can have a fault, and the kinds of findings that name a fault."""
+import glob
+import os
+
+HERE = os.path.dirname(os.path.abspath(__file__))
 
 REDUCED = "nan inf big zero blank stale skip extra less more dtype op flip".split()
 SCALAR = "nan inf big zero blank stale skip extra more dtype op flip".split()
@@ -53,10 +57,28 @@ PROGRAMS = {
         "before": REDUCED, "upto": REDUCED, "whole": REDUCED, "amounts": ["skip", "extra", "dtype"],
         "items": ["nan", "inf", "big", "skip", "extra", "dtype"], "counted": ["skip", "extra"], "fullest": ROOTED, "weigh": PROCESS,
         "move": PROCESS}),
+    # In late/: written after the rules, by an author who had not read them.
+    "knapsack": dict(data=True, sites={
+        "ask": ["tag", "dtype"], "give": MESSAGE, "credit": ["nan", "inf", "big", "zero", "blank", "skip", "tag", "dtype"],
+        "finished": ["skip", "tag"], "best": SCALAR, "expanded": ROOTED, "expand": PROCESS, "agree": PROCESS}),
+    "quicksort": dict(data=True, sites={
+        "before": REDUCED, "samples": [f for f in ROOTED if f not in ("op", "root")], "pivot": ["skip", "extra", "dtype", "flip"],
+        "counts": ["skip", "extra", "dtype"], "items": ["nan", "inf", "big", "skip", "extra", "dtype"], "split": ["extra"],
+        "after": REDUCED, "order": SCALAR, "fullest": ROOTED, "level": PROCESS, "check": PROCESS}),
+    "overlap": dict(data=False, sites={
+        "panel": "nan inf big zero blank stale skip extra less more dtype root".split(), "norms": [f for f in REDUCED if f != "flip"],
+        "check": [f for f in SCALAR if f not in ("flip", "zero", "blank")], "multiply": PROCESS}),
+    "tempering": dict(data=True, sites={
+        "energy": MESSAGE, "chain": MESSAGE, "betas": "nan inf big skip extra dtype root flip".split(),
+        "histogram": REDUCED, "lowest": ROOTED, "mean": SCALAR, "sweep": PROCESS, "change": PROCESS}),
 }
 # loss: recorded with preset `state`.
 TORCH = "nan inf big zero stale skip extra less dtype op drift loss kill exit1 raise sleep slow".split()
-TORCH_PROGRAMS = {"seqpar": dict(data=False, sites={"": TORCH}), "joined": dict(data=True, sites={"": TORCH})}
+TORCH_PROGRAMS = {
+    "seqpar": dict(data=False, sites={"": TORCH}), "joined": dict(data=True, sites={"": TORCH}),
+    # Ranks of local SGD part by design, and a stage of a pipeline has no loss of its own.
+    "localsgd": dict(data=False, sites={"": [f for f in TORCH if f != "drift"]}), "experts": dict(data=True, sites={"": TORCH}),
+    "tied": dict(data=False, sites={"": [f for f in TORCH if f != "loss"]})}
 
 # UCX, below MPICH, catches a crash, and the process stays for longer than a run: the others are blocked.
 # The kinds that name a fault. If the calls disagree and the ranks are two, nothing tells which one is right.
@@ -74,3 +96,8 @@ TIMING_KINDS = ["slow", "straggler", "jitter", "stall", "link"]
 # Findings about the records, not about the program.
 RECORDS = ["ranks", "journal", "files", "killed", "ended", "unseen", "lost", "unmeasured", "damaged", "removed", "skipped", "reported",
            "invisible", "empty", "steps", "clocks", "cost"]
+
+
+def find_source(program):
+    """The program's file in this room or a room in it."""
+    return [p for kind in ("c", "py") for p in glob.glob(f"{HERE}/**/{program}.{kind}", recursive=True)][0]
