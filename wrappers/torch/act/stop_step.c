@@ -10,7 +10,7 @@
 #include "wrappers/python/objects.h"
 #include "wrappers/torch/tensors/train_observers.h"
 
-static void end_at_step(const struct torch_train_event *e)
+static void stop_job_at_step(const struct torch_train_event *e)
 {
 	char text[STOP_TEXT_MAX];
 	struct py_hold hold;
@@ -32,5 +32,5 @@ static void end_at_step(const struct torch_train_event *e)
 }
 
 const struct torch_train_observer stop_observer = {
-	.optimizer_end = end_at_step,
+	.optimizer_end = stop_job_at_step,
 };

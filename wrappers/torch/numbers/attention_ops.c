@@ -121,7 +121,7 @@ void check_attention_values(void)
 			"memory, as many queries as keys");
 }
 
-/* ---- operators; on a stack of ours ---- */
+/* ---- operators; on a private stack ---- */
 
 struct attention {
 	const struct call *call;
@@ -136,7 +136,7 @@ static const void *get_operand(const struct call *c, unsigned arg)
 /* An argument of type optional<Tensor>; NULL: it has none. */
 static const void *get_optional_operand(const struct call *c, unsigned arg)
 {
-	const struct op_type *t = &torch_function_of(c)->op;
+	const struct op_type *t = &torch_get_function(c)->op;
 	const char *at = c->v[arg].cp;
 
 	if (t->arg[arg] == OP_OPTIONAL)
@@ -151,7 +151,7 @@ static bool measure_softmax(const struct attention *a, struct max_logits *m)
 	uint32_t heads = 0;
 	int64_t dim = c->v[1].i;
 
-	if (!torch_tensor_buffer(get_operand(c, 0), &logits) || logits.nostats ||
+	if (!torch_read_tensor(get_operand(c, 0), &logits) || logits.nostats ||
 		(dim != -1 && dim != logits.ndim - 1))
 		return false;
 	/* A softmax may be a module of its own, within the one that has heads. */
@@ -167,20 +167,20 @@ static bool measure_softmax(const struct attention *a, struct max_logits *m)
 static bool measure_fused(const struct attention *a, struct max_logits *m)
 {
 	const struct call *c = a->call;
-	const struct op_type *t = &torch_function_of(c)->op;
+	const struct op_type *t = &torch_get_function(c)->op;
 	struct attention_mask mask = {.keys = 0};
 	struct buffer key, lse, masked;
 	const int64_t *dims;
 
 	if (t->result != OP_TUPLE || t->nresult != 2 || t->nargs < 6 || !c->result ||
 		(t->arg[5] != OP_OPTIONAL && t->arg[5] != OP_OPTIONAL_1_13) ||
-		!torch_tensor_buffer(get_operand(c, 1), &key) || key.ndim < 2 ||
-		!torch_tensor_buffer(((void *const *)c->result)[0], &lse) || lse.nostats)
+		!torch_read_tensor(get_operand(c, 1), &key) || key.ndim < 2 ||
+		!torch_read_tensor(((void *const *)c->result)[0], &lse) || lse.nostats)
 		return false;
 	dims = key.counts;
 	mask.keys = (uint64_t)dims[key.ndim - 2];
 	mask.causal = c->v[4].u & 0xff;
-	if (torch_tensor_buffer(get_optional_operand(c, 5), &masked))
+	if (torch_read_tensor(get_optional_operand(c, 5), &masked))
 		mask.mask = &masked;
 	return compute_lse_bounds(&lse, &mask, m);
 }
@@ -193,7 +193,7 @@ static void write_logits(void *arg)
 	bool known;
 
 	stats_fenv_enter(&fenv);
-	known = torch_function_of(a->call)->attention_op == ATTENTION_FUSED
+	known = torch_get_function(a->call)->attention_op == ATTENTION_FUSED
 			? measure_fused(a, &m)
 			: measure_softmax(a, &m);
 	stats_fenv_leave(&fenv);
@@ -210,8 +210,8 @@ static void write_spread(void *arg)
 	struct buffer q, k;
 	bool known;
 
-	if (!torch_tensor_buffer(get_operand(a->call, 0), &q) ||
-		!torch_tensor_buffer(get_operand(a->call, 1), &k) || q.nostats || k.nostats)
+	if (!torch_read_tensor(get_operand(a->call, 0), &q) ||
+		!torch_read_tensor(get_operand(a->call, 1), &k) || q.nostats || k.nostats)
 		return;
 	stats_fenv_enter(&fenv);
 	known = compute_attention_spread(&q, &k, rows_max, &s);
@@ -228,7 +228,7 @@ static void write_spread(void *arg)
 
 void record_attention_op(const struct call *c)
 {
-	uint8_t op = torch_function_of(c)->attention_op;
+	uint8_t op = torch_get_function(c)->attention_op;
 	struct attention a = {.call = c, .frame = find_module_frame(0)};
 	struct own_work own;
 

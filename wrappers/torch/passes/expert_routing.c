@@ -49,7 +49,7 @@ static struct counter {
 	struct expert_counts *was; /* NULL: not called yet */
 } counters[ROUTERS_MAX];
 
-/* Memory that is never freed; NULL if there is none. */
+/* Allocates counts that are never freed. Returns NULL if there is no memory. */
 static struct expert_counts *map_counts(void)
 {
 	void *at = mmap(NULL, sizeof(struct expert_counts), PROT_READ | PROT_WRITE,
@@ -82,12 +82,12 @@ static const void *find_module_tensor(py_object *self, const char *dictionary, c
 		const char *text = py_ascii(key);
 
 		if (text && strcmp(text, name) == 0)
-			return torch_object_tensor(value);
+			return torch_get_object_tensor(value);
 	}
 	return NULL;
 }
 
-/* ---- on a stack of ours ---- */
+/* ---- on a private stack ---- */
 
 struct routing {
 	const struct named_module *module;
@@ -142,7 +142,7 @@ static bool read_counter_growth(struct routing *r)
 	bool known, reset = false;
 	struct buffer b;
 
-	if (!k || !torch_tensor_buffer(r->counter, &b) || !read_expert_counts(&b, &r->now))
+	if (!k || !torch_read_tensor(r->counter, &b) || !read_expert_counts(&b, &r->now))
 		return false;
 	known = k->was && k->was->n == r->now.n;
 	if (!k->was)
@@ -166,7 +166,7 @@ static bool find_token_counts(struct routing *r, uint32_t experts, const struct 
 		return read_counter_growth(r);
 	for (unsigned i = 0; i < r->nresult; i++) {
 		r->counts.n = experts;
-		if (torch_tensor_buffer(r->result[i], &b) &&
+		if (torch_read_tensor(r->result[i], &b) &&
 			(compute_mask_counts(&b, &r->counts) ||
 				compute_index_counts(&b, &r->counts)))
 			return true;
@@ -204,7 +204,7 @@ static void measure_routing(void *arg)
 	double value;
 	bool has_logits = false;
 
-	if (!torch_tensor_buffer(r->weight, &weight) || weight.ndim != 2)
+	if (!torch_read_tensor(r->weight, &weight) || weight.ndim != 2)
 		return;
 	dims = weight.counts;
 	experts = (uint32_t)(dims[0] < dims[1] ? dims[0] : dims[1]);
@@ -212,7 +212,7 @@ static void measure_routing(void *arg)
 		compute_router_similarity(&weight, &value))
 		write_routing_value(r, TK_ROUTER_SIMILARITY, "", value);
 	for (unsigned i = 0; i < r->nresult && !has_logits; i++)
-		has_logits = torch_tensor_buffer(r->result[i], &logits) &&
+		has_logits = torch_read_tensor(r->result[i], &logits) &&
 			     dtype_info(logits.dtype)->cls == DTC_FLOAT && logits.ndim >= 2 &&
 			     ((const int64_t *)logits.counts)[logits.ndim - 1] == experts;
 	if (has_logits && wanted & KIND_BIT(EXPERT_ENTROPY) &&
@@ -233,12 +233,12 @@ static void find_result_tensors(struct routing *r, py_object *result)
 	py_object *const *item;
 	size_t n;
 
-	r->result[0] = torch_object_tensor(result);
+	r->result[0] = torch_get_object_tensor(result);
 	r->nresult = r->result[0] != NULL;
 	if (r->nresult || !py_sequence(result, &item, &n))
 		return;
 	for (size_t i = 0; i < n && r->nresult < RESULTS_MAX; i++) {
-		const void *impl = torch_object_tensor(item[i]);
+		const void *impl = torch_get_object_tensor(item[i]);
 
 		if (impl)
 			r->result[r->nresult++] = impl;
@@ -279,7 +279,7 @@ static void handle_router_begin(const struct torch_module_call *c)
 	if (c->depth < DEPTH_MAX)
 		own(callers)[c->depth] = c->self;
 	if (c->depth == 0 && !c->again && c->training && train_kinds_due())
-		module_name_of(c->self, true);
+		find_named_module(c->self, true);
 }
 
 static void handle_router_end(const struct torch_module_call *c)
@@ -289,7 +289,7 @@ static void handle_router_end(const struct torch_module_call *c)
 
 	if (!c->training || c->again || !c->result || !train_kinds_due())
 		return;
-	m = module_name_of(c->self, false);
+	m = find_named_module(c->self, false);
 	if (!m || !is_router(m))
 		return;
 	r.weight = find_module_tensor(c->self, "_parameters", "weight");

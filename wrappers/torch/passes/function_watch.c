@@ -49,7 +49,7 @@ static bool is_list_read;
 /* the function that all watched functions had originally */
 static py_vectorcall_fn *_Atomic run_function;
 
-bool torch_watches_functions(void)
+bool torch_has_watch_list(void)
 {
 	const char *words = get_kinds_keys(config_now())->watch_functions;
 
@@ -93,8 +93,8 @@ struct number {
 	double value;
 };
 
-/* The numbers of one side of a call, written on a separate stack. */
-struct side {
+/* The numbers in a call's arguments or in its result, written on a separate stack. */
+struct number_list {
 	const char *series;
 	struct number number[NUMBERS_MAX];
 	unsigned n;
@@ -102,7 +102,7 @@ struct side {
 
 static void write_watched_numbers(void *arg)
 {
-	const struct side *s = arg;
+	const struct number_list *s = arg;
 	uint32_t micro = step_micro();
 	char name[SERIES_MAX + TEXT_MAX + 2];
 
@@ -130,11 +130,11 @@ static bool get_watched_number(py_object *o, double *value)
 		return false;
 	if (py_get_number(o, value))
 		return true;
-	impl = torch_object_tensor(o);
-	return impl && torch_number_of(impl, value);
+	impl = torch_get_object_tensor(o);
+	return impl && torch_read_number(impl, value);
 }
 
-static void add_watched_number(struct side *s, const char *name, double value)
+static void add_watched_number(struct number_list *s, const char *name, double value)
 {
 	if (s->n == NUMBERS_MAX)
 		return;
@@ -166,7 +166,7 @@ static bool is_part_of_series(const char *name, py_object *o)
 	return strncmp(name, "layer", 5) == 0 && py_get_integer(o, &i);
 }
 
-static void read_watched_arguments(const struct watched *w, struct side *s, char *series,
+static void read_watched_arguments(const struct watched *w, struct number_list *s, char *series,
 	py_object *const *args, size_t npositional, size_t n, py_object *const *keywords)
 {
 	size_t len = (size_t)snprintf(series, SERIES_MAX, "%s", w->name);
@@ -191,7 +191,7 @@ static void read_watched_arguments(const struct watched *w, struct side *s, char
 	s->series = series;
 }
 
-static void read_watched_result(struct side *s, py_object *result)
+static void read_watched_result(struct number_list *s, py_object *result)
 {
 	char name[TEXT_MAX], key_text[TEXT_MAX - 8];
 	void *key, *value;
@@ -230,7 +230,7 @@ static __attribute__((noinline)) void write_watched_arguments(const struct watch
 {
 	size_t npositional = py_nargs(nargsf), more = 0;
 	py_object *const *keywords = NULL;
-	struct side s;
+	struct number_list s;
 	struct py_hold hold;
 	const char *why;
 	int error = errno;
@@ -252,7 +252,7 @@ static __attribute__((noinline)) void write_watched_arguments(const struct watch
 
 static __attribute__((noinline)) void write_result(const char *series, py_object *result)
 {
-	struct side s;
+	struct number_list s;
 	struct py_hold hold;
 	const char *why;
 	int error = errno;
@@ -336,13 +336,13 @@ static void find_watched_functions(void)
 			register_watched(&watched[i]);
 }
 
-void torch_watch_functions_now(void)
+void torch_find_watched_now(void)
 {
-	if (torch_watches_functions() && py_is_held())
+	if (torch_has_watch_list() && py_is_held())
 		find_watched_functions();
 }
 
-static void watch_functions_at_event(const struct torch_train_event *e)
+static void handle_watch_event(const struct torch_train_event *e)
 {
 	const char *why;
 	int gil;
@@ -355,7 +355,7 @@ static void watch_functions_at_event(const struct torch_train_event *e)
 }
 
 const struct torch_train_observer function_watch_observer = {
-	.wanted = torch_watches_functions,
-	.backward_begin = watch_functions_at_event,
-	.optimizer_begin = watch_functions_at_event,
+	.wanted = torch_has_watch_list,
+	.backward_begin = handle_watch_event,
+	.optimizer_begin = handle_watch_event,
 };

@@ -83,8 +83,8 @@ static void record_module_stack(const struct torch_module_call *c)
 	if (c->again || !torch_module_stacks_wanted() || !train_kinds_due())
 		return;
 	if (root)
-		torch_names_look();
-	named = module_name_of(c->self, root);
+		torch_find_names_early();
+	named = find_named_module(c->self, root);
 	if (!named || named->wrapper)
 		return;
 	first_step = step_now();
