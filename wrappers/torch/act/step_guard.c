@@ -34,7 +34,7 @@ static bool find_wrapper(struct py_frame *found, bool *compiled)
 
 	*compiled = false;
 	for (int i = 0; i < n && (at < 0 || i <= at + OUTER_FRAMES_MAX); i++) {
-		if (!py_describe_frame(&f[i], file, sizeof(file), function, sizeof(function)))
+		if (!py_get_frame_name(&f[i], file, sizeof(file), function, sizeof(function)))
 			continue;
 		*compiled |= strstr(file, "/torch/_dynamo/") || strstr(function, "torch_dynamo");
 		if (at < 0 && has_suffix(file, "/torch/optim/optimizer.py") &&
@@ -52,10 +52,10 @@ static bool has_arguments(const void *args, const void *kwargs)
 	size_t at = 0;
 	void *k, *v;
 
-	for (size_t i = 1; i < py_count_items(args); i++)
+	for (size_t i = 1; i < py_get_item_count(args); i++)
 		if (!py_is_none(py_get_item(args, i)))
 			return true;
-	while (py_next_entry(kwargs, &at, &k, &v))
+	while (py_get_next_entry(kwargs, &at, &k, &v))
 		if (!py_is_none(v))
 			return true;
 	return false;
@@ -70,7 +70,7 @@ static enum has_hooks get_hooks_of_dict(const void *dict)
 
 	if (!dict || !py_is_dict(dict))
 		return UNKNOWN_HOOKS;
-	return py_next_entry(dict, &at, &k, &v) ? HAS_HOOKS : NO_HOOKS;
+	return py_get_next_entry(dict, &at, &k, &v) ? HAS_HOOKS : NO_HOOKS;
 }
 
 static enum has_hooks find_step_hooks(const void *self)
@@ -117,7 +117,7 @@ struct step_check check_step_guard(void)
 	bool compiled;
 
 	if (!py_can_change()) {
-		l.why = "this Python does not export what is needed";
+		l.why = "this Python does not export the required functions";
 		return l;
 	}
 	if (!find_wrapper(&frame, &compiled)) {
@@ -181,7 +181,7 @@ unsigned find_optimizers_ahead(const void **found, unsigned max)
 		py_find_global(OPTIMIZER_MODULE, "Optimizer"), found, 0, max, true};
 
 	if (!a.type || !py_is_type(a.type) || !py_can_change() ||
-		!py_visit_collected(add_optimizer, &a) || !a.known)
+		!py_handle_collected(add_optimizer, &a) || !a.known)
 		return 0;
 	return a.n;
 }

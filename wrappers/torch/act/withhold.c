@@ -165,14 +165,14 @@ static bool copy_group_entries(const void *self)
 	struct buffer b;
 
 	tree_update_types(&t);
-	for (size_t g = 0, n = groups ? py_count_items(groups) : 0; g < n; g++) {
+	for (size_t g = 0, n = groups ? py_get_item_count(groups) : 0; g < n; g++) {
 		void *dict = py_get_item(groups, g), *k, *v;
 		size_t at = 0;
 
-		while (py_is_dict(dict) && py_next_entry(dict, &at, &k, &v)) {
+		while (py_is_dict(dict) && py_get_next_entry(dict, &at, &k, &v)) {
 			struct group_entry *e;
 
-			if (!py_is_str(k) || py_text_equals(k, "params"))
+			if (!py_is_str(k) || py_has_text(k, "params"))
 				continue;
 			e = arena_reserve_bytes(&own(held).arena, sizeof(*e));
 			if (!e)
@@ -183,7 +183,7 @@ static bool copy_group_entries(const void *self)
 			if (impl && torch_read_tensor(impl, &b) && b.count == 1 &&
 				b.bytes <= NUMBER_BYTES) {
 				/* A counter in device memory cannot be restored. */
-				if (b.nostats && py_text_equals(k, "step"))
+				if (b.nostats && py_has_text(k, "step"))
 					return false;
 				if (!b.nostats && b.base) {
 					e->number = (void *)(uintptr_t)b.base;
@@ -191,9 +191,9 @@ static bool copy_group_entries(const void *self)
 					memcpy(e->old_bytes, b.base, b.bytes);
 				}
 			}
-			py_keep_object(dict);
-			py_keep_object(k);
-			py_keep_object(v);
+			py_add_reference(dict);
+			py_add_reference(k);
+			py_add_reference(v);
 			own(held).entries = e;
 		}
 	}
@@ -221,13 +221,13 @@ static void remove_new_entries(void *dict)
 		size_t at = 0;
 
 		more = false;
-		while (!more && py_next_entry(dict, &at, &k, &v))
-			more = py_is_str(k) && !py_text_equals(k, "params") &&
+		while (!more && py_get_next_entry(dict, &at, &k, &v))
+			more = py_is_str(k) && !py_has_text(k, "params") &&
 			       !is_entry_copied(dict, k);
 		if (more) {
-			py_keep_object(k);
-			more = py_take_entry(dict, k);
-			py_drop_object(k);
+			py_add_reference(k);
+			more = py_remove_entry(dict, k);
+			py_remove_reference(k);
 		}
 	} while (more);
 }
@@ -237,7 +237,7 @@ static void *find_dict_value(const void *dict, const void *key)
 	size_t at = 0;
 	void *k, *v;
 
-	while (py_next_entry(dict, &at, &k, &v))
+	while (py_get_next_entry(dict, &at, &k, &v))
 		if (k == key)
 			return v;
 	return NULL;
@@ -252,7 +252,7 @@ static void reset_group_entries(void)
 			remove_new_entries(e->dict);
 		last = e->dict;
 		if (find_dict_value(e->dict, e->key) != e->value)
-			py_put_entry(e->dict, e->key, e->value);
+			py_set_entry(e->dict, e->key, e->value);
 		if (e->number && memcmp(e->number, e->old_bytes, e->bytes) != 0)
 			memcpy(e->number, e->old_bytes, e->bytes);
 	}
@@ -262,9 +262,9 @@ static void reset_group_entries(void)
 static void free_group_entries(void)
 {
 	for (struct group_entry *e = own(held).entries; e; e = e->next) {
-		py_drop_object(e->value);
-		py_drop_object(e->key);
-		py_drop_object(e->dict);
+		py_remove_reference(e->value);
+		py_remove_reference(e->key);
+		py_remove_reference(e->dict);
 	}
 	own(held).entries = NULL;
 }
@@ -306,7 +306,7 @@ static void close_withheld_step(void)
 static bool start_withheld_step(
 	const struct torch_train_event *e, const struct torch_optimizer_view *v, const void *self)
 {
-	struct py_hold hold;
+	struct py_lock_gil hold;
 	const char *why;
 	bool ok;
 
@@ -317,7 +317,7 @@ static bool start_withheld_step(
 	own(held).given_up = false;
 	own(held).grad = arena_reserve_bytes(
 		&own(held).arena, ((size_t)v->nparam + 1) * sizeof(*own(held).grad));
-	if (!own(held).grad || !py_hold_objects(&hold, &why)) {
+	if (!own(held).grad || !py_lock_objects(&hold, &why)) {
 		arena_close(&own(held).arena);
 		return false;
 	}
@@ -330,7 +330,7 @@ static bool start_withheld_step(
 	} else {
 		free_group_entries();
 	}
-	py_release_objects(&hold);
+	py_unlock_objects(&hold);
 	if (!ok)
 		arena_close(&own(held).arena);
 	return ok;
@@ -342,7 +342,7 @@ static void handle_withheld_end(void)
 	bool changed =
 		!own(held).given_up && compute_weights_hash(own(held).view) != own(held).weights;
 	uint32_t made = reset_step_gradients();
-	struct py_hold hold;
+	struct py_lock_gil hold;
 	char text[400];
 	bool ends;
 
@@ -353,13 +353,13 @@ static void handle_withheld_end(void)
 	pthread_mutex_lock(&lock);
 	ends = skip_reached_limit(text, sizeof(text)) && !own(held).given_up;
 	pthread_mutex_unlock(&lock);
-	if (py_hold_objects(&hold, &never)) {
+	if (py_lock_objects(&hold, &never)) {
 		if (!own(held).given_up)
 			reset_group_entries();
 		free_group_entries();
-		if (ends && !py_raise_value_error(text))
+		if (ends && !py_set_value_error(text))
 			log_info(1, "the job could not be ended: %s", text);
-		py_release_objects(&hold);
+		py_unlock_objects(&hold);
 	} else {
 		/* The interpreter is ending: there will be no further step. */
 		own(held).entries = NULL;
@@ -372,12 +372,12 @@ static void handle_withheld_end(void)
 static struct step_check read_step_guard(void)
 {
 	struct step_check l = {.why = "Python's objects cannot be read"};
-	struct py_hold hold;
+	struct py_lock_gil hold;
 	const char *why;
 
-	if (py_hold_objects(&hold, &why)) {
+	if (py_lock_objects(&hold, &why)) {
 		l = check_step_guard();
-		py_release_objects(&hold);
+		py_unlock_objects(&hold);
 	}
 	return l;
 }
@@ -476,7 +476,7 @@ static void handle_withhold_end(const struct torch_train_event *e)
 static void record_first_promise(void)
 {
 	const void *found[SKIP_OPTIMIZERS];
-	struct py_hold hold;
+	struct py_lock_gil hold;
 	const char *why;
 	unsigned n = 0;
 	bool needed;
@@ -486,9 +486,9 @@ static void record_first_promise(void)
 	pthread_mutex_unlock(&lock);
 	if (!needed)
 		return;
-	if (find_mutable_grad() && py_hold_objects(&hold, &why)) {
+	if (find_mutable_grad() && py_lock_objects(&hold, &why)) {
 		n = find_optimizers_ahead(found, SKIP_OPTIMIZERS);
-		py_release_objects(&hold);
+		py_unlock_objects(&hold);
 	}
 	pthread_mutex_lock(&lock);
 	memcpy(promised, found, n * sizeof(*found));

@@ -82,7 +82,7 @@ typedef bool module_visit_fn(struct walk *w, py_object *module);
 static bool handle_each_module(struct walk *w, py_object *module, module_visit_fn *visit)
 {
 	size_t len = strlen(w->path);
-	py_object *children = py_own_attribute(module, "_modules"), *key, *child;
+	py_object *children = py_get_own_attribute(module, "_modules"), *key, *child;
 	intptr_t at = 0;
 
 	if (!visit(w, module))
@@ -90,11 +90,11 @@ static bool handle_each_module(struct walk *w, py_object *module, module_visit_f
 	if (w->depth == DEPTH_MAX)
 		return true;
 	w->depth++;
-	while (py_dict_next(children, &at, &key, &child)) {
-		const char *name = py_ascii(key);
+	while (py_get_next_of_dict(children, &at, &key, &child)) {
+		const char *name = py_get_ascii(key);
 		bool go;
 
-		if (!name || !py_own_attribute(child, "_modules"))
+		if (!name || !py_get_own_attribute(child, "_modules"))
 			continue;
 		if (len + strlen(name) + 2 > sizeof(w->path))
 			continue;
@@ -125,13 +125,13 @@ static bool has_name_suffix(const char *whole, const char *end, size_t *rest)
 /* The first module with a parameter whose name is known shows how names of this tree begin. */
 static bool compare_module_params(struct walk *w, py_object *module)
 {
-	py_object *own = py_own_attribute(module, "_parameters"), *key, *value;
+	py_object *own = py_get_own_attribute(module, "_parameters"), *key, *value;
 	const struct train_params *all = train_params_now();
 	char full[TRAIN_NAME_MAX + 1], *dot;
 	intptr_t at = 0;
 	size_t rest;
 
-	while (py_dict_next(own, &at, &key, &value)) {
+	while (py_get_next_of_dict(own, &at, &key, &value)) {
 		const void *impl = torch_get_object_tensor(value);
 		const struct train_param *p = all && impl ? train_param_by_impl(all, impl) : NULL;
 
@@ -152,11 +152,11 @@ static bool compare_module_params(struct walk *w, py_object *module)
 
 py_object *get_wrapped_module(py_object *wrapper)
 {
-	py_object *children = py_own_attribute(wrapper, "_modules"), *key, *child;
+	py_object *children = py_get_own_attribute(wrapper, "_modules"), *key, *child;
 	intptr_t at = 0;
 
-	while (py_dict_next(children, &at, &key, &child)) {
-		const char *name = py_ascii(key);
+	while (py_get_next_of_dict(children, &at, &key, &child)) {
+		const char *name = py_get_ascii(key);
 
 		if (name && is_tree_wrapper(wrapper, name))
 			return child;

@@ -20,7 +20,7 @@ static uint64_t read_shape_count(const void *o)
 
 static uint8_t read_size(const void *size, uint64_t dims[SHARD_DIMS])
 {
-	size_t n = size && py_is_tuple(size) ? py_count_items(size) : 0;
+	size_t n = size && py_is_tuple(size) ? py_get_item_count(size) : 0;
 
 	if (n > SHARD_DIMS)
 		return 0;
@@ -60,7 +60,7 @@ const struct shard_param *shard_find(const struct tree *t, const void *object)
 static void record_shard_group(struct tree *t, const void *group)
 {
 	const void *list = py_get_attribute(group, "fsdp_params");
-	size_t n = list && py_is_list(list) ? py_count_items(list) : 0;
+	size_t n = list && py_is_list(list) ? py_get_item_count(list) : 0;
 
 	if (!t->shard) {
 		t->shard = arena_reserve_bytes(t->arena, SHARDS_MAX * sizeof(*t->shard));
@@ -90,10 +90,10 @@ static bool record_hook_owner(void *arg, void *o)
 	struct tree *t = arg;
 	const void *groups, *one;
 
-	if (!o || strcmp(py_class_name(o), "FSDPState") != 0)
+	if (!o || strcmp(py_get_class_name(o), "FSDPState") != 0)
 		return true;
 	groups = py_get_attribute(o, "_fsdp_param_groups");
-	for (size_t i = 0; groups && py_is_list(groups) && i < py_count_items(groups); i++)
+	for (size_t i = 0; groups && py_is_list(groups) && i < py_get_item_count(groups); i++)
 		record_shard_group(t, py_get_item(groups, i));
 	one = py_get_attribute(o, "_fsdp_param_group"); /* its name before 2.13 */
 	if (one)
@@ -109,8 +109,8 @@ void record_module_shards(struct tree *t, const void *module)
 
 	if (!hooks || !py_is_dict(hooks))
 		return;
-	while (py_next_entry(hooks, &at, &k, &v))
-		py_visit_referents(v, record_hook_owner, t);
+	while (py_get_next_entry(hooks, &at, &k, &v))
+		py_handle_referents(v, record_hook_owner, t);
 }
 
 /* ---- FSDP1 ---- */
@@ -119,7 +119,7 @@ void *get_flat_param(const void *module)
 {
 	const void *handle = py_get_attribute(module, "_handle");
 
-	if (!handle || strcmp(py_class_name(handle), "FlatParamHandle") != 0)
+	if (!handle || strcmp(py_get_class_name(handle), "FlatParamHandle") != 0)
 		return NULL;
 	return py_get_attribute(handle, "flat_param");
 }
@@ -136,7 +136,7 @@ uint32_t get_piece_count(const void *flat)
 {
 	const void *names = py_get_attribute(flat, "_fqns");
 
-	return names ? (uint32_t)py_count_items(names) : 0;
+	return names ? (uint32_t)py_get_item_count(names) : 0;
 }
 
 /*
@@ -161,10 +161,10 @@ static uint64_t get_padding_end(const void *flat, uint32_t piece, uint64_t at)
 	const void *mask = py_get_attribute(flat, "_is_padding_mask");
 	uint32_t seen = 0;
 
-	if (!n || !mask || py_count_items(mask) != py_count_items(n))
+	if (!n || !mask || py_get_item_count(mask) != py_get_item_count(n))
 		return at;
 	at = 0;
-	for (size_t i = 0; i < py_count_items(n); i++) {
+	for (size_t i = 0; i < py_get_item_count(n); i++) {
 		if (read_shape_count(py_get_item(mask, i)) == 0 && seen++ == piece)
 			break;
 		at += read_shape_count(py_get_item(n, i));
@@ -214,7 +214,7 @@ bool find_zero_partition(uint32_t *group, uint32_t *part)
 	for (int i = 0; i < n; i++) {
 		const void *self, *number, *parts;
 
-		if (!py_describe_frame(&f[i], file, sizeof(file), function, sizeof(function)) ||
+		if (!py_get_frame_name(&f[i], file, sizeof(file), function, sizeof(function)) ||
 			!has_suffix(function, "_optimizer_step"))
 			continue;
 		/*
@@ -230,7 +230,7 @@ bool find_zero_partition(uint32_t *group, uint32_t *part)
 		*group = (uint32_t)read_shape_count(number);
 		*part = session.world_rank > 0 ? (uint32_t)session.world_rank : 0;
 		parts = py_get_attribute(self, "partition_id");
-		if (parts && py_is_list(parts) && *group < py_count_items(parts))
+		if (parts && py_is_list(parts) && *group < py_get_item_count(parts))
 			*part = (uint32_t)read_shape_count(py_get_item(parts, *group));
 		return true;
 	}

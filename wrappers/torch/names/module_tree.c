@@ -169,11 +169,11 @@ static bool find_in_object(void *arg, void *o);
 static void find_in_items(struct tree *t, const void *o, int levels_left)
 {
 	struct level l = {t, levels_left};
-	size_t n = py_count_items(o), at = 0;
+	size_t n = py_get_item_count(o), at = 0;
 	void *k, *v;
 
 	if (py_is_dict(o)) {
-		for (n = 0; n < ITEMS_MAX && py_next_entry(o, &at, &k, &v); n++)
+		for (n = 0; n < ITEMS_MAX && py_get_next_entry(o, &at, &k, &v); n++)
 			find_in_object(&l, v);
 		return;
 	}
@@ -194,7 +194,7 @@ static bool find_in_referent(void *arg, void *o)
 		/* If an attribute's value is a dict, its items count as attributes, too. */
 		if (is_frame_globals(l->t, o) || !record_seen(l->t, o))
 			return true;
-		for (size_t n = 0; n < ITEMS_MAX && py_next_entry(o, &at, &k, &v); n++)
+		for (size_t n = 0; n < ITEMS_MAX && py_get_next_entry(o, &at, &k, &v); n++)
 			find_in_object(&same, v);
 		return true;
 	}
@@ -222,7 +222,7 @@ static bool find_in_object(void *arg, void *o)
 	if (py_is_list(o) || py_is_tuple(o) || py_is_dict(o))
 		find_in_items(t, o, l->levels_left - 1);
 	else
-		py_visit_referents(o, find_in_referent, &below);
+		py_handle_referents(o, find_in_referent, &below);
 	return true;
 }
 
@@ -272,7 +272,7 @@ void tree_find_in_frames(struct tree *t)
 	for (int levels = 0; levels <= LEVELS; levels += LEVELS) {
 		reset_seen(t);
 		for (int i = 0; i < n; i++) {
-			for (unsigned k = 0, count = py_count_locals(&f[i]); k < count; k++)
+			for (unsigned k = 0, count = py_get_local_count(&f[i]); k < count; k++)
 				if (py_get_local(&f[i], k, &name, &value))
 					find_in_variable(t, name, value, levels);
 		}
@@ -281,7 +281,7 @@ void tree_find_in_frames(struct tree *t)
 
 			if (is_library_globals(t->namespace[i]))
 				continue;
-			while (py_next_entry(t->namespace[i], &at, &name, &value))
+			while (py_get_next_entry(t->namespace[i], &at, &name, &value))
 				find_in_variable(t, name, value, levels);
 		}
 	}
@@ -300,7 +300,7 @@ static bool record_if_module(void *arg, void *o)
 
 bool tree_find_in_collected(struct tree *t)
 {
-	return py_visit_collected(record_if_module, t);
+	return py_handle_collected(record_if_module, t);
 }
 
 /* ---- naming ---- */
@@ -343,8 +343,8 @@ const void *tree_get_replica_part(const void *impl)
 	places = spec ? py_get_attribute(spec, "placements") : NULL;
 	if (!places || !py_is_tuple(places))
 		return NULL;
-	for (size_t i = 0; i < py_count_items(places); i++)
-		if (strcmp(py_class_name(py_get_item(places, i)), "Replicate") != 0)
+	for (size_t i = 0; i < py_get_item_count(places); i++)
+		if (strcmp(py_get_class_name(py_get_item(places, i)), "Replicate") != 0)
 			return NULL;
 	local = tree_get_tensor(&t, object, &outer);
 	return outer ? local : NULL;
@@ -434,7 +434,7 @@ bool is_tree_wrapper(const void *module, const char *key)
 		"_fsdp_wrapped_module", "_checkpoint_wrapped_module", "_orig_mod"};
 	static const char *const wrappers[] = {
 		"DistributedDataParallel", "DataParallel", "DeepSpeedEngine"};
-	const char *name = py_class_name(module);
+	const char *name = py_get_class_name(module);
 
 	for (unsigned i = 0; i < sizeof(keys) / sizeof(*keys); i++)
 		if (strcmp(key, keys[i]) == 0)
@@ -452,7 +452,7 @@ static bool is_alias_of_child(const void *module, const void *modules)
 	void *k, *v;
 	char key[256];
 
-	while (py_next_entry(modules, &at, &k, &v))
+	while (py_get_next_entry(modules, &at, &k, &v))
 		if (py_get_text(k, key, sizeof(key)) && is_tree_wrapper(module, key))
 			return true;
 	return false;
@@ -491,7 +491,7 @@ static void record_module_tree(struct walk *w, const void *module)
 	if (!modules || !py_is_dict(modules) || !is_alias_of_child(module, modules))
 		record_module(w, module);
 	if (params && py_is_dict(params))
-		while (py_next_entry(params, &at, &k, &v))
+		while (py_get_next_entry(params, &at, &k, &v))
 			if (py_get_text(k, key, sizeof(key)))
 				add_param(w, key, v);
 	w->owner = owner;
@@ -499,7 +499,7 @@ static void record_module_tree(struct walk *w, const void *module)
 		return;
 	w->depth++;
 	at = 0;
-	while (py_next_entry(modules, &at, &k, &v)) {
+	while (py_get_next_entry(modules, &at, &k, &v)) {
 		size_t old_length = w->n;
 
 		if (!py_is_instance(v, w->t->module_type) || !py_get_text(k, key, sizeof(key)))
@@ -521,7 +521,7 @@ static void record_below(struct tree *t, const void *module, int depth)
 
 	if (!modules || !py_is_dict(modules) || depth == DEPTH_MAX)
 		return;
-	while (py_next_entry(modules, &at, &k, &v))
+	while (py_get_next_entry(modules, &at, &k, &v))
 		if (py_is_instance(v, t->module_type) && record_seen(t, v))
 			record_below(t, v, depth + 1);
 }

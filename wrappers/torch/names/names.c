@@ -89,8 +89,8 @@ static void add_module_frames(struct look *l)
 	if (!list)
 		return;
 	for (uint32_t i = 0; i < t->nmodule; i++)
-		list[i] = (struct train_module){
-			t->module[i].name, py_class_name(t->module[i].object), t->module[i].root};
+		list[i] = (struct train_module){t->module[i].name,
+			py_get_class_name(t->module[i].object), t->module[i].root};
 	train_modules_enter(list, t->nmodule);
 	modules_entered = true;
 }
@@ -126,7 +126,7 @@ static void find_names(struct look *l, struct seen_optimizer *o, const char *why
 	if (n >= 0)
 		add_module_frames(l);
 	if (n < 0)
-		log_loss(LOSS_ENTRY, "names: no room for further parameters: they have no names");
+		log_loss(LOSS_ENTRY, "names: too many parameters: further ones have no names");
 }
 
 /* ---- backward passes ---- */
@@ -134,14 +134,14 @@ static void find_names(struct look *l, struct seen_optimizer *o, const char *why
 static void handle_names_backward(const struct torch_train_event *e)
 {
 	struct look l;
-	struct py_hold h;
+	struct py_lock_gil h;
 	const char *why;
 
 	if (!are_names_wanted() || !e->accumulates || !e->outermost ||
 		atomic_load(&are_names_impossible) || is_backward_searched ||
 		thread_state.phase == PHASE_BACKWARD || !session_start())
 		return;
-	if (!py_hold_objects(&h, &why)) {
+	if (!py_lock_objects(&h, &why)) {
 		if (why)
 			stop_name_search(why);
 		return;
@@ -151,21 +151,21 @@ static void handle_names_backward(const struct torch_train_event *e)
 		tree_open(&l.tree, &l.arena))
 		find_names(&l, NULL, "backward");
 	is_backward_searched = true;
-	py_release_objects(&h);
+	py_unlock_objects(&h);
 	arena_close(&l.arena);
 }
 
 void torch_find_names_early(void)
 {
 	struct look l;
-	struct py_hold h;
+	struct py_lock_gil h;
 	const char *why;
 
 	if (is_forward_searched || !are_names_wanted() || atomic_load(&are_names_impossible) ||
 		is_backward_searched || noptimizers || !session_start())
 		return;
 	is_forward_searched = true;
-	if (!py_hold_objects(&h, &why)) {
+	if (!py_lock_objects(&h, &why)) {
 		if (why)
 			stop_name_search(why);
 		return;
@@ -174,7 +174,7 @@ void torch_find_names_early(void)
 	if (arena_open(&l.arena, LOOK_BYTES) && tree_open(&l.tree, &l.arena))
 		find_names(&l, NULL, "forward");
 	is_backward_searched = l.tree.nparam > 0;
-	py_release_objects(&h);
+	py_unlock_objects(&h);
 	arena_close(&l.arena);
 }
 
@@ -289,11 +289,11 @@ const struct torch_optimizer_view *torch_read_optimizer_again(void)
 {
 	const struct torch_optimizer_view *was = torch_get_optimizer();
 	struct torch_optimizer_view *v = NULL;
-	struct py_hold h;
+	struct py_lock_gil h;
 	const char *why;
 	struct look l;
 
-	if (!was || was->number >= noptimizers || !py_hold_objects(&h, &why))
+	if (!was || was->number >= noptimizers || !py_lock_objects(&h, &why))
 		return was;
 	memset(&l, 0, sizeof(l));
 	if (arena_open(&l.arena, LOOK_BYTES) && tree_open(&l.tree, &l.arena))
@@ -302,14 +302,14 @@ const struct torch_optimizer_view *torch_read_optimizer_again(void)
 	if (v)
 		set_param_ids(v);
 	arena_close(&l.arena);
-	py_release_objects(&h);
+	py_unlock_objects(&h);
 	return v ? v : was;
 }
 
 static void open_view(const struct torch_train_event *e)
 {
 	const struct torch_optimizer_view *v = NULL;
-	struct py_hold h;
+	struct py_lock_gil h;
 	const char *why;
 
 	(void)e;
@@ -319,9 +319,9 @@ static void open_view(const struct torch_train_event *e)
 	 */
 	if (own(open_views).depth < VIEWS && !atomic_load(&are_names_impossible) &&
 		session_start()) {
-		if (py_hold_objects(&h, &why)) {
+		if (py_lock_objects(&h, &why)) {
 			v = read_optimizer();
-			py_release_objects(&h);
+			py_unlock_objects(&h);
 		} else if (why) {
 			stop_name_search(why);
 		}

@@ -42,7 +42,7 @@ const void *optimizer_self_find(void)
 	for (int i = 0; i < n; i++) {
 		void *self, *args;
 
-		if (!py_describe_frame(&f[i], file, sizeof(file), function, sizeof(function)) ||
+		if (!py_get_frame_name(&f[i], file, sizeof(file), function, sizeof(function)) ||
 			!has_suffix(file, "/torch/optim/optimizer.py") ||
 			!has_suffix(function, "wrapper"))
 			continue;
@@ -130,7 +130,7 @@ static void read_numbers(const struct tree *t, const void *dict, struct optimize
 	char key[4 * OPTIMIZER_KEY_MAX], part[5 * OPTIMIZER_KEY_MAX];
 	double value;
 
-	while (py_next_entry(dict, &at, &k, &v)) {
+	while (py_get_next_entry(dict, &at, &k, &v)) {
 		if (!py_get_text(k, key, sizeof(key)) || strlen(key) + 3 > OPTIMIZER_KEY_MAX ||
 			strcmp(key, "params") == 0)
 			continue;
@@ -138,7 +138,7 @@ static void read_numbers(const struct tree *t, const void *dict, struct optimize
 			add_number(g, to, key, value);
 			continue;
 		}
-		for (size_t i = 0, n = py_count_items(v); i < n && i < 8; i++) {
+		for (size_t i = 0, n = py_get_item_count(v); i < n && i < 8; i++) {
 			if (!read_number(t, py_get_item(v, i), &value))
 				break;
 			snprintf(part, sizeof(part), "%s.%u", key, (unsigned)i);
@@ -155,7 +155,7 @@ static uint16_t read_state(const struct tree *t, const void *dict, struct optimi
 	void *k, *v;
 	uint16_t n = 0;
 
-	while (n < OPTIMIZER_STATES && py_next_entry(dict, &at, &k, &v)) {
+	while (n < OPTIMIZER_STATES && py_get_next_entry(dict, &at, &k, &v)) {
 		const char *key = py_is_str(k) ? register_state_key(k) : NULL;
 		struct optimizer_state s = {.key = key, .value = NAN};
 		const void *outer;
@@ -187,13 +187,13 @@ static struct state_slot *add_state_index(const void *state, struct arena *a, ui
 	void *k, *v;
 	struct state_slot *slot;
 
-	while (py_next_entry(state, &at, &k, &v))
+	while (py_get_next_entry(state, &at, &k, &v))
 		n++;
 	for (*mask = 15; *mask < 2 * n; *mask = 2 * *mask + 1)
 		;
 	slot = arena_reserve_bytes(a, (*mask + 1) * sizeof(*slot));
 	at = 0;
-	while (slot && py_next_entry(state, &at, &k, &v)) {
+	while (slot && py_get_next_entry(state, &at, &k, &v)) {
 		uint32_t i = (uint32_t)hash_mix((uintptr_t)k) & *mask;
 
 		if (!py_is_dict(v))
@@ -238,14 +238,14 @@ struct torch_optimizer_view *optimizer_view_read(
 
 	if (!v || !groups || !py_is_list(groups))
 		return NULL;
-	ngroup = py_count_items(groups);
+	ngroup = py_get_item_count(groups);
 	if (ngroup > GROUPS_MAX)
 		return NULL;
 	for (size_t g = 0; g < ngroup; g++) {
 		const void *dict = py_get_item(groups, g);
 		const void *list = py_is_dict(dict) ? py_find_entry(dict, "params") : NULL;
 
-		nparam += list ? (uint32_t)py_count_items(list) : 0;
+		nparam += list ? (uint32_t)py_get_item_count(list) : 0;
 	}
 	group = arena_reserve_bytes(a, ngroup * sizeof(*group));
 	param = nparam <= PARAMS_MAX ? arena_reserve_bytes(a, nparam * sizeof(*param)) : NULL;
@@ -259,7 +259,7 @@ struct torch_optimizer_view *optimizer_view_read(
 		const void *list = py_is_dict(dict) ? py_find_entry(dict, "params") : NULL;
 		struct optimizer_number *number =
 			arena_reserve_bytes(a, OPTIMIZER_NUMBERS * sizeof(*number));
-		size_t n = list ? py_count_items(list) : 0;
+		size_t n = list ? py_get_item_count(list) : 0;
 
 		group[g].first = nparam;
 		if (number && py_is_dict(dict))
@@ -288,7 +288,7 @@ struct torch_optimizer_view *optimizer_view_read(
 	v->nparam = nparam;
 	v->group = group;
 	v->param = param;
-	snprintf(v->type, sizeof(v->type), "%s", py_class_name(self));
+	snprintf(v->type, sizeof(v->type), "%s", py_get_class_name(self));
 	return v;
 }
 

@@ -28,12 +28,12 @@ static bool find_tensor(const void *o, const void *type, int left, struct buffer
 		return impl && torch_read_tensor(impl, b) && b->ndim;
 	}
 	if (py_is_dict(o)) {
-		for (unsigned i = 0; i < BATCH_ITEMS && py_next_entry(o, &at, &k, &v); i++)
+		for (unsigned i = 0; i < BATCH_ITEMS && py_get_next_entry(o, &at, &k, &v); i++)
 			if (find_tensor(v, type, left - 1, b))
 				return true;
 		return false;
 	}
-	for (size_t i = 0; i < py_count_items(o) && i < BATCH_ITEMS; i++)
+	for (size_t i = 0; i < py_get_item_count(o) && i < BATCH_ITEMS; i++)
 		if (find_tensor(py_get_item(o, i), type, left - 1, b))
 			return true;
 	/* A UserDict, such as transformers' BatchEncoding. */
@@ -61,7 +61,7 @@ bool tree_find_batch(uint64_t *samples, uint64_t *tokens)
 	struct buffer b;
 
 	for (int i = 0; i < n && type; i++) {
-		if (!py_describe_frame(&f[i], file, sizeof(file), function, sizeof(function)) ||
+		if (!py_get_frame_name(&f[i], file, sizeof(file), function, sizeof(function)) ||
 			!has_suffix(file, "/torch/utils/data/dataloader.py") ||
 			!has_suffix(function, "__next__"))
 			continue;

@@ -284,23 +284,23 @@ static enum operand_class find_operand_class(const void *impl)
 	static _Atomic(const void *) plain[2];
 	const void *object = torch_get_python_object(impl), *type;
 	enum operand_class class;
-	struct py_hold hold;
+	struct py_lock_gil hold;
 	const char *name, *why;
 
 	if (!object)
 		return OPERAND_PLAIN;
-	type = py_class_of(object);
+	type = py_get_class(object);
 	for (unsigned i = 0; i < 2; i++)
 		if (atomic_load_explicit(&plain[i], memory_order_relaxed) == type)
 			return OPERAND_PLAIN;
-	if (!py_hold_objects(&hold, &why))
+	if (!py_lock_objects(&hold, &why))
 		return OPERAND_UNREAD;
-	name = py_class_name(object);
+	name = py_get_class_name(object);
 	class = get_operand_class(name);
 	for (unsigned i = 0; i < 2; i++)
 		if (strcmp(name, lasting[i]) == 0)
 			atomic_store_explicit(&plain[i], type, memory_order_relaxed);
-	py_release_objects(&hold);
+	py_unlock_objects(&hold);
 	return class;
 }
 

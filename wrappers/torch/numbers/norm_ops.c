@@ -127,12 +127,12 @@ static bool read_dtensor_number(const void *impl, struct scalar_source *out)
 {
 	const void *local = NULL;
 	const char *why;
-	struct py_hold h;
+	struct py_lock_gil h;
 
-	if (!py_hold_objects(&h, &why))
+	if (!py_lock_objects(&h, &why))
 		return false;
 	local = tree_get_replica_part(impl);
-	py_release_objects(&h);
+	py_unlock_objects(&h);
 	/* The local tensor lives as long as the DTensor, which the operator is just returning. */
 	return local && scalar_read(local, out);
 }

@@ -364,7 +364,7 @@ static void handle_scalars_backward_end(const struct torch_train_event *e)
 void torch_record_batch(void)
 {
 	uint64_t samples, tokens;
-	struct py_hold h;
+	struct py_lock_gil h;
 	const char *why;
 	bool found;
 
@@ -372,10 +372,10 @@ void torch_record_batch(void)
 	 * session_start() takes locks of libprobe, which must not be waited for with the GIL
 	 * held.
 	 */
-	if (!step_wants_batch() || !session_start() || !py_hold_objects(&h, &why))
+	if (!step_wants_batch() || !session_start() || !py_lock_objects(&h, &why))
 		return;
 	found = tree_find_batch(&samples, &tokens);
-	py_release_objects(&h);
+	py_unlock_objects(&h);
 	if (found)
 		step_saw_batch(samples, tokens);
 }

@@ -49,11 +49,11 @@ static void find_tensors_in(struct tensors *t, py_object *o, int levels_left)
 	if (impl) {
 		if (t->n < TENSORS_MAX)
 			t->impl[t->n++] = impl;
-	} else if (levels_left && py_sequence(o, &item, &n)) {
+	} else if (levels_left && py_get_sequence(o, &item, &n)) {
 		for (size_t i = 0; i < n && t->n < TENSORS_MAX; i++)
 			find_tensors_in(t, item[i], levels_left - 1);
 	} else if (levels_left) {
-		while (t->n < TENSORS_MAX && py_dict_next(o, &at, &key, &value))
+		while (t->n < TENSORS_MAX && py_get_next_of_dict(o, &at, &key, &value))
 			find_tensors_in(t, value, levels_left - 1);
 	}
 }

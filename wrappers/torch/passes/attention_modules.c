@@ -36,11 +36,11 @@ static const void *find_named_tensor(py_object *self, const char *const *names, 
 	py_object *key, *value;
 
 	for (unsigned i = 0; i < COUNT(places); i++) {
-		py_object *all = py_own_attribute(self, places[i]);
+		py_object *all = py_get_own_attribute(self, places[i]);
 		intptr_t at = 0;
 
-		while (py_dict_next(all, &at, &key, &value)) {
-			const char *text = py_ascii(key);
+		while (py_get_next_of_dict(all, &at, &key, &value)) {
+			const char *text = py_get_ascii(key);
 
 			for (unsigned k = 0; text && k < n; k++)
 				if (strcmp(text, names[k]) == 0 && torch_get_object_tensor(value))
@@ -48,7 +48,7 @@ static const void *find_named_tensor(py_object *self, const char *const *names, 
 		}
 	}
 	for (unsigned k = 0; k < n; k++) {
-		py_object *o = py_own_attribute(self, names[k]);
+		py_object *o = py_get_own_attribute(self, names[k]);
 
 		if (o && torch_get_object_tensor(o))
 			return torch_get_object_tensor(o);
@@ -58,20 +58,20 @@ static const void *find_named_tensor(py_object *self, const char *const *names, 
 
 static uint16_t find_head_count(py_object *self)
 {
-	struct py_hold hold;
+	struct py_lock_gil hold;
 	uint16_t heads = 0;
 	const char *why;
 	int64_t n;
 
-	if (!py_hold_objects(&hold, &why))
+	if (!py_lock_objects(&hold, &why))
 		return 0;
 	for (unsigned i = 0; i < COUNT(head_counts) && !heads; i++) {
-		py_object *o = py_own_attribute(self, head_counts[i]);
+		py_object *o = py_get_own_attribute(self, head_counts[i]);
 
 		if (o && py_get_integer(o, &n) && n > 0 && n <= ATTENTION_HEADS_MAX)
 			heads = (uint16_t)n;
 	}
-	py_release_objects(&hold);
+	py_unlock_objects(&hold);
 	return heads;
 }
 

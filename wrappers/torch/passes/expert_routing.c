@@ -75,11 +75,11 @@ static bool is_router(const struct named_module *m)
 /* Finds tensor `name` in one of the module's dictionaries. */
 static const void *find_module_tensor(py_object *self, const char *dictionary, const char *name)
 {
-	py_object *all = py_own_attribute(self, dictionary), *key, *value;
+	py_object *all = py_get_own_attribute(self, dictionary), *key, *value;
 	intptr_t at = 0;
 
-	while (py_dict_next(all, &at, &key, &value)) {
-		const char *text = py_ascii(key);
+	while (py_get_next_of_dict(all, &at, &key, &value)) {
+		const char *text = py_get_ascii(key);
 
 		if (text && strcmp(text, name) == 0)
 			return torch_get_object_tensor(value);
@@ -235,7 +235,7 @@ static void find_result_tensors(struct routing *r, py_object *result)
 
 	r->result[0] = torch_get_object_tensor(result);
 	r->nresult = r->result[0] != NULL;
-	if (r->nresult || !py_sequence(result, &item, &n))
+	if (r->nresult || !py_get_sequence(result, &item, &n))
 		return;
 	for (size_t i = 0; i < n && r->nresult < RESULTS_MAX; i++) {
 		const void *impl = torch_get_object_tensor(item[i]);
@@ -251,7 +251,7 @@ static uint32_t find_top_of(py_object *module)
 	int64_t k;
 
 	for (unsigned i = 0; module && i < sizeof(names) / sizeof(*names); i++) {
-		py_object *o = py_own_attribute(module, names[i]);
+		py_object *o = py_get_own_attribute(module, names[i]);
 
 		if (o && py_get_integer(o, &k) && k > 0 && k <= TOP_MAX)
 			return (uint32_t)k;
@@ -261,16 +261,16 @@ static uint32_t find_top_of(py_object *module)
 
 static uint32_t find_top(const struct torch_module_call *c)
 {
-	struct py_hold hold;
+	struct py_lock_gil hold;
 	uint32_t top = 0;
 	const char *why;
 
-	if (!py_hold_objects(&hold, &why))
+	if (!py_lock_objects(&hold, &why))
 		return 0;
 	top = find_top_of(c->self);
 	if (!top && c->depth && c->depth <= DEPTH_MAX)
 		top = find_top_of(own(callers)[c->depth - 1]);
-	py_release_objects(&hold);
+	py_unlock_objects(&hold);
 	return top;
 }
 

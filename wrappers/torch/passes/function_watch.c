@@ -201,13 +201,13 @@ static void read_watched_result(struct number_list *s, py_object *result)
 	if (get_watched_number(result, &number)) {
 		add_watched_number(s, "result", number);
 	} else if (py_is_tuple(result) || py_is_list(result)) {
-		for (size_t i = 0; i < py_count_items(result) && i < NUMBERS_MAX; i++) {
+		for (size_t i = 0; i < py_get_item_count(result) && i < NUMBERS_MAX; i++) {
 			snprintf(name, sizeof(name), "result.%zu", i);
 			if (get_watched_number(py_get_item(result, i), &number))
 				add_watched_number(s, name, number);
 		}
 	} else if (py_is_dict(result)) {
-		while (s->n < NUMBERS_MAX && py_next_entry(result, &at, &key, &value)) {
+		while (s->n < NUMBERS_MAX && py_get_next_entry(result, &at, &key, &value)) {
 			if (!py_get_text(key, key_text, sizeof(key_text)) ||
 				!get_watched_number(value, &number))
 				continue;
@@ -228,21 +228,21 @@ static const struct watched *find_watched(const py_object *function)
 static __attribute__((noinline)) void write_watched_arguments(const struct watched *w, char *series,
 	py_object *const *args, size_t nargsf, py_object *kwnames)
 {
-	size_t npositional = py_nargs(nargsf), more = 0;
+	size_t npositional = py_get_nargs(nargsf), more = 0;
 	py_object *const *keywords = NULL;
 	struct number_list s;
-	struct py_hold hold;
+	struct py_lock_gil hold;
 	const char *why;
 	int error = errno;
 
 	s.n = 0;
 	thread_state.busy++;
-	if (py_hold_objects(&hold, &why)) {
+	if (py_lock_objects(&hold, &why)) {
 		if (kwnames)
-			py_sequence(kwnames, &keywords, &more);
+			py_get_sequence(kwnames, &keywords, &more);
 		read_watched_arguments(
 			w, &s, series, args, npositional, npositional + more, keywords);
-		py_release_objects(&hold);
+		py_unlock_objects(&hold);
 		if (s.n)
 			private_stack_call(write_watched_numbers, &s);
 	}
@@ -253,16 +253,16 @@ static __attribute__((noinline)) void write_watched_arguments(const struct watch
 static __attribute__((noinline)) void write_result(const char *series, py_object *result)
 {
 	struct number_list s;
-	struct py_hold hold;
+	struct py_lock_gil hold;
 	const char *why;
 	int error = errno;
 
 	s.n = 0;
 	s.series = series;
 	thread_state.busy++;
-	if (py_hold_objects(&hold, &why)) {
+	if (py_lock_objects(&hold, &why)) {
 		read_watched_result(&s, result);
-		py_release_objects(&hold);
+		py_unlock_objects(&hold);
 		if (s.n)
 			private_stack_call(write_watched_numbers, &s);
 	}
@@ -305,13 +305,13 @@ static void register_watched(struct watched *w)
 
 	if (!f || find_watched(f))
 		return;
-	w->parameters = py_parameter_names(f, &w->npositional);
-	wrong = py_hook_function(f, call_watched, &run_function);
+	w->parameters = py_get_parameter_names(f, &w->npositional);
+	wrong = py_set_function_hook(f, call_watched, &run_function);
 	w->function = f;
 	nhooked++;
 	if (wrong)
 		log_loss(LOSS_ENTRY, "watch_functions: %s is not watched: %s", w->name, wrong);
-	else if (py_calls_directly())
+	else if (py_has_direct_calls())
 		session_invisible("python",
 			"CPython 3.11 runs plain calls of a function of watch_functions by itself: "
 			"calls with * or **, of decorated functions, and of forward() of modules "
@@ -328,7 +328,7 @@ static void find_watched_functions(void)
 		read_watch_list();
 	if (nhooked == nwatched)
 		return;
-	now = py_count_modules();
+	now = py_get_module_count();
 	tries = now == modules ? tries + 1 : 0;
 	modules = now;
 	for (unsigned i = 0; i < nwatched && tries < TRIES_MAX; i++)
@@ -348,10 +348,10 @@ static void handle_watch_event(const struct torch_train_event *e)
 	int gil;
 
 	(void)e;
-	if ((is_list_read && nhooked == nwatched) || !py_hold(&gil, &why))
+	if ((is_list_read && nhooked == nwatched) || !py_lock_gil(&gil, &why))
 		return;
 	find_watched_functions();
-	py_let_go(gil);
+	py_unlock_gil(gil);
 }
 
 const struct torch_train_observer function_watch_observer = {

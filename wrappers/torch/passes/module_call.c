@@ -67,7 +67,7 @@ static void handle_module_call(const struct torch_module_call *c, bool leaving)
 static bool is_training(py_object *module, bool outermost)
 {
 	for (int i = 0; module && i < WRAPPERS_MAX; i++) {
-		if (py_is_true(py_own_attribute(module, "training")))
+		if (py_is_true(py_get_own_attribute(module, "training")))
 			return true;
 		module = outermost ? get_wrapped_module(module) : NULL;
 	}
@@ -77,13 +77,13 @@ static bool is_training(py_object *module, bool outermost)
 static __attribute__((noinline)) void handle_module_begin(
 	struct open_module_call *w, py_object *const *args, size_t nargsf, py_object *kwnames)
 {
-	size_t n = py_nargs(nargsf), more = 0;
+	size_t n = py_get_nargs(nargsf), more = 0;
 	py_object *const *names = NULL;
 	int error = errno;
 
 	thread_state.busy++;
 	if (kwnames)
-		py_sequence(kwnames, &names, &more);
+		py_get_sequence(kwnames, &names, &more);
 	w->call = (struct torch_module_call){
 		.self = args[0],
 		.args = args + 1,
@@ -147,9 +147,9 @@ static py_object *handle_vectorcall(
 	py_object *result;
 	struct open_module_call w;
 
-	if (py_trial_takes(callable, args, nargsf, &result))
+	if (py_handle_trial_call(callable, args, nargsf, &result))
 		return result;
-	if (!py_nargs(nargsf) || thread_state.busy ||
+	if (!py_get_nargs(nargsf) || thread_state.busy ||
 		!atomic_load_explicit(&seen, memory_order_relaxed) ||
 		(!session_is_on() && !is_recording_start(args[0])))
 		return run(callable, args, nargsf, kwnames);
@@ -194,13 +194,13 @@ static void set_module_hook(const struct torch_train_event *e)
 	(void)e;
 	if (atomic_load_explicit(&tries, memory_order_relaxed) >= TRIES_MAX)
 		return;
-	if (!py_hold(&gil, &wrong)) {
+	if (!py_lock_gil(&gil, &wrong)) {
 		if (wrong)
 			stop_module_hooks(wrong);
 		return;
 	}
 	if (!atomic_load(&seen) && atomic_load(&tries) < TRIES_MAX) {
-		wrong = py_hook_call(
+		wrong = py_set_call_hook(
 			"torch.nn.modules.module", "Module", handle_vectorcall, &run_function);
 		if (!wrong) {
 			atomic_store(&seen, true);
@@ -209,7 +209,7 @@ static void set_module_hook(const struct torch_train_event *e)
 			wrong = NULL;
 		}
 	}
-	py_let_go(gil);
+	py_unlock_gil(gil);
 	if (atomic_load(&seen))
 		session_layout_fact(LAYOUT_TORCH_MODULE, true);
 	if (wrong)

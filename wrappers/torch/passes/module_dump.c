@@ -201,7 +201,7 @@ static void add_listed_object(struct value_list *s, py_object *o, unsigned arg)
 	py_object *const *item;
 	size_t n;
 
-	if (!py_sequence(o, &item, &n)) {
+	if (!py_get_sequence(o, &item, &n)) {
 		add_listed_value(s, o, arg, 0);
 		return;
 	}
@@ -320,13 +320,13 @@ void torch_record_parameter_gradient(const void *impl)
 
 static void record_parameters(py_object *module, struct module_rows *rows, uint64_t call)
 {
-	py_object *all = py_own_attribute(module, "_parameters"), *key, *value;
+	py_object *all = py_get_own_attribute(module, "_parameters"), *key, *value;
 	bool gradients = torch_module_gradients_dumped();
 	intptr_t at = 0;
 	struct buffer b;
 
-	while (py_dict_next(all, &at, &key, &value)) {
-		const char *name = py_ascii(key);
+	while (py_get_next_of_dict(all, &at, &key, &value)) {
+		const char *name = py_get_ascii(key);
 		const void *impl = torch_get_object_tensor(value);
 
 		if (!name || !impl || !torch_read_tensor(impl, &b))
@@ -442,7 +442,7 @@ static void record_module_begin(void *arg)
 		register_gradients(&s, &owner);
 	}
 	for (uint32_t i = m->c->npositional; i < m->c->nargs; i++) {
-		const char *name = py_ascii(m->c->keywords[i - m->c->npositional]);
+		const char *name = py_get_ascii(m->c->keywords[i - m->c->npositional]);
 
 		s.n = 0;
 		s.more = false;
@@ -488,7 +488,7 @@ static void record_module_end(void *arg)
 	struct value_list s = {.io = IO_OUT};
 	size_t n;
 
-	if (m->c->result && py_sequence(m->c->result, &item, &n)) {
+	if (m->c->result && py_get_sequence(m->c->result, &item, &n)) {
 		for (size_t i = 0; i < n; i++)
 			add_listed_object(&s, item[i], (unsigned)i + 1);
 	} else if (m->c->result) {
@@ -515,7 +515,7 @@ static void start_dumped_call(struct module_entry *m, struct named_module *named
 	if (!m->d || !t)
 		return;
 	*m->d = (struct dumped_call){.self = m->c->self, .depth = m->c->depth};
-	m->d->rows = get_module_rows(named, py_class_name(m->c->self));
+	m->d->rows = get_module_rows(named, py_get_class_name(m->c->self));
 	if (!m->d->rows)
 		return;
 	m->stack = stack_id_wanted() ? stack_id(t, get_module_row(m->d->rows, MODULE_FORWARD),
