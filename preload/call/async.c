@@ -14,7 +14,7 @@
 #include "session/thinning.h"
 
 /* Returns the claims of this thread, or NULL if it does not record. */
-static struct claims *claims_here(void)
+static struct claims *get_thread_claims(void)
 {
 	const struct thread *t = thread_state.recorder;
 
@@ -38,7 +38,7 @@ void async_started(struct call *c, uint64_t key, bool receive)
 	/* If a call has no record, its completion is not needed. */
 	if (persistent ? !(c->word & (API_LISTED | API_NUMBERED)) : !c->rec)
 		return;
-	if (pending_add(claims_here(), key, &p)) {
+	if (pending_add(get_thread_claims(), key, &p)) {
 		c->async = true;
 	} else if (c->rec) {
 		c->op.flags |= CF_UNTRACKED | CF_ASYNC;
@@ -82,7 +82,7 @@ void async_making(struct call *c, uint64_t key, struct comm *parent, void *at)
 	struct pending p = {
 		.api = c->api, .op.comm = parent, .state = PENDING_STARTED, .newcomm = at};
 
-	pending_add(claims_here(), key, &p);
+	pending_add(get_thread_claims(), key, &p);
 }
 
 /* ---- claims ---- */
@@ -102,7 +102,7 @@ bool async_claims_begin_slow(struct async_claims *a, struct thread *t, uint64_t 
 /* Returns the claimed request, or NULL if it is not in the table, or no longer. */
 static struct pending *hold_claimed(const struct pending_claim *claim)
 {
-	struct claims *claims = claim->entry ? claims_here() : NULL;
+	struct claims *claims = claim->entry ? get_thread_claims() : NULL;
 
 	return claims ? pending_hold(claims, claim) : NULL;
 }
@@ -230,7 +230,7 @@ static void rename_claimed(struct pending_claim *claim, uint64_t key, const stru
 
 	remove_claimed(claim);
 	/* pending_add() keeps a reference to what the copy needs. */
-	pending_add(claims_here(), key, &copy);
+	pending_add(get_thread_claims(), key, &copy);
 	operation_release(&copy.op);
 }
 

@@ -39,7 +39,7 @@ struct way_up {
 	bool past;
 };
 
-static void walk_past(void *arg)
+static void search_stack_for_call(void *arg)
 {
 	const struct thread_self *w = thread_inside();
 	struct way_up *u = arg;
@@ -48,12 +48,12 @@ static void walk_past(void *arg)
 			  w->frame + 8) == 0;
 }
 
-__attribute__((noinline)) static bool stack_passes_through(
+__attribute__((noinline)) static bool is_frame_on_stack(
 	const struct stack_bounds *b, uintptr_t pc, uintptr_t frame)
 {
 	struct way_up u = {b, pc, frame, false};
 
-	private_stack_call(walk_past, &u);
+	private_stack_call(search_stack_for_call, &u);
 	return u.past;
 }
 
@@ -64,7 +64,7 @@ __attribute__((noinline)) static bool stack_passes_through(
 #define LOOK_FIRST 32
 #define LOOK_EVERY 1024
 
-__attribute__((no_sanitize("address", "thread"))) static bool left_by_jump(
+__attribute__((no_sanitize("address", "thread"))) static bool has_jumped_out(
 	struct thread_self *w, uintptr_t pc, uintptr_t frame)
 {
 	const struct stack_bounds *b = thread_bounds();
@@ -76,10 +76,10 @@ __attribute__((no_sanitize("address", "thread"))) static bool left_by_jump(
 		return true;
 	if (__builtin_expect((n < LOOK_EVERY ? n & (n - 1) : n % LOOK_EVERY) || n < LOOK_FIRST, 1))
 		return false;
-	return stack_passes_through(b, pc, frame);
+	return is_frame_on_stack(b, pc, frame);
 }
 
-static bool large_enough(const struct operation *w, const struct config *cfg)
+static bool is_large_enough(const struct operation *w, const struct config *cfg)
 {
 	const struct calls_keys *keys = get_calls_keys(cfg);
 	uint64_t largest = 0;
@@ -110,14 +110,14 @@ static enum journal_count why_filtered(const struct call *c)
 {
 	enum journal_count why = why_unwanted(c);
 
-	return why != JC_RECORDED || large_enough(&c->op, c->by->cfg) ? why : JC_SKIP_SIZE;
+	return why != JC_RECORDED || is_large_enough(&c->op, c->by->cfg) ? why : JC_SKIP_SIZE;
 }
 
 /*
  * For a call that only produces rows: if rows are not wanted now, handles it cheaply by the
  * adapter's passed(), without a description.
  */
-static bool pass_left_out(struct call *c)
+static bool handle_rowless_call(struct call *c)
 {
 	enum journal_count why = c->word & API_LISTED ? why_unwanted(c) : JC_SKIP_STEP;
 
@@ -144,13 +144,13 @@ static inline bool is_on_stream(const struct call *c)
 	return c->api->spec->completion == DONE_STREAM || __builtin_expect(c->op.on_device, 0);
 }
 
-static void enter_data(
+static void start_data_call(
 	struct call *c, struct api *f, const struct api_spec *s, struct thread_self *w)
 {
 	int64_t comm_seq = JOURNAL_NONE64;
 	bool only_rows = s->lib->passed && !(c->word & (API_NUMBERED | API_LOOKED));
 
-	if (only_rows && pass_left_out(c))
+	if (only_rows && handle_rowless_call(c))
 		return;
 	if (!describe_call(c)) {
 		c->mode = CALL_NESTED;
@@ -239,7 +239,7 @@ static inline bool is_carrier(const struct api_spec *s)
 	       s->task == TASK_GROUP_END;
 }
 
-static void enter_inside(
+static void start_inner_call(
 	struct call *c, struct api *f, const struct api_spec *s, struct thread_self *w)
 {
 	bool nested = w->depth > 0;
@@ -269,7 +269,7 @@ static void enter_inside(
 	if (s->task == TASK_DATA) {
 		if (s->lib->ready && !s->lib->ready())
 			return;
-		enter_data(c, f, s, w);
+		start_data_call(c, f, s, w);
 	} else {
 		c->mode = CALL_HOOK;
 		stream_poll();
@@ -304,7 +304,7 @@ static void *find_real_anyway(const struct api *f, uintptr_t pc)
  */
 #define SAMPLE_BITS 5 /* distances of 1 to 32 */
 
-static inline void own_time_begin(struct call *c, struct thread_self *w)
+static inline void start_own_time(struct call *c, struct thread_self *w)
 {
 	c->weight = 0;
 	if (w->unsampled) {
@@ -324,7 +324,7 @@ static inline void own_time_entered(struct call *c, uint64_t now)
 	c->own = now - c->own;
 }
 
-static inline void own_time_end(struct call *c, const struct thread_self *w)
+static inline void stop_own_time(struct call *c, const struct thread_self *w)
 {
 	if (c->t != w->recorder)
 		return;
@@ -333,18 +333,18 @@ static inline void own_time_end(struct call *c, const struct thread_self *w)
 	uint64_t own = c->own + (clock_ticks() - end);
 
 	if (own > exact)
-		thread_self_time(c->t, weigh_sample(own - exact, c->weight));
+		thread_self_time(c->t, compute_sample_ticks(own - exact, c->weight));
 }
 
 /* Returns the nesting counter that this call increments. */
-static inline uint32_t *level_of(const struct api_spec *s, struct thread_self *w)
+static inline uint32_t *get_nesting_counter(const struct api_spec *s, struct thread_self *w)
 {
 	return __builtin_expect(s->transparent, 0) ? &w->transparent : &w->depth;
 }
 
-static inline void step_out(const struct call *c, struct thread_self *w)
+static inline void remove_nesting_level(const struct call *c, struct thread_self *w)
 {
-	uint32_t *level = level_of(c->api->spec, w);
+	uint32_t *level = get_nesting_counter(c->api->spec, w);
 
 	w->call = c->outer;
 	/* A forked child starts at 0, although it is inside the call in which it was forked. */
@@ -371,7 +371,7 @@ static inline __attribute__((always_inline)) void *enter_wrapped_call(struct cal
 	union arg *v, uintptr_t pc, uintptr_t frame, struct thread_self *w, uint32_t word,
 	bool plain)
 {
-	if (w->depth + w->transparent && left_by_jump(w, pc, frame)) {
+	if (w->depth + w->transparent && has_jumped_out(w, pc, frame)) {
 		w->depth = w->transparent = 0;
 		w->call = 0;
 	}
@@ -385,7 +385,7 @@ static inline __attribute__((always_inline)) void *enter_wrapped_call(struct cal
 	if (real && (plain || (is_followed(word) && recording_enabled()))) {
 		const struct api_spec *s = f->spec;
 
-		own_time_begin(c, w);
+		start_own_time(c, w);
 		c->word = word;
 		c->by = generation_now();
 		c->api = f;
@@ -397,14 +397,14 @@ static inline __attribute__((always_inline)) void *enter_wrapped_call(struct cal
 		c->outer = w->call;
 		c->pc = pc;
 		c->frame = frame;
-		enter_inside(c, f, s, w);
+		start_inner_call(c, f, s, w);
 		if (c->mode < CALL_CARRIED && c->mode != CALL_PASS) {
 			if (w->depth + w->transparent == 0) {
 				w->frame = frame;
 				w->pc = pc;
 				w->inside = 0;
 			}
-			++*level_of(s, w);
+			++*get_nesting_counter(s, w);
 			/* The real function starts here; the time before belongs to libprobe. */
 			if (!c->rec)
 				c->start = clock_ticks();
@@ -423,7 +423,7 @@ struct entering {
 	void *real;
 };
 
-static void enter_on_private_stack(void *arg)
+static void start_on_private_stack(void *arg)
 {
 	struct entering *e = arg;
 	struct thread_self *w = thread_inside();
@@ -442,14 +442,14 @@ static void enter_on_private_stack(void *arg)
  * The careful path: a thread's first call, a call inside libprobe's own code, one with little or unknown stack, or a function's
  * first call.
  */
-__attribute__((noinline)) static void *enter_carefully(
+__attribute__((noinline)) static void *start_call_carefully(
 	struct call *c, struct api *f, union arg *v, uintptr_t pc, uintptr_t frame)
 {
 	struct entering e = {c, f, v, pc, frame, NULL};
 	struct thread_self *w = thread_self();
 
 	w->busy++;
-	private_stack_call(enter_on_private_stack, &e);
+	private_stack_call(start_on_private_stack, &e);
 	w->busy--;
 	return e.real;
 }
@@ -469,7 +469,7 @@ void *call_enter(struct call *c, struct api *f, union arg *v, uintptr_t pc, uint
 		real = enter_wrapped_call(c, f, v, pc, frame, w, word, true);
 		w->busy--;
 	} else {
-		real = enter_carefully(c, f, v, pc, frame);
+		real = start_call_carefully(c, f, v, pc, frame);
 	}
 	errno = err;
 	return real;
@@ -489,7 +489,7 @@ void call_ends_comm(struct call *c, const struct adapter *lib, uint64_t handle)
 		c->ending = comm_claim(lib, handle);
 }
 
-static void settle_comm(struct call *c, bool ended)
+static void update_comm(struct call *c, bool ended)
 {
 	if (c->ending)
 		comm_settle(c->ending, ended);
@@ -526,7 +526,7 @@ static inline __attribute__((always_inline)) void leave_wrapped_call(
 	if (c->mode == CALL_WATCH) {
 		if (lib->leave)
 			lib->leave(c, ret);
-		settle_comm(c, c->ok);
+		update_comm(c, c->ok);
 		return;
 	}
 	if (c->word & API_HOOKED && lib->leave)
@@ -548,9 +548,9 @@ static inline __attribute__((always_inline)) void leave_wrapped_call(
 	}
 	if (c->word & API_MARKER && w->depth == 1)
 		step_marker_hit();
-	step_out(c, w);
+	remove_nesting_level(c, w);
 	if (c->weight && c->t)
-		own_time_end(c, w);
+		stop_own_time(c, w);
 }
 
 /*
@@ -567,14 +567,14 @@ struct leaving {
 	int64_t ret;
 };
 
-static void leave_on_private_stack(void *arg)
+static void finish_on_private_stack(void *arg)
 {
 	const struct leaving *l = arg;
 
 	leave_wrapped_call(l->c, thread_inside(), l->ret);
 	/* Calls that end an object always take this path. */
 	if (l->c->mode == CALL_HOOK)
-		settle_comm(l->c, l->c->ok);
+		update_comm(l->c, l->c->ok);
 }
 
 int64_t call_leave(struct call *c, int64_t ret)
@@ -597,7 +597,7 @@ int64_t call_leave(struct call *c, int64_t ret)
 	} else {
 		struct leaving l = {c, ret};
 
-		private_stack_call(leave_on_private_stack, &l);
+		private_stack_call(finish_on_private_stack, &l);
 	}
 	w->busy--;
 	errno = err;
@@ -615,11 +615,11 @@ static void unwind_on_private_stack(void *arg)
 		c->end = clock_ticks();
 		if (c->api->spec->lib->leave)
 			c->api->spec->lib->leave(c, 0);
-		settle_comm(c, false);
+		update_comm(c, false);
 		return;
 	}
 	if (c->mode == CALL_HOOK)
-		settle_comm(c, false);
+		update_comm(c, false);
 	if (c->rec && !is_elsewhere(c, thread_inside())) {
 		c->op.flags |= CF_UNWOUND;
 		c->op.nout = 0;
@@ -629,7 +629,7 @@ static void unwind_on_private_stack(void *arg)
 		/* If it is a completion call: the thread is no longer blocked in it. */
 		async_left(c);
 	}
-	step_out(c, thread_inside());
+	remove_nesting_level(c, thread_inside());
 }
 
 void call_unwind(struct call *c)

@@ -40,14 +40,14 @@ static uint32_t live;
 static pthread_mutex_t change = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic uint64_t serial;
 
-static uint64_t comm_key_of(const struct adapter *lib, uint64_t handle)
+static uint64_t compute_comm_key(const struct adapter *lib, uint64_t handle)
 {
 	return hash_u64((uintptr_t)lib, handle) | 2;
 }
 
 struct comm *comm_find(const struct adapter *lib, uint64_t handle)
 {
-	uint64_t key = comm_key_of(lib, handle);
+	uint64_t key = compute_comm_key(lib, handle);
 
 	for (uint32_t i = (uint32_t)(key >> 8) % TABLE, n = 0; n < TABLE;
 		i = (i + 1) % TABLE, n++) {
@@ -98,7 +98,7 @@ static uint64_t get_key(uint32_t i)
  */
 static struct comm *take_locked(const struct adapter *lib, uint64_t handle)
 {
-	uint64_t key = comm_key_of(lib, handle);
+	uint64_t key = compute_comm_key(lib, handle);
 	uint32_t i = (uint32_t)(key >> 8) % TABLE;
 
 	for (uint32_t n = 0; get_key(i) != key; i = (i + 1) % TABLE)
@@ -127,7 +127,7 @@ static void drop_locked(const struct adapter *lib, uint64_t handle)
 /* Returns false if the table is full. */
 static bool add_locked(struct comm *c)
 {
-	uint64_t key = comm_key_of(c->lib, c->handle);
+	uint64_t key = compute_comm_key(c->lib, c->handle);
 	uint32_t i = (uint32_t)(key >> 8) % TABLE;
 
 	if (live >= TABLE / 4 * 3)
@@ -296,7 +296,7 @@ struct p2p_level {
 	} count[];
 };
 
-static struct p2p_level *level_make(_Atomic(struct p2p_level *) *at, uint32_t size)
+static struct p2p_level *add_p2p_level(_Atomic(struct p2p_level *) *at, uint32_t size)
 {
 	struct p2p_level *l = calloc(1, sizeof(*l) + size * sizeof(l->count[0])), *none = NULL;
 
@@ -324,7 +324,7 @@ int64_t comm_next_p2p(struct comm *c, bool send, int32_t peer, int32_t tag)
 		struct p2p_level *l = atomic_load_explicit(at, memory_order_acquire);
 
 		if (!l)
-			l = level_make(at, size);
+			l = add_p2p_level(at, size);
 		if (!l)
 			break;
 		for (uint32_t i = 0; i < LEVEL_PROBE; i++) {
@@ -367,7 +367,7 @@ void comm_release(struct comm *c)
 
 /* ---- ids ---- */
 
-static uint64_t hash_group(uint64_t h, const int32_t *m, uint32_t n)
+static uint64_t compute_group_hash(uint64_t h, const int32_t *m, uint32_t n)
 {
 	h = hash_u64(h, n);
 	for (uint32_t i = 0; i < n; i++)
@@ -375,7 +375,7 @@ static uint64_t hash_group(uint64_t h, const int32_t *m, uint32_t n)
 	return h;
 }
 
-static int32_t lowest_member(const int32_t *m, uint32_t n)
+static int32_t find_lowest_member(const int32_t *m, uint32_t n)
 {
 	int32_t low = INT32_MAX;
 
@@ -389,7 +389,7 @@ static int32_t lowest_member(const int32_t *m, uint32_t n)
  * the same, whatever else each of them makes. A counter per parent would not work: with create_group on overlapping
  * groups, not all members of the parent take part. Bounded: beyond KNOWN recipes, counting starts at 0 again.
  */
-static uint64_t count_made_before(uint64_t recipe)
+static uint64_t get_earlier_count(uint64_t recipe)
 {
 	static struct {
 		uint64_t recipe, n;
@@ -421,7 +421,7 @@ uint64_t comm_make_id(uint64_t parent, const char *how, int64_t tag, const int32
 	 */
 	if (get_files_keys(cfg)->append_output && keys->start_iteration)
 		h = hash_u64(h, (uint64_t)keys->start_iteration);
-	if (nb && lowest_member(b, nb) < lowest_member(a, na)) {
+	if (nb && find_lowest_member(b, nb) < find_lowest_member(a, na)) {
 		const int32_t *x = a;
 		uint32_t nx = na;
 
@@ -431,18 +431,18 @@ uint64_t comm_make_id(uint64_t parent, const char *how, int64_t tag, const int32
 		nb = nx;
 	}
 	h = hash_u64(h, (uint64_t)tag);
-	h = hash_group(h, a, na);
+	h = compute_group_hash(h, a, na);
 	if (nb)
-		h = hash_group(h, b, nb);
+		h = compute_group_hash(h, b, nb);
 	/* A communicator without known members is identified by its tag, and must not fill the table. */
 	if (na)
-		h = hash_u64(h, count_made_before(h));
+		h = hash_u64(h, get_earlier_count(h));
 	return hash_to_id(h);
 }
 
 /* ---- comms.csv ---- */
 
-static void world_ranks(struct text *t, const int32_t *m, uint32_t n)
+static void write_world_ranks(struct text *t, const int32_t *m, uint32_t n)
 {
 	for (uint32_t i = 0; i < n;) {
 		uint32_t k = i;
@@ -482,10 +482,10 @@ static void put_comm_record(void *arg)
 	text_put(&s, "", 1);
 	text_str(&s, c->name);
 	text_put(&s, "", 1);
-	world_ranks(&s, c->first || !nb ? a : b, c->first || !nb ? na : nb);
+	write_world_ranks(&s, c->first || !nb ? a : b, c->first || !nb ? na : nb);
 	if (nb) {
 		text_char(&s, '|');
-		world_ranks(&s, c->first ? b : a, c->first ? nb : na);
+		write_world_ranks(&s, c->first ? b : a, c->first ? nb : na);
 	}
 	if (s.cut && s.len > 3)
 		memcpy(s.buf + s.len - 3, "...", 3);

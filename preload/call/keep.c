@@ -31,41 +31,41 @@ static bool has_dims(const struct buffer *v)
 	return v->layout == BUFFER_STRIDED && v->n && v->counts && v->displs;
 }
 
-static size_t size_of_counts(const struct buffer *v)
+static size_t get_counts_width(const struct buffer *v)
 {
 	return (size_t)v->n * (has_dims(v) ? 8 : v->width);
 }
 
-static size_t size_of_displs(const struct buffer *v)
+static size_t get_displs_width(const struct buffer *v)
 {
 	return (size_t)v->n * (has_dims(v) ? 8 : v->dwidth ? v->dwidth : v->width);
 }
 
-static size_t bytes_of_counts(const struct buffer *v)
+static size_t compute_counts_bytes(const struct buffer *v)
 {
-	return (size_of_counts(v) + 7) & ~(size_t)7;
+	return (get_counts_width(v) + 7) & ~(size_t)7;
 }
 
-static size_t bytes_of_displs(const struct buffer *v)
+static size_t compute_displs_bytes(const struct buffer *v)
 {
-	return (size_of_displs(v) + 7) & ~(size_t)7;
+	return (get_displs_width(v) + 7) & ~(size_t)7;
 }
 
-static size_t bytes_to_keep(const struct buffer *v, unsigned n)
+static size_t compute_bytes_to_copy(const struct buffer *v, unsigned n)
 {
 	size_t bytes = 0;
 
 	for (unsigned i = 0; i < n; i++)
 		if (has_arrays(&v[i]))
-			bytes += bytes_of_counts(&v[i]) + bytes_of_displs(&v[i]);
+			bytes += compute_counts_bytes(&v[i]) + compute_displs_bytes(&v[i]);
 	return bytes;
 }
 
 /* Buffers in all_in and all_out have an owner that keeps their arrays. */
-static size_t bytes_of_arrays(const struct operation *w)
+static size_t compute_arrays_bytes(const struct operation *w)
 {
-	return (w->all_in ? 0 : bytes_to_keep(w->in, w->nin)) +
-	       (w->all_out ? 0 : bytes_to_keep(w->out, w->nout));
+	return (w->all_in ? 0 : compute_bytes_to_copy(w->in, w->nin)) +
+	       (w->all_out ? 0 : compute_bytes_to_copy(w->out, w->nout));
 }
 
 static char *copy_arrays(char *to, const struct buffer *v, unsigned n)
@@ -73,15 +73,15 @@ static char *copy_arrays(char *to, const struct buffer *v, unsigned n)
 	for (unsigned i = 0; i < n; i++) {
 		if (!has_arrays(&v[i]))
 			continue;
-		memcpy(to, v[i].counts, size_of_counts(&v[i]));
-		to += bytes_of_counts(&v[i]);
-		memcpy(to, v[i].displs, size_of_displs(&v[i]));
-		to += bytes_of_displs(&v[i]);
+		memcpy(to, v[i].counts, get_counts_width(&v[i]));
+		to += compute_counts_bytes(&v[i]);
+		memcpy(to, v[i].displs, get_displs_width(&v[i]));
+		to += compute_displs_bytes(&v[i]);
 	}
 	return to;
 }
 
-static struct kept_arrays *grow_kept_arrays(size_t bytes)
+static struct kept_arrays *add_kept_arrays(size_t bytes)
 {
 	struct kept_arrays *k = NULL;
 
@@ -102,8 +102,8 @@ static struct kept_arrays *grow_kept_arrays(size_t bytes)
 
 struct kept_arrays *kept_make(const struct operation *w)
 {
-	size_t bytes = bytes_of_arrays(w);
-	struct kept_arrays *k = bytes ? grow_kept_arrays(bytes) : NULL;
+	size_t bytes = compute_arrays_bytes(w);
+	struct kept_arrays *k = bytes ? add_kept_arrays(bytes) : NULL;
 	char *to;
 
 	if (!k)
@@ -116,7 +116,7 @@ struct kept_arrays *kept_make(const struct operation *w)
 	return k;
 }
 
-static const char *use_arrays(const char *from, struct buffer *v, unsigned n)
+static const char *set_array_pointers(const char *from, struct buffer *v, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++) {
 		if (!has_arrays(&v[i]))
@@ -128,9 +128,9 @@ static const char *use_arrays(const char *from, struct buffer *v, unsigned n)
 			continue;
 		}
 		v[i].counts = from;
-		from += bytes_of_counts(&v[i]);
+		from += compute_counts_bytes(&v[i]);
 		v[i].displs = from;
-		from += bytes_of_displs(&v[i]);
+		from += compute_displs_bytes(&v[i]);
 	}
 	return from;
 }
@@ -141,9 +141,9 @@ void kept_use(struct operation *w, struct kept_arrays *k)
 
 	w->kept = k;
 	if (!w->all_in)
-		from = use_arrays(from, w->in, w->nin);
+		from = set_array_pointers(from, w->in, w->nin);
 	if (!w->all_out)
-		use_arrays(from, w->out, w->nout);
+		set_array_pointers(from, w->out, w->nout);
 }
 
 void kept_free(struct kept_arrays *k)
@@ -164,7 +164,7 @@ void operation_keep(struct operation *copy)
  * Returns the bytes from the first to the last element of an output whose values are to be
  * copied. 0: it is not copied.
  */
-static size_t bytes_of_elements(const struct buffer *v)
+static size_t compute_elements_bytes(const struct buffer *v)
 {
 	uintptr_t lo, hi;
 
@@ -175,19 +175,19 @@ static size_t bytes_of_elements(const struct buffer *v)
 	return (hi - lo + 7) & ~(size_t)7;
 }
 
-static size_t bytes_to_keep_whole(const struct buffer *v, unsigned n)
+static size_t compute_whole_bytes(const struct buffer *v, unsigned n)
 {
 	size_t bytes = n * sizeof(*v);
 
 	for (unsigned i = 0; i < n; i++) {
 		if (has_arrays(&v[i]) || has_dims(&v[i]))
-			bytes += bytes_of_counts(&v[i]) + bytes_of_displs(&v[i]);
-		bytes += bytes_of_elements(&v[i]);
+			bytes += compute_counts_bytes(&v[i]) + compute_displs_bytes(&v[i]);
+		bytes += compute_elements_bytes(&v[i]);
 	}
 	return bytes;
 }
 
-static void keep_elements(struct buffer *to, size_t bytes, char **at)
+static void copy_output_elements(struct buffer *to, size_t bytes, char **at)
 {
 	uintptr_t lo, hi;
 
@@ -206,13 +206,13 @@ static void copy_whole(struct buffer *to, const struct buffer *v, unsigned n, ch
 {
 	for (unsigned i = 0; i < n; i++) {
 		to[i] = v[i];
-		keep_elements(&to[i], bytes_of_elements(&v[i]), arrays);
+		copy_output_elements(&to[i], compute_elements_bytes(&v[i]), arrays);
 		if (!has_arrays(&v[i]) && !has_dims(&v[i]))
 			continue;
-		to[i].counts = memcpy(*arrays, v[i].counts, size_of_counts(&v[i]));
-		*arrays += bytes_of_counts(&v[i]);
-		to[i].displs = memcpy(*arrays, v[i].displs, size_of_displs(&v[i]));
-		*arrays += bytes_of_displs(&v[i]);
+		to[i].counts = memcpy(*arrays, v[i].counts, get_counts_width(&v[i]));
+		*arrays += compute_counts_bytes(&v[i]);
+		to[i].displs = memcpy(*arrays, v[i].displs, get_displs_width(&v[i]));
+		*arrays += compute_displs_bytes(&v[i]);
 	}
 }
 
@@ -221,7 +221,7 @@ bool operation_keep_whole(struct operation *copy)
 	const struct buffer *in = operation_inputs(copy), *out = operation_outputs(copy);
 	unsigned nin = copy->nin, nout = copy->nout;
 	struct kept_arrays *k =
-		grow_kept_arrays(bytes_to_keep_whole(in, nin) + bytes_to_keep_whole(out, nout));
+		add_kept_arrays(compute_whole_bytes(in, nin) + compute_whole_bytes(out, nout));
 	struct buffer *to;
 	char *arrays;
 

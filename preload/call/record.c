@@ -83,12 +83,12 @@ static inline unsigned recorded_dims(const struct buffer *v)
 		       : 0;
 }
 
-static inline uint32_t tensor_bytes(const struct buffer *v)
+static inline uint32_t get_tensor_bytes(const struct buffer *v)
 {
 	return (uint32_t)sizeof(struct journal_tensor) + 8 * recorded_dims(v);
 }
 
-static inline uint32_t tensors_bytes(const struct buffer *v, unsigned n)
+static inline uint32_t compute_tensors_bytes(const struct buffer *v, unsigned n)
 {
 	uint32_t bytes = n * (uint32_t)sizeof(struct journal_tensor);
 
@@ -102,14 +102,14 @@ void operation_fit(struct operation *w)
 	/* Drops tensors from the larger side, so that many inputs do not displace the outputs. */
 	const uint32_t space =
 		JOURNAL_ENTRY_MAX - (uint32_t)sizeof(struct journal_call) - w->output_limit;
-	uint32_t in = tensors_bytes(operation_inputs(w), w->nin),
-		 out = tensors_bytes(operation_outputs(w), w->nout);
+	uint32_t in = compute_tensors_bytes(operation_inputs(w), w->nin),
+		 out = compute_tensors_bytes(operation_outputs(w), w->nout);
 
 	while (in + out > space) {
 		if (in > out)
-			in -= tensor_bytes(&operation_inputs(w)[--w->nin]);
+			in -= get_tensor_bytes(&operation_inputs(w)[--w->nin]);
 		else
-			out -= tensor_bytes(&operation_outputs(w)[--w->nout]);
+			out -= get_tensor_bytes(&operation_outputs(w)[--w->nout]);
 		w->flags |= CF_MORE;
 	}
 }
@@ -147,13 +147,13 @@ static inline void write_tensor(struct journal_tensor *restrict t, const struct 
 static inline struct journal_tensor *get_next_tensor(
 	struct journal_tensor *t, const struct buffer *v)
 {
-	return (struct journal_tensor *)((char *)t + tensor_bytes(v));
+	return (struct journal_tensor *)((char *)t + get_tensor_bytes(v));
 }
 
 /* larger buffers take long to measure (thread_exact_time()) */
 #define EXACT_BYTES THINNING_BYTES_LEAST
 
-static void show_buffer(
+static void measure_buffer(
 	const struct operation *w, uint64_t seq, const struct buffer *v, struct journal_tensor *out)
 {
 	struct thread *t = v->bytes >= EXACT_BYTES ? thread_inside()->recorder : NULL;
@@ -173,7 +173,7 @@ static void show_buffer(
  * True if the processor may read v, as far as a device's runtime in this process knows. For calls
  * on streams, stream.c has already checked more closely.
  */
-static bool host_memory(const struct device_backend *b, const struct buffer *v)
+static bool is_in_host_memory(const struct device_backend *b, const struct buffer *v)
 {
 	enum device_memory kind;
 	uintptr_t lo, hi;
@@ -191,7 +191,7 @@ struct tensors {
 	unsigned n;
 };
 
-static void show_on_private_stack(void *arg)
+static void measure_on_private_stack(void *arg)
 {
 	const struct tensors *all = arg;
 	struct journal_tensor *t = all->t;
@@ -210,17 +210,17 @@ static void show_on_private_stack(void *arg)
 			continue;
 		if (__builtin_expect(b != NULL, 0) && SNAPSHOT_IS_MEASURED(v->snapshot))
 			tensor_put_measured(all->w, v, t);
-		else if (v->host || host_memory(b, v))
-			show_buffer(all->w, all->seq, v, t);
+		else if (v->host || is_in_host_memory(b, v))
+			measure_buffer(all->w, all->seq, v, t);
 	}
 	stats_fenv_leave(&fenv);
 }
 
 /*
  * For the usual small message: runs on the current stack, because it needs little. Returns false
- * if show_on_private_stack() is needed.
+ * if measure_on_private_stack() is needed.
  */
-static bool show_few(
+static bool measure_few_tensors(
 	const struct operation *w, struct journal_tensor *t, const struct buffer *v, unsigned n)
 {
 	struct stats_fenv fenv;
@@ -236,20 +236,20 @@ static bool show_few(
 }
 
 /*
- * Kept out of put_tensors(), which otherwise costs little more than its stores. Kernels take up
+ * Kept out of write_tensors(), which otherwise costs little more than its stores. Kernels take up
  * to 5 KiB of stack.
  */
-__attribute__((noinline)) static void show_tensors(const struct operation *w, uint64_t seq,
+__attribute__((noinline)) static void measure_tensors(const struct operation *w, uint64_t seq,
 	struct journal_tensor *t, const struct buffer *v, unsigned n)
 {
 	struct tensors all = {w, seq, t, v, n};
 
-	if (!tensor_watch.few || !show_few(w, t, v, n))
-		private_stack_call(show_on_private_stack, &all);
+	if (!tensor_watch.few || !measure_few_tensors(w, t, v, n))
+		private_stack_call(measure_on_private_stack, &all);
 }
 
 /* Writes rows of inputs or outputs at `t`. Returns their end. Inlined: a call would be 2 % of a record. */
-static inline __attribute__((always_inline)) struct journal_tensor *put_tensors(
+static inline __attribute__((always_inline)) struct journal_tensor *write_tensors(
 	const struct operation *w, uint64_t seq, struct journal_tensor *t, const struct buffer *v,
 	unsigned n)
 {
@@ -262,7 +262,7 @@ static inline __attribute__((always_inline)) struct journal_tensor *put_tensors(
 		at = get_next_tensor(at, &v[i]);
 	}
 	if (look)
-		show_tensors(w, seq, t, v, n);
+		measure_tensors(w, seq, t, v, n);
 	return at;
 }
 
@@ -360,8 +360,8 @@ static inline __attribute__((always_inline)) struct journal_call *start_record(s
 	struct api *api, struct operation *w, int64_t comm_seq, uint32_t stack, uint64_t parent)
 {
 	const struct buffer *in = operation_inputs(w), *out = operation_outputs(w);
-	uint32_t bytes = (uint32_t)sizeof(struct journal_call) + tensors_bytes(in, w->nin) +
-			 (w->output_limit ? w->output_limit : tensors_bytes(out, w->nout));
+	uint32_t bytes = (uint32_t)sizeof(struct journal_call) + compute_tensors_bytes(in, w->nin) +
+			 (w->output_limit ? w->output_limit : compute_tensors_bytes(out, w->nout));
 	uint32_t id = record_api(api);
 	struct comm *m = w->comm;
 
@@ -402,7 +402,7 @@ static inline __attribute__((always_inline)) struct journal_call *start_record(s
 	r->redop = w->redop;
 	r->phase = w->phase ? w->phase : (uint8_t)thread_inside()->phase;
 	if (w->nin)
-		put_tensors(w, r->seq, (struct journal_tensor *)(r + 1), in, w->nin);
+		write_tensors(w, r->seq, (struct journal_tensor *)(r + 1), in, w->nin);
 	else if (bytes >= sizeof(*r) + sizeof(struct journal_tensor))
 		put_awaited((struct journal_tensor *)(r + 1), out, w->nout);
 	atomic_store_explicit(&r->e.state, JCS_OPEN, memory_order_relaxed);
@@ -453,14 +453,14 @@ static inline __attribute__((always_inline)) void close_now(
 		r->error = (int32_t)error;
 	} else if (nout) {
 		const struct buffer *v = operation_outputs(w);
-		uint32_t in = tensors_bytes(operation_inputs(w), w->nin),
-			 out = tensors_bytes(v, nout);
+		uint32_t in = compute_tensors_bytes(operation_inputs(w), w->nin),
+			 out = compute_tensors_bytes(v, nout);
 		uint32_t space = r->e.bytes - (uint32_t)sizeof(*r) - in;
 		struct journal_tensor *t = (struct journal_tensor *)((char *)(r + 1) + in);
 
 		for (; __builtin_expect(out > space, 0); r->flags |= CF_MORE)
-			out -= tensor_bytes(&v[--nout]);
-		put_tensors(w, r->seq, t, v, nout);
+			out -= get_tensor_bytes(&v[--nout]);
+		write_tensors(w, r->seq, t, v, nout);
 		/* At the program's end, the writer may read the entry before it is closed. */
 		__atomic_store_n(&r->e.n, (uint16_t)(w->nin + nout), __ATOMIC_RELEASE);
 	}
@@ -521,13 +521,13 @@ void write_end_record(
 	for (unsigned i = 0; i < w->nin; i++)
 		nin += operation_inputs(w)[i].snapshot != 0;
 
-	uint32_t bytes =
-		(uint32_t)sizeof(struct journal_end) + tensors_bytes(operation_outputs(w), nout);
+	uint32_t bytes = (uint32_t)sizeof(struct journal_end) +
+			 compute_tensors_bytes(operation_outputs(w), nout);
 	struct journal_tensor *at;
 
 	for (unsigned i = 0; i < w->nin; i++)
-		bytes +=
-			operation_inputs(w)[i].snapshot ? tensor_bytes(&operation_inputs(w)[i]) : 0;
+		bytes += operation_inputs(w)[i].snapshot ? get_tensor_bytes(&operation_inputs(w)[i])
+							 : 0;
 
 	struct journal_end *e = thread_reserve_end(t, bytes);
 
@@ -550,7 +550,7 @@ void write_end_record(
 	at = (struct journal_tensor *)(e + 1);
 	for (unsigned i = 0; i < w->nin; i++)
 		if (operation_inputs(w)[i].snapshot)
-			at = put_tensors(w, p->seq, at, &operation_inputs(w)[i], 1);
-	put_tensors(w, p->seq, at, operation_outputs(w), nout);
+			at = write_tensors(w, p->seq, at, &operation_inputs(w)[i], 1);
+	write_tensors(w, p->seq, at, operation_outputs(w), nout);
 	chain_publish(&t->chain, bytes);
 }

@@ -40,7 +40,7 @@ static size_t mapped_bytes(void)
  * Destructors of other libraries may still call wrapped functions. glibc runs destructors in rounds as long as values are set
  * again, so this one sets its value again until the last round.
  */
-static void thread_end(void *arg)
+static void handle_thread_end(void *arg)
 {
 	struct thread *t = arg;
 
@@ -65,7 +65,7 @@ static void thread_end(void *arg)
 void thread_init(void)
 {
 	if (!have_key)
-		have_key = pthread_key_create(&key, thread_end) == 0;
+		have_key = pthread_key_create(&key, handle_thread_end) == 0;
 }
 
 void thread_forget(void)
@@ -114,7 +114,7 @@ const struct stack_bounds *thread_bounds(void)
 	return t ? &t->bounds : &own(stack).bounds;
 }
 
-static struct thread *thread_make(void)
+static struct thread *add_thread(void)
 {
 	struct thread *t = mmap(
 		NULL, mapped_bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -148,7 +148,7 @@ struct thread *thread_get_new(void)
 	if (!session_is_on())
 		return NULL;
 	if (!thread_state.dead && thread_has_block())
-		t = thread_make();
+		t = add_thread();
 	if (!t)
 		thread_lost();
 	return t;
@@ -218,7 +218,7 @@ static bool may_wait(const struct thread *t, uint64_t since, uint64_t now)
 	       t->waited * WAIT_PART <= now - t->made;
 }
 
-static enum writer_help help_writer(struct thread *t, uint64_t now)
+static enum writer_help run_writer_if_needed(struct thread *t, uint64_t now)
 {
 	enum writer_help h;
 
@@ -233,14 +233,14 @@ static enum writer_help help_writer(struct thread *t, uint64_t now)
 typedef void *chain_reserve_fn(struct chain *c, uint32_t bytes, bool *wake);
 
 /* p: what has been reserved already, or NULL. */
-__attribute__((noinline)) static void *reserve_with_help(
+__attribute__((noinline)) static void *reserve_or_run_writer(
 	struct thread *t, uint32_t bytes, void *p, chain_reserve_fn *reserve)
 {
 	uint64_t since = clock_ticks(), now = since;
 	bool wake;
 
 	for (;;) {
-		enum writer_help h = help_writer(t, now);
+		enum writer_help h = run_writer_if_needed(t, now);
 
 		if (!p)
 			p = reserve(&t->chain, bytes, &wake);
@@ -268,7 +268,7 @@ static void *reserve_in_chain(struct thread *t, uint32_t bytes, chain_reserve_fn
 		journal_grow(t->chain.j, JP_CHUNKS) == 0)
 		p = reserve(&t->chain, bytes, &wake);
 	if (__builtin_expect(p ? journal_is_crowded(t->chain.j) : bytes <= JOURNAL_ENTRY_MAX, 0))
-		p = reserve_with_help(t, bytes, p, reserve);
+		p = reserve_or_run_writer(t, bytes, p, reserve);
 	return p;
 }
 

@@ -26,7 +26,7 @@ struct thread {
 	uint64_t counted; /* libprobe's own ticks that were counted exactly: thread_exact_time() */
 	uint64_t made; /* ticks at its first recorded call */
 	uint64_t comm_ticks; /* ticks in communicating calls, and in waits for them */
-	uint64_t waited; /* ticks for which it yielded the processor (reserve_with_help()) */
+	uint64_t waited; /* ticks for which it yielded the processor (reserve_or_run_writer()) */
 	uint64_t probed; /* ticks in blocking probes since the thread's last call */
 	uint64_t help_from; /* tick from which on it may help the writer */
 	void *scratch; /* grows, used by this thread only; see thread_scratch() */
@@ -134,7 +134,7 @@ static inline void thread_self_time(struct thread *t, uint64_t ticks)
  */
 #define SAMPLE_TICKS_MAX (UINT64_C(1) << 18)
 
-static inline uint64_t weigh_sample(uint64_t ticks, uint32_t weight)
+static inline uint64_t compute_sample_ticks(uint64_t ticks, uint32_t weight)
 {
 	return ticks > SAMPLE_TICKS_MAX ? ticks : ticks * weight;
 }

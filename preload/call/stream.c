@@ -25,7 +25,7 @@
 
 /* ---- which buffers can be read ---- */
 
-static uint64_t stream_of(const struct call *c)
+static uint64_t get_stream(const struct call *c)
 {
 	const union arg *stream = call_arg(c, ROLE_STREAM);
 	const struct adapter *lib = c->api->spec->lib;
@@ -37,23 +37,23 @@ static uint64_t stream_of(const struct call *c)
  * Buffers to be decided on. In a local kind, outputs follow the inputs in one array; an adapter
  * may have its buffers elsewhere.
  */
-static struct buffer *stream_inputs(struct operation *w)
+static struct buffer *get_stream_inputs(struct operation *w)
 {
 	return (struct buffer *)operation_inputs(w);
 }
 
-static struct buffer *stream_outputs(struct operation *w)
+static struct buffer *get_stream_outputs(struct operation *w)
 {
 	return (struct buffer *)operation_outputs(w);
 }
 
-static void no_statistics(struct buffer *v, unsigned n)
+static void remove_statistics(struct buffer *v, unsigned n)
 {
 	for (; n; n--, v++)
 		v->nostats = 1;
 }
 
-static void no_statistics_but_snapshots(struct buffer *v, unsigned n)
+static void remove_statistics_without_snapshot(struct buffer *v, unsigned n)
 {
 	for (; n; n--, v++)
 		v->nostats |= !v->snapshot;
@@ -63,28 +63,28 @@ static void no_statistics_but_snapshots(struct buffer *v, unsigned n)
  * For a call that its stream completes, the device's time is measured too: it begins when the
  * inputs were measured.
  */
-static void decide_inputs(struct call *c)
+static void set_input_measurements(struct call *c)
 {
 	bool own = c->api->spec->completion == DONE_STREAM;
 	struct stream_point p;
 
-	stream_point_begin(&p, device_present(), stream_of(c));
+	stream_point_begin(&p, device_present(), get_stream(c));
 	if (own)
-		stream_decide_all(&p, c->api->spec->lib, stream_inputs(&c->op), c->op.nin);
+		stream_decide_all(&p, c->api->spec->lib, get_stream_inputs(&c->op), c->op.nin);
 	else
-		stream_decide_placed(&p, stream_inputs(&c->op), c->op.nin);
+		stream_decide_placed(&p, get_stream_inputs(&c->op), c->op.nin);
 	c->op.before = stream_point_mark(&p, own);
 	stream_point_end(&p);
 }
 
 /* The device's time of the call ends when the measurement of its outputs starts. */
-static void decide_outputs(
+static void set_output_measurements(
 	struct stream_point *p, const struct adapter *lib, struct operation *w, bool own)
 {
 	if (own)
-		stream_decide_all(p, lib, stream_outputs(w), w->nout);
+		stream_decide_all(p, lib, get_stream_outputs(w), w->nout);
 	else
-		stream_decide_placed(p, stream_outputs(w), w->nout);
+		stream_decide_placed(p, get_stream_outputs(w), w->nout);
 	if (w->before)
 		w->after = stream_point_mark(p, true);
 }
@@ -93,7 +93,7 @@ static void decide_outputs(
 
 #define CARRIED_MAX 64u /* maximum number of outputs; additional ones have no statistics */
 
-static struct open_group *group_of(uintptr_t copy, bool make);
+static struct open_group *find_open_group(uintptr_t copy, bool make);
 static uintptr_t copy_of(const struct call *c);
 
 static THREAD_OWN struct {
@@ -115,7 +115,7 @@ static void start_carrying(struct call *c)
 	thread_inside()->carrying = true;
 }
 
-static void end_carrying(const struct operation *w)
+static void reset_carried(const struct operation *w)
 {
 	if (thread_inside()->carrying && &own(carrier).call->op == w)
 		thread_inside()->carrying = false;
@@ -124,7 +124,7 @@ static void end_carrying(const struct operation *w)
 /* To be called when the group's work is on its stream: decides how its outputs are measured. */
 static void take_reached_outputs(const struct device_backend *b, struct operation *w)
 {
-	struct buffer *v = stream_outputs(w);
+	struct buffer *v = get_stream_outputs(w);
 	struct stream_point p;
 
 	stream_point_begin(&p, b, own(carrier).stream);
@@ -138,7 +138,7 @@ static void take_reached_outputs(const struct device_backend *b, struct operatio
 /* Handles an inner call that writes at address `to`. */
 static void note_carried_output(const struct device_backend *b, struct operation *w, const char *to)
 {
-	struct buffer *v = stream_outputs(w);
+	struct buffer *v = get_stream_outputs(w);
 	struct stream_point p;
 
 	stream_point_begin(&p, b, own(carrier).stream);
@@ -174,8 +174,8 @@ void stream_carried(struct call *c)
 	} else if (task == TASK_GROUP_END) {
 		if (own(carrier).depth && --own(carrier).depth == 0 && c->ok)
 			take_reached_outputs(b, &own(carrier).call->op);
-	} else if (c->ok && to && !group_of(copy_of(c), false)) {
-		own(carrier).stream = stream_of(c);
+	} else if (c->ok && to && !find_open_group(copy_of(c), false)) {
+		own(carrier).stream = get_stream(c);
 		if (!b->capturing(own(carrier).stream))
 			note_carried_output(b, &own(carrier).call->op, to->cp);
 	}
@@ -191,13 +191,13 @@ void stream_enter(struct call *c)
 		w->views[i].snapshot = 0;
 	w->before = w->after = 0;
 	thread_inside()->carrying = false;
-	if (b && b->capturing(stream_of(c))) {
+	if (b && b->capturing(get_stream(c))) {
 		w->flags |= CF_CAPTURED;
-		no_statistics(stream_inputs(w), w->nin);
-		no_statistics(stream_outputs(w), w->nout);
+		remove_statistics(get_stream_inputs(w), w->nin);
+		remove_statistics(get_stream_outputs(w), w->nout);
 		return;
 	}
-	decide_inputs(c);
+	set_input_measurements(c);
 	if (c->api->spec->completion == DONE_STREAM)
 		device_collective_begins(b);
 	if (b && c->api->spec->lib->carried && !get_calls_keys(c->by->cfg)->nested)
@@ -212,10 +212,10 @@ static bool has_snapshots(const struct buffer *v, unsigned n)
 	return false;
 }
 
-static bool waits_for_stream(struct operation *w)
+static bool is_completed_by_stream(struct operation *w)
 {
-	return w->after || has_snapshots(stream_inputs(w), w->nin) ||
-	       has_snapshots(stream_outputs(w), w->nout);
+	return w->after || has_snapshots(get_stream_inputs(w), w->nin) ||
+	       has_snapshots(get_stream_outputs(w), w->nout);
 }
 
 static void remove_snapshots(struct buffer *v, unsigned n)
@@ -236,11 +236,11 @@ static void remove_stream_mark(uint32_t *mark)
 
 void stream_drop(struct operation *w)
 {
-	end_carrying(w);
+	reset_carried(w);
 	if (!device_known())
 		return;
-	remove_snapshots(stream_inputs(w), w->nin);
-	remove_snapshots(stream_outputs(w), w->nout);
+	remove_snapshots(get_stream_inputs(w), w->nin);
+	remove_snapshots(get_stream_outputs(w), w->nout);
 	remove_stream_mark(&w->before);
 	remove_stream_mark(&w->after);
 }
@@ -307,7 +307,7 @@ static void remove_flight(uint32_t i)
 }
 
 /* Removes the first complete one from the list. */
-static bool flight_take(struct pending *out)
+static bool remove_first_complete(struct pending *out)
 {
 	const struct device_backend *b = device_known();
 	uint32_t late = 0;
@@ -318,8 +318,8 @@ static bool flight_take(struct pending *out)
 	for (uint32_t i = 0; i < nflight && late < FLIGHT_LATE; i++) {
 		struct operation *w = &flight[oldest + i].op;
 
-		if (!have_snapshots_arrived(b, stream_inputs(w), w->nin) ||
-			!have_snapshots_arrived(b, stream_outputs(w), w->nout) ||
+		if (!have_snapshots_arrived(b, get_stream_inputs(w), w->nin) ||
+			!have_snapshots_arrived(b, get_stream_outputs(w), w->nout) ||
 			!have_marks_arrived(w)) {
 			late++;
 			continue;
@@ -337,7 +337,7 @@ static bool flight_take(struct pending *out)
  * Returns the time between the launches before and after the call, by the device's clock. 0: not
  * known.
  */
-static uint64_t time_on_device(const struct operation *w)
+static uint64_t compute_device_time(const struct operation *w)
 {
 	uint64_t begin, end, first, last;
 
@@ -347,11 +347,11 @@ static uint64_t time_on_device(const struct operation *w)
 	return first - end;
 }
 
-static void end_call(struct pending *p, uint64_t end, uint32_t flags, int32_t error)
+static void handle_stream_completion(struct pending *p, uint64_t end, uint32_t flags, int32_t error)
 {
 	struct thread *t = session_is_on() ? thread_get() : NULL;
 
-	p->device_ns = time_on_device(&p->op);
+	p->device_ns = compute_device_time(&p->op);
 	if (t)
 		write_end_record(t, p, end, flags, error);
 	stream_drop(&p->op);
@@ -364,21 +364,21 @@ void stream_poll(void)
 
 	if (!atomic_load_explicit(&flying, memory_order_relaxed))
 		return;
-	while (flight_take(&p))
-		end_call(&p, clock_ticks(), 0, 0);
+	while (remove_first_complete(&p))
+		handle_stream_completion(&p, clock_ticks(), 0, 0);
 }
 
 /* Ends the call's record when its snapshots have arrived, or now if it has none. end: ticks. */
 static void end_when_snapshots_arrived(struct pending *p, uint64_t end, uint32_t flags)
 {
-	if (waits_for_stream(&p->op)) {
+	if (is_completed_by_stream(&p->op)) {
 		if (flight_add(p))
 			return;
 		log_loss(LOSS_PENDING,
 			"too many calls in progress on streams: further ones have no statistics");
 		stream_drop(&p->op);
 	}
-	end_call(p, end, flags, 0);
+	handle_stream_completion(p, end, flags, 0);
 }
 
 /* ---- groups ---- */
@@ -451,7 +451,7 @@ static uintptr_t copy_of(const struct call *c)
 	return copy;
 }
 
-static struct open_group *group_of(uintptr_t copy, bool make)
+static struct open_group *find_open_group(uintptr_t copy, bool make)
 {
 	struct open_group *unused = NULL;
 
@@ -468,7 +468,7 @@ static struct open_group *group_of(uintptr_t copy, bool make)
 }
 
 /* Returns the entry for one more call; the queue grows by doubling and is kept. */
-static struct queued *queue_place(struct thread *t)
+static struct queued *reserve_queue_entry(struct thread *t)
 {
 	size_t have = t->group_bytes / sizeof(struct queued);
 
@@ -515,11 +515,11 @@ static void group_ended(struct call *c, int64_t ret)
 		if (q[i].copy != copy || never)
 			continue;
 		if (progress || w->flags & (CF_INPROGRESS | CF_CAPTURED)) {
-			no_statistics(w->out, w->nout);
+			remove_statistics(w->out, w->nout);
 			continue;
 		}
 		stream_point_move(&point, q[i].stream);
-		decide_outputs(&point, lib, w, true);
+		set_output_measurements(&point, lib, w, true);
 	}
 	stream_point_end(&point);
 	for (uint32_t i = 0; i < own(here).n; i++) {
@@ -533,7 +533,7 @@ static void group_ended(struct call *c, int64_t ret)
 		}
 		if (never) {
 			stream_drop(w);
-			end_call(&q[i].p, c->end, flags, (int32_t)ret);
+			handle_stream_completion(&q[i].p, c->end, flags, (int32_t)ret);
 			continue;
 		}
 		end_when_snapshots_arrived(&q[i].p, c->end, flags);
@@ -543,7 +543,7 @@ static void group_ended(struct call *c, int64_t ret)
 
 void stream_group_enter(struct call *c)
 {
-	struct open_group *g = group_of(copy_of(c), false);
+	struct open_group *g = find_open_group(copy_of(c), false);
 
 	/* The work of the group completes, or hangs, in its outermost end. */
 	if (g && g->depth == 1 && own(here).n && c->api->spec->task == TASK_GROUP_END)
@@ -553,7 +553,7 @@ void stream_group_enter(struct call *c)
 void stream_group(struct call *c, int64_t ret)
 {
 	bool start = c->api->spec->task == TASK_GROUP_START;
-	struct open_group *g = group_of(copy_of(c), start);
+	struct open_group *g = find_open_group(copy_of(c), start);
 
 	async_wait_end(c);
 	if (!g || (start && !c->ok))
@@ -567,7 +567,7 @@ void stream_group(struct call *c, int64_t ret)
 
 bool stream_in_group(const struct call *c)
 {
-	return group_of(copy_of(c), false) != NULL;
+	return find_open_group(copy_of(c), false) != NULL;
 }
 
 /*
@@ -578,7 +578,7 @@ static bool is_captured(const struct call *c)
 {
 	const struct device_backend *b = device_known();
 
-	return b && b->capturing(stream_of(c));
+	return b && b->capturing(get_stream(c));
 }
 
 void stream_leave(struct call *c, int64_t ret)
@@ -587,12 +587,12 @@ void stream_leave(struct call *c, int64_t ret)
 	struct operation *w = &c->op;
 	bool progress = lib->in_progress && ret == lib->in_progress;
 	bool own = c->api->spec->completion == DONE_STREAM;
-	struct open_group *g = own ? group_of(copy_of(c), false) : NULL;
+	struct open_group *g = own ? find_open_group(copy_of(c), false) : NULL;
 	struct queued *q = NULL;
 	struct stream_point point;
 	struct pending p;
 
-	end_carrying(w);
+	reset_carried(w);
 	if (!c->ok) {
 		stream_drop(w);
 		record_close(c->rec, w, c->end, true, ret);
@@ -600,7 +600,7 @@ void stream_leave(struct call *c, int64_t ret)
 	}
 	if (progress)
 		w->flags |= CF_INPROGRESS;
-	if (g && !w->all_in && !(q = queue_place(c->t))) {
+	if (g && !w->all_in && !(q = reserve_queue_entry(c->t))) {
 		w->flags |= CF_UNTRACKED;
 		w->nout = 0;
 		thread_count(c->t, JC_DROP_PENDING);
@@ -610,15 +610,15 @@ void stream_leave(struct call *c, int64_t ret)
 			QUEUE_MAX);
 	}
 	if (progress || w->flags & CF_CAPTURED || (!own && is_captured(c)))
-		no_statistics(stream_outputs(w), w->nout);
+		remove_statistics(get_stream_outputs(w), w->nout);
 	else if (lib->carried)
-		no_statistics_but_snapshots(stream_outputs(w), w->nout);
+		remove_statistics_without_snapshot(get_stream_outputs(w), w->nout);
 	else if (!own || !g || w->all_in) {
-		stream_point_begin(&point, device_present(), stream_of(c));
-		decide_outputs(&point, lib, w, own);
+		stream_point_begin(&point, device_present(), get_stream(c));
+		set_output_measurements(&point, lib, w, own);
 		stream_point_end(&point);
 	}
-	if (!q && !waits_for_stream(w)) {
+	if (!q && !is_completed_by_stream(w)) {
 		remove_stream_mark(&w->before);
 		record_close(c->rec, w, c->end, false, ret);
 		return;
@@ -633,7 +633,7 @@ void stream_leave(struct call *c, int64_t ret)
 	}
 	record_async(c->rec, w, c->end);
 	if (q)
-		*q = (struct queued){.p = p, .stream = stream_of(c), .copy = copy_of(c)};
+		*q = (struct queued){.p = p, .stream = get_stream(c), .copy = copy_of(c)};
 	else
 		end_when_snapshots_arrived(&p, c->end, 0);
 }

@@ -17,9 +17,9 @@
 
 /*
  * Takes a snapshot of everything between the first and the last element of v, unless most of it
- * is other data. The distances between elements stay the same (use_snapshot()).
+ * is other data. The distances between elements stay the same (set_snapshot_address()).
  */
-static uint32_t take_snapshot(const struct device_backend *b, uint64_t stream,
+static uint32_t copy_to_snapshot(const struct device_backend *b, uint64_t stream,
 	const struct buffer *v, uintptr_t lo, uintptr_t hi)
 {
 	uint32_t snapshot = 0;
@@ -30,7 +30,7 @@ static uint32_t take_snapshot(const struct device_backend *b, uint64_t stream,
 }
 
 /* Lets v refer to its elements in the snapshot at address `at`. */
-static void use_snapshot(struct buffer *v, const void *at)
+static void set_snapshot_address(struct buffer *v, const void *at)
 {
 	uintptr_t lo, hi;
 
@@ -53,7 +53,7 @@ int stream_get_snapshot(const struct device_backend *b, struct buffer *v)
 	}
 	state = b->poll(v->snapshot, &at);
 	if (state == 1)
-		use_snapshot(v, at);
+		set_snapshot_address(v, at);
 	return state;
 }
 
@@ -119,7 +119,7 @@ static bool open_batch(struct stream_point *p, const void *memory)
 }
 
 /* Describes the tensor for the device. Returns false if the device cannot measure it. */
-static bool describe_on_device(
+static bool set_device_tensor(
 	struct device_tensor *t, const struct buffer *v, uintptr_t lo, uintptr_t hi)
 {
 	struct buffer_walk w;
@@ -154,7 +154,7 @@ static uint32_t measure_on_device(
 	bool dropped = false;
 	uint32_t snapshot;
 
-	if (!describe_on_device(&t, v, lo, hi))
+	if (!set_device_tensor(&t, v, lo, hi))
 		return 0;
 	snapshot = device_batch_add(&p->batch, &t, &dropped);
 	if (dropped)
@@ -218,7 +218,7 @@ void stream_decide(struct stream_point *p, struct buffer *v)
 	else if (kernel)
 		v->snapshot = measure_on_device(p, v, lo, hi);
 	else if (copy && kind != DEVICE_HOST)
-		v->snapshot = take_snapshot(p->backend, p->stream, v, lo, hi);
+		v->snapshot = copy_to_snapshot(p->backend, p->stream, v, lo, hi);
 }
 
 void stream_decide_all(
@@ -277,7 +277,7 @@ uint32_t stream_measure(struct stream_point *p, const struct buffer *v)
 	if (kind <= DEVICE_HOST)
 		return 0;
 	if (how == CONFIG_DEVICE_COPY)
-		return hi - lo == v->bytes ? take_snapshot(p->backend, p->stream, v, lo, hi) : 0;
+		return hi - lo == v->bytes ? copy_to_snapshot(p->backend, p->stream, v, lo, hi) : 0;
 	return p->backend->driver && open_batch(p, (const void *)lo)
 		       ? measure_on_device(p, v, lo, hi)
 		       : 0;

@@ -31,7 +31,7 @@ static void log_config_problem(void *arg, const char *line)
 char *life_config_file;
 bool life_config_named;
 
-static const char *startup_value(const char *name)
+static const char *get_startup_value(const char *name)
 {
 	size_t n = strlen(name);
 
@@ -41,7 +41,7 @@ static const char *startup_value(const char *name)
 	return NULL;
 }
 
-static char *absolute_to_startup(const char *path)
+static char *format_absolute_path(const char *path)
 {
 	char *s = NULL;
 
@@ -104,12 +104,12 @@ static void load_armable(const struct config *cfg)
 	free(text);
 }
 
-static void configure_session(void)
+static void load_session_config(void)
 {
 	clock_choose();
 
-	const char *named = startup_value("PROBE_CONFIG");
-	char *file = named && *named ? absolute_to_startup(named)
+	const char *named = get_startup_value("PROBE_CONFIG");
+	char *file = named && *named ? format_absolute_path(named)
 				     : config_find("probe.yaml", startup_path());
 
 	struct config *cfg = &generation_first.cfg;
@@ -160,7 +160,7 @@ static void check_list_names(void)
 	}
 }
 
-static void configure_once(void *arg)
+static void load_config_once(void *arg)
 {
 	static _Atomic bool fork_hooked;
 	int cancel;
@@ -179,7 +179,7 @@ static void configure_once(void *arg)
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	pthread_mutex_lock(&session.lock);
 	if (atomic_load(&session.phase) == SESSION_NEW) {
-		configure_session();
+		load_session_config();
 		if (config_now()->disable || !list_now()) {
 			session_settle(SESSION_OFF);
 		} else {
@@ -197,7 +197,7 @@ bool life_configure(void)
 {
 	uint32_t phase;
 
-	private_stack_call(configure_once, NULL);
+	private_stack_call(load_config_once, NULL);
 	phase = atomic_load(&session.phase);
 	return phase == SESSION_READY || phase == SESSION_ON;
 }

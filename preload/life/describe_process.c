@@ -147,7 +147,7 @@ void session_layout_fact(unsigned fact, bool holds)
  * Caller has session.lock, as for all functions that write parts. May run on a thread of the job
  * with a small stack.
  */
-static int put_config(void)
+static int write_config_meta(void)
 {
 	static char text[META_PART_MAX], value[4096];
 	struct text t = list_begin(text, sizeof(text), '{');
@@ -212,7 +212,7 @@ void session_config_changed(uint64_t step)
 	record_switch(generation_now(), step);
 	/* The step is written first: its configuration replaces the one from process start. */
 	if (session_is_on() && !(err = session_meta(META_CONFIG_STEP, "config_from_step", from)))
-		err = put_config();
+		err = write_config_meta();
 	if (!err && session_is_on())
 		err = write_switches();
 	pthread_mutex_unlock(&session.lock);
@@ -228,7 +228,7 @@ void session_config_changed(uint64_t step)
  * A few at the end may be real ones.
  */
 #define EMPTY_ARGUMENTS_MAX 8
-static ssize_t cut_title_padding(const char *line, ssize_t n)
+static ssize_t remove_title_padding(const char *line, ssize_t n)
 {
 	ssize_t end = n;
 
@@ -244,11 +244,11 @@ static void write_process(void)
 	struct text t;
 	bool fits = true;
 
-	put_config();
+	write_config_meta();
 
 	ssize_t n = io_read_file(AT_FDCWD, "/proc/self/cmdline", value, sizeof(value) - 1);
 
-	n = cut_title_padding(value, n);
+	n = remove_title_padding(value, n);
 	t = list_begin(text, sizeof(text), '[');
 	value[n > 0 ? n : 0] = 0;
 	for (char *p = value; p < value + n && fits; p += strlen(p) + 1)

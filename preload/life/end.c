@@ -16,7 +16,7 @@
 #include "training/steps/late.h"
 #include "writer/writer.h"
 
-static void end_on_private_stack(void *arg)
+static void close_on_private_stack(void *arg)
 {
 	uint32_t on = SESSION_ON;
 	int cancel;
@@ -35,7 +35,7 @@ static void end_on_private_stack(void *arg)
 	pthread_setcancelstate(cancel, NULL);
 }
 
-static void keep_words_on_private_stack(void *arg)
+static void record_words_on_private_stack(void *arg)
 {
 	(void)arg;
 	keep_last_words();
@@ -52,7 +52,7 @@ void life_aborting(void)
 		return;
 	note_abort("abort", 0, SIGABRT);
 	thread_state.busy++;
-	private_stack_call(keep_words_on_private_stack, NULL);
+	private_stack_call(record_words_on_private_stack, NULL);
 	thread_state.busy--;
 	errno = err;
 }
@@ -71,7 +71,7 @@ START_CODE void session_end(void)
 	if (!session_is_on() || getpid() != session.pid)
 		return;
 	thread_state.busy++;
-	private_stack_call(end_on_private_stack, NULL);
+	private_stack_call(close_on_private_stack, NULL);
 	thread_state.busy--;
 	errno = err;
 }

@@ -32,7 +32,7 @@ static struct {
 	} shown;
 } words;
 
-static void keep_words_text(char *to, size_t cap, const char *from)
+static void copy_words_text(char *to, size_t cap, const char *from)
 {
 	size_t n = strlen(from);
 
@@ -71,7 +71,7 @@ void note_abort(const char *function, int code, int signal)
 {
 	if (atomic_load(&words.said) & SAID_ABORT)
 		return;
-	keep_words_text(words.function, sizeof(words.function), function);
+	copy_words_text(words.function, sizeof(words.function), function);
 	words.signal = signal;
 	if (!signal)
 		atomic_store(&words.code, code);
@@ -100,7 +100,7 @@ static const char *find_call_inside(void)
  * Returns the word for the ending. An exception that was shown and did not end the program is not
  * the reason.
  */
-static const char *word_of_ending(unsigned said, int code)
+static const char *get_ending_word(unsigned said, int code)
 {
 	return said & SAID_ABORT				       ? "abort"
 	       : said & SAID_EXCEPTION && !(said & SAID_CODE && !code) ? "exception"
@@ -128,7 +128,7 @@ void keep_last_words(void)
 {
 	unsigned said = atomic_load(&words.said);
 	int code = atomic_load(&words.code);
-	struct ending e = {.how = word_of_ending(said, code),
+	struct ending e = {.how = get_ending_word(said, code),
 		.code = said & SAID_CODE ? code : ENDING_NONE,
 		.signal = said & SAID_ABORT && words.signal ? words.signal : ENDING_NONE,
 		.inside = find_call_inside(),
@@ -160,7 +160,7 @@ void keep_last_words(void)
 
 void note_exception(const char *text)
 {
-	keep_words_text(words.text, sizeof(words.text), text);
+	copy_words_text(words.text, sizeof(words.text), text);
 	words.at_ns = clock_ns(CLOCK_REALTIME);
 	atomic_fetch_or(&words.said, SAID_EXCEPTION);
 	/*
@@ -173,7 +173,7 @@ void note_exception(const char *text)
 
 void note_shown_exception(const char *text)
 {
-	keep_words_text(words.shown.text, sizeof(words.shown.text), text);
+	copy_words_text(words.shown.text, sizeof(words.shown.text), text);
 	words.shown.at_ns = clock_ns(CLOCK_REALTIME);
 	words.shown.step = step_now();
 	atomic_store(&words.shown.any, true);

@@ -69,7 +69,7 @@ static void lock_whole(int *cancel)
 	pthread_mutex_lock(&session.lock);
 }
 
-static void unlock_whole(int cancel)
+static void unlock_and_set_cancel(int cancel)
 {
 	pthread_mutex_unlock(&session.lock);
 	pthread_setcancelstate(cancel, NULL);
@@ -81,7 +81,7 @@ void session_rank(int rank, int size)
 
 	lock_whole(&cancel);
 	set_rank(rank, size, false);
-	unlock_whole(cancel);
+	unlock_and_set_cancel(cancel);
 }
 
 void session_rank_guess(int rank, int size)
@@ -95,5 +95,5 @@ void session_rank_guess(int rank, int size)
 		if (id.rank < 0)
 			set_rank(rank, size, true);
 	}
-	unlock_whole(cancel);
+	unlock_and_set_cancel(cancel);
 }

@@ -53,7 +53,7 @@ struct making {
 	int err;
 };
 
-static void refuse_for(void *arg, const char *line)
+static void handle_wrong_change(void *arg, const char *line)
 {
 	struct making *m = arg;
 
@@ -75,18 +75,18 @@ static void refuse_for(void *arg, const char *line)
 	log_loss(LOSS_CONFIG, "%.*s; the configuration stays as it was", (int)(end - line), line);
 }
 
-static int fill_generation(struct generation_pair *p, struct making *m)
+static int set_generation(struct generation_pair *p, struct making *m)
 {
 	const struct change_text *t = m->t;
 	char **env = ctl_environment(t->change, startup_env());
 	int err = -ENOMEM;
 
 	if (env)
-		err = config_load_text(
-			&p->cfg, t->name, t->text, t->len, env, startup_cwd(), refuse_for, m);
+		err = config_load_text(&p->cfg, t->name, t->text, t->len, env, startup_cwd(),
+			handle_wrong_change, m);
 	free(env);
 	if (!err && !m->wrong)
-		p->running.list = life_load_list(&p->cfg, refuse_for, m);
+		p->running.list = life_load_list(&p->cfg, handle_wrong_change, m);
 	if (!err && m->wrong)
 		return -EINVAL;
 	if (!err && !p->running.list)
@@ -103,7 +103,7 @@ int life_make_pair(const struct change_text *t, struct generation_pair **pair)
 		return -ENOMEM;
 
 	struct generation *g = &m.pair->running;
-	int err = fill_generation(m.pair, &m);
+	int err = set_generation(m.pair, &m);
 
 	if (err) {
 		generation_free(m.pair);
@@ -121,7 +121,7 @@ struct proposal {
 	int err;
 };
 
-static void propose_on_private_stack(void *arg)
+static void register_on_private_stack(void *arg)
 {
 	struct proposal *p = arg;
 	struct generation_pair *pair;
@@ -145,7 +145,7 @@ int session_reconfigure(const char *name, const char *text, size_t len)
 
 	thread_state.busy++;
 	if (session_configure())
-		private_stack_call(propose_on_private_stack, &p);
+		private_stack_call(register_on_private_stack, &p);
 	thread_state.busy--;
 	errno = err;
 	return p.err;

@@ -229,7 +229,7 @@ struct library_look {
 	bool found;
 };
 
-static void look_at_module(void *arg, const struct module *m)
+static void check_module(void *arg, const struct module *m)
 {
 	struct library_look *l = arg;
 	const char *base = strrchr(m->path, '/');
@@ -241,12 +241,12 @@ static bool is_loaded(const char *name)
 {
 	struct library_look l = {.name = name};
 
-	modules_each(look_at_module, &l);
+	modules_each(check_module, &l);
 	return l.found;
 }
 
 /* True if Python was started with -E, -I or -s, so that it reads no PYTHON... variables. */
-static bool ignores_environment(void)
+static bool is_environment_ignored(void)
 {
 	const int *flag = elfsym_data("Py_IgnoreEnvironmentFlag");
 
@@ -261,7 +261,7 @@ static const struct {
 };
 
 /* Returns the reason why the setting had no effect, or NULL if it had. */
-static const char *why_without_effect(
+static const char *find_reason_without_effect(
 	const char *name, const char *library, const char *want, const char *began, bool loaded)
 {
 	const char *now = getenv(name);
@@ -274,7 +274,7 @@ static const char *why_without_effect(
 		return "the program set it to something else";
 	if (!loaded)
 		return "nothing that reads it was loaded at the first recorded call";
-	if (strcmp(library, "python") == 0 && ignores_environment())
+	if (strcmp(library, "python") == 0 && is_environment_ignored())
 		return "this Python was told to ignore the environment";
 	return NULL;
 }
@@ -295,7 +295,7 @@ static void put_asked_variable(struct text *t, unsigned i, const char *all, size
 	if (!loaded && strcmp(reproducible[i].library, "python"))
 		return;
 	began = find_variable(all, n, reproducible[i].name);
-	why = why_without_effect(
+	why = find_reason_without_effect(
 		reproducible[i].name, reproducible[i].library, want, began, loaded);
 	text_str(&v, "{\"asked\": ");
 	text_json(&v, want);

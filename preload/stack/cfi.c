@@ -6,7 +6,7 @@
 #define HDR_TABLE_ENC 0x3b /* datarel | sdata4 */
 #define ENC_OMIT 0xff
 
-static struct cursor cursor_at(uintptr_t lo, uintptr_t hi, uintptr_t at)
+static struct cursor init_cursor(uintptr_t lo, uintptr_t hi, uintptr_t at)
 {
 	struct cursor c = {.p = (const uint8_t *)at, .end = (const uint8_t *)hi};
 
@@ -28,7 +28,7 @@ static int32_t signed_at(const uint8_t *p)
 /* Returns the address of the entry for the last function that starts at or before pc; 0: none. */
 static uintptr_t find_entry(uintptr_t table, uintptr_t lo, uintptr_t hi, uintptr_t pc)
 {
-	struct cursor c = cursor_at(lo, hi, table);
+	struct cursor c = init_cursor(lo, hi, table);
 	uint8_t version = (uint8_t)cursor_get(&c, 1), frame_enc = (uint8_t)cursor_get(&c, 1);
 	uint8_t count_enc = (uint8_t)cursor_get(&c, 1), table_enc = (uint8_t)cursor_get(&c, 1);
 	uint64_t n, below = 0, above;
@@ -53,7 +53,7 @@ static uintptr_t find_entry(uintptr_t table, uintptr_t lo, uintptr_t hi, uintptr
 }
 
 /* Reads the length field of an entry; limits *c to the entry. The 64-bit format is not used in .eh_frame. */
-static bool enter_cfi_entry(struct cursor *c)
+static bool open_cfi_entry(struct cursor *c)
 {
 	uint64_t len = cursor_get(c, 4);
 
@@ -114,7 +114,7 @@ static bool read_common(struct cursor c, struct cfi_common *cie)
 	uint8_t version;
 
 	memset(cie, 0, sizeof(*cie));
-	if (!enter_cfi_entry(&c) || cursor_get(&c, 4) != 0)
+	if (!open_cfi_entry(&c) || cursor_get(&c, 4) != 0)
 		return false;
 	version = (uint8_t)cursor_get(&c, 1);
 	if (version != 1 && version != 3)
@@ -134,16 +134,16 @@ static bool read_common(struct cursor c, struct cfi_common *cie)
 void cfi_find(uintptr_t table, uintptr_t lo, uintptr_t hi, uintptr_t pc, struct cfi_rule *r)
 {
 	uintptr_t entry = find_entry(table, lo, hi, pc), back;
-	struct cursor c = cursor_at(lo, hi, entry);
+	struct cursor c = init_cursor(lo, hi, entry);
 	struct cfi_common cie;
 	uint64_t start, range;
 
 	memset(r, 0, sizeof(*r));
-	if (!entry || !enter_cfi_entry(&c))
+	if (!entry || !open_cfi_entry(&c))
 		return;
 	back = (uintptr_t)c.p;
 	back -= (uintptr_t)cursor_get(&c, 4);
-	if (c.bad || !read_common(cursor_at(lo, hi, back), &cie))
+	if (c.bad || !read_common(init_cursor(lo, hi, back), &cie))
 		return;
 	start = cursor_pointer(&c, cie.enc);
 	range = cursor_pointer(&c, cie.enc & 0x0f);

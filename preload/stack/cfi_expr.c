@@ -109,7 +109,7 @@ static bool read_constant(struct cursor *e, uint8_t op, int64_t *v)
 }
 
 /* Sets a to the result of the operation on a and b. */
-static bool apply_binary_op(uint8_t op, struct cfi_value *a, const struct cfi_value *b)
+static bool compute_binary_op(uint8_t op, struct cfi_value *a, const struct cfi_value *b)
 {
 	if (op == OP_PLUS && is_plain_value(a)) {
 		int64_t k = a->off;
@@ -174,7 +174,7 @@ bool cfi_expression(struct cursor e, uint64_t pc, struct cfi_value *v)
 			if (ok)
 				add_to_value(&s[n - 1], k);
 		} else {
-			ok = n >= 2 && apply_binary_op(op, &s[n - 2], &s[n - 1]);
+			ok = n >= 2 && compute_binary_op(op, &s[n - 2], &s[n - 1]);
 			n--;
 		}
 		if (!ok || e.bad)

@@ -63,7 +63,7 @@ struct machine {
 	bool unknown;
 };
 
-static struct cfi_place at_cfa(int64_t off)
+static struct cfi_place get_place_at_cfa(int64_t off)
 {
 	struct cfi_place p = {.off = (int32_t)off, .base = CFI_AT_CFA};
 
@@ -72,7 +72,7 @@ static struct cfi_place at_cfa(int64_t off)
 	return p;
 }
 
-static struct cfi_place place_at_base(enum cfi_base base)
+static struct cfi_place get_place_at_base(enum cfi_base base)
 {
 	struct cfi_place p = {.base = (uint8_t)base};
 
@@ -102,7 +102,7 @@ static void restore_register_rule(struct machine *m, uint64_t reg)
 		set_register_rule(m, reg, *c);
 }
 
-static int64_t scale_data_offset(struct machine *m, int64_t v)
+static int64_t compute_data_offset(struct machine *m, int64_t v)
 {
 	return (int64_t)((uint64_t)v * (uint64_t)m->cie->data_align);
 }
@@ -126,7 +126,7 @@ static struct cursor read_block(struct cursor *c)
 static struct cfi_place saved_at(struct machine *m, struct cursor e)
 {
 	struct cfi_value v;
-	struct cfi_place p = place_at_base(CFI_LOST);
+	struct cfi_place p = get_place_at_base(CFI_LOST);
 
 	if (cfi_expression(e, m->pc, &v) && !v.deref && v.base != CFI_SAME &&
 		v.off == (int32_t)v.off) {
@@ -144,7 +144,7 @@ static void cfa_is(struct machine *m, uint64_t reg, int64_t off)
 }
 
 /* Returns false if the next row begins after pc: the current row is complete. */
-static bool advance_location(struct machine *m, uint64_t delta)
+static bool update_location(struct machine *m, uint64_t delta)
 {
 	m->loc += delta * m->cie->code_align;
 	return m->loc <= m->pc;
@@ -158,32 +158,34 @@ static bool run_register_op(struct machine *m, struct cursor *c, uint8_t op)
 	switch (op) {
 	case CFA_OFFSET_EXTENDED:
 		reg = cursor_uleb(c);
-		set_register_rule(m, reg, at_cfa(scale_data_offset(m, (int64_t)cursor_uleb(c))));
+		set_register_rule(
+			m, reg, get_place_at_cfa(compute_data_offset(m, (int64_t)cursor_uleb(c))));
 		return true;
 	case CFA_OFFSET_EXTENDED_SF:
 		reg = cursor_uleb(c);
-		set_register_rule(m, reg, at_cfa(scale_data_offset(m, cursor_sleb(c))));
+		set_register_rule(m, reg, get_place_at_cfa(compute_data_offset(m, cursor_sleb(c))));
 		return true;
 	case CFA_GNU_NEGATIVE_OFFSET_EXTENDED:
 		reg = cursor_uleb(c);
-		set_register_rule(m, reg, at_cfa(-scale_data_offset(m, (int64_t)cursor_uleb(c))));
+		set_register_rule(
+			m, reg, get_place_at_cfa(-compute_data_offset(m, (int64_t)cursor_uleb(c))));
 		return true;
 	case CFA_RESTORE_EXTENDED:
 		restore_register_rule(m, cursor_uleb(c));
 		return true;
 	case CFA_UNDEFINED:
-		set_register_rule(m, cursor_uleb(c), place_at_base(CFI_UNDEFINED));
+		set_register_rule(m, cursor_uleb(c), get_place_at_base(CFI_UNDEFINED));
 		return true;
 	case CFA_SAME_VALUE:
-		set_register_rule(m, cursor_uleb(c), place_at_base(CFI_SAME));
+		set_register_rule(m, cursor_uleb(c), get_place_at_base(CFI_SAME));
 		return true;
 	case CFA_REGISTER:
 	case CFA_VAL_OFFSET:
-		set_register_rule(m, cursor_uleb(c), place_at_base(CFI_LOST));
+		set_register_rule(m, cursor_uleb(c), get_place_at_base(CFI_LOST));
 		cursor_uleb(c);
 		return true;
 	case CFA_VAL_OFFSET_SF:
-		set_register_rule(m, cursor_uleb(c), place_at_base(CFI_LOST));
+		set_register_rule(m, cursor_uleb(c), get_place_at_base(CFI_LOST));
 		cursor_sleb(c);
 		return true;
 	case CFA_EXPRESSION:
@@ -191,7 +193,7 @@ static bool run_register_op(struct machine *m, struct cursor *c, uint8_t op)
 		set_register_rule(m, reg, saved_at(m, read_block(c)));
 		return true;
 	case CFA_VAL_EXPRESSION:
-		set_register_rule(m, cursor_uleb(c), place_at_base(CFI_LOST));
+		set_register_rule(m, cursor_uleb(c), get_place_at_base(CFI_LOST));
 		read_block(c);
 		return true;
 	}
@@ -199,7 +201,7 @@ static bool run_register_op(struct machine *m, struct cursor *c, uint8_t op)
 }
 
 /* Runs operations that change the CFA. */
-static bool run_cfa_op(struct machine *m, struct cursor *c, uint8_t op)
+static bool handle_cfa_op(struct machine *m, struct cursor *c, uint8_t op)
 {
 	struct cfi_value v = {.base = CFI_LOST};
 	uint64_t reg;
@@ -211,7 +213,7 @@ static bool run_cfa_op(struct machine *m, struct cursor *c, uint8_t op)
 		return true;
 	case CFA_DEF_CFA_SF:
 		reg = cursor_uleb(c);
-		cfa_is(m, reg, scale_data_offset(m, cursor_sleb(c)));
+		cfa_is(m, reg, compute_data_offset(m, cursor_sleb(c)));
 		return true;
 	case CFA_DEF_CFA_REGISTER:
 		cfa_is(m, cursor_uleb(c), m->row.off);
@@ -220,7 +222,7 @@ static bool run_cfa_op(struct machine *m, struct cursor *c, uint8_t op)
 		cfa_is(m, m->row.reg, (int64_t)cursor_uleb(c));
 		return true;
 	case CFA_DEF_CFA_OFFSET_SF:
-		cfa_is(m, m->row.reg, scale_data_offset(m, cursor_sleb(c)));
+		cfa_is(m, m->row.reg, compute_data_offset(m, cursor_sleb(c)));
 		return true;
 	case CFA_DEF_CFA_EXPRESSION:
 		m->row.expression = true;
@@ -232,7 +234,7 @@ static bool run_cfa_op(struct machine *m, struct cursor *c, uint8_t op)
 	return false;
 }
 
-static void run_other_op(struct machine *m, struct cursor *c, uint8_t op)
+static void handle_other_op(struct machine *m, struct cursor *c, uint8_t op)
 {
 	switch (op) {
 	case CFA_NOP:
@@ -265,7 +267,7 @@ static void run_other_op(struct machine *m, struct cursor *c, uint8_t op)
 	}
 }
 
-static bool run_cfi_program(struct machine *m, struct cursor c)
+static bool handle_cfi_program(struct machine *m, struct cursor c)
 {
 	while (c.p < c.end && !c.bad && !m->unknown) {
 		uint8_t op = (uint8_t)cursor_get(&c, 1), low = op & 0x3f;
@@ -273,12 +275,12 @@ static bool run_cfi_program(struct machine *m, struct cursor c)
 
 		switch (op & 0xc0) {
 		case CFA_ADVANCE_LOC:
-			if (!advance_location(m, low))
+			if (!update_location(m, low))
 				return true;
 			continue;
 		case CFA_OFFSET:
-			set_register_rule(
-				m, low, at_cfa(scale_data_offset(m, (int64_t)cursor_uleb(&c))));
+			set_register_rule(m, low,
+				get_place_at_cfa(compute_data_offset(m, (int64_t)cursor_uleb(&c))));
 			continue;
 		case CFA_RESTORE:
 			restore_register_rule(m, low);
@@ -294,17 +296,17 @@ static bool run_cfi_program(struct machine *m, struct cursor c)
 		case CFA_ADVANCE_LOC2:
 		case CFA_ADVANCE_LOC4:
 			delta = cursor_get(&c, (size_t)1 << (op - CFA_ADVANCE_LOC1));
-			if (!advance_location(m, delta))
+			if (!update_location(m, delta))
 				return !c.bad;
 			continue;
 		}
-		if (!run_register_op(m, &c, op) && !run_cfa_op(m, &c, op))
-			run_other_op(m, &c, op);
+		if (!run_register_op(m, &c, op) && !handle_cfa_op(m, &c, op))
+			handle_other_op(m, &c, op);
 	}
 	return !c.bad && !m->unknown;
 }
 
-static bool fits_offset(int64_t v)
+static bool is_offset_in_range(int64_t v)
 {
 	return v == (int32_t)v;
 }
@@ -320,9 +322,9 @@ static void set_cfa(const struct row *row, struct cfi_rule *r)
 		else if (row->reg == CFI_FP)
 			v.base = CFI_AT_FP;
 	}
-	if ((v.base != CFI_AT_SP && v.base != CFI_AT_FP) || !fits_offset(v.off) ||
-		!fits_offset(v.add)) {
-		r->cfa = place_at_base(CFI_LOST);
+	if ((v.base != CFI_AT_SP && v.base != CFI_AT_FP) || !is_offset_in_range(v.off) ||
+		!is_offset_in_range(v.add)) {
+		r->cfa = get_place_at_base(CFI_LOST);
 		return;
 	}
 	r->cfa.base = v.base;
@@ -343,13 +345,13 @@ bool cfi_run(const struct cfi_common *cie, struct cursor program, uint64_t start
 	m.unknown = false;
 	memset(&m.row, 0, sizeof(m.row));
 	m.row.reg = UINT64_MAX;
-	m.row.ra = place_at_base(CFI_SAME);
-	m.row.fp = place_at_base(CFI_SAME);
+	m.row.ra = get_place_at_base(CFI_SAME);
+	m.row.fp = get_place_at_base(CFI_SAME);
 	m.initial = m.row;
-	if (!run_cfi_program(&m, cie->program))
+	if (!handle_cfi_program(&m, cie->program))
 		return false;
 	m.initial = m.row;
-	if (!run_cfi_program(&m, program))
+	if (!handle_cfi_program(&m, program))
 		return false;
 	set_cfa(&m.row, r);
 	r->ra = m.row.ra;

@@ -27,7 +27,7 @@ static _Atomic uint8_t known[LANGUAGES_MAX];
 static atomic_flag looking = ATOMIC_FLAG_INIT;
 static _Atomic uint64_t looked_at; /* generation of the modules at the last search */
 
-static const struct stack_language *stack_language_at(unsigned i)
+static const struct stack_language *get_stack_language(unsigned i)
 {
 	return stack_languages && i < LANGUAGES_MAX ? stack_languages[i] : NULL;
 }
@@ -39,12 +39,12 @@ static void find_languages(bool again)
 	if (atomic_flag_test_and_set_explicit(&looking, memory_order_acquire))
 		return;
 	now = modules_generation();
-	for (unsigned i = 0; stack_language_at(i); i++) {
+	for (unsigned i = 0; get_stack_language(i); i++) {
 		uint8_t k = atomic_load_explicit(&known[i], memory_order_relaxed);
 
 		if (k == PRESENT || (k == ABSENT && (!again || now == looked_at)))
 			continue;
-		k = stack_language_at(i)->find() ? PRESENT : ABSENT;
+		k = get_stack_language(i)->find() ? PRESENT : ABSENT;
 		atomic_store_explicit(&known[i], k, memory_order_release);
 	}
 	atomic_store_explicit(&looked_at, now, memory_order_relaxed);
@@ -58,9 +58,9 @@ void foreign_look(void)
 
 void foreign_watch_end(void)
 {
-	for (unsigned i = 0; stack_language_at(i); i++)
-		if (stack_language_at(i)->watch_end)
-			stack_language_at(i)->watch_end();
+	for (unsigned i = 0; get_stack_language(i); i++)
+		if (get_stack_language(i)->watch_end)
+			get_stack_language(i)->watch_end();
 }
 
 /* ---- lent frames ---- */
@@ -72,7 +72,7 @@ static pthread_mutex_t lending = PTHREAD_MUTEX_INITIALIZER;
 static struct foreign_stack lent;
 static _Atomic uint32_t lenders;
 
-static bool borrow_stack(struct foreign_stack *s)
+static bool copy_lent_stack(struct foreign_stack *s)
 {
 	bool any;
 
@@ -91,7 +91,7 @@ static bool borrow_stack(struct foreign_stack *s)
 	return any;
 }
 
-static void lend_own(void *arg)
+static void open_own_stack(void *arg)
 {
 	struct foreign_stack s;
 
@@ -114,7 +114,7 @@ static void lend_own(void *arg)
 
 void foreign_lend(void)
 {
-	private_stack_call(lend_own, NULL);
+	private_stack_call(open_own_stack, NULL);
 }
 
 void foreign_take_back(void)
@@ -141,7 +141,7 @@ bool foreign_walk_own(struct foreign_stack *s)
 	s->language = NULL;
 	s->n = 0;
 	s->hash = 0;
-	for (unsigned i = 0; stack_language_at(i); i++) {
+	for (unsigned i = 0; get_stack_language(i); i++) {
 		uint8_t k = atomic_load_explicit(&known[i], memory_order_acquire);
 
 		if (k == UNKNOWN) {
@@ -150,10 +150,10 @@ bool foreign_walk_own(struct foreign_stack *s)
 		}
 		if (k != PRESENT)
 			continue;
-		s->n = stack_language_at(i)->walk(s->frame, FOREIGN_FRAMES_MAX);
+		s->n = get_stack_language(i)->walk(s->frame, FOREIGN_FRAMES_MAX);
 		if (s->n <= 0)
 			continue;
-		s->language = stack_language_at(i);
+		s->language = get_stack_language(i);
 		break;
 	}
 	if (!s->language) {
@@ -178,7 +178,7 @@ bool foreign_walk_own(struct foreign_stack *s)
 void foreign_walk(struct foreign_stack *s)
 {
 	if (!foreign_walk_own(s) && !foreign_walk_given(s))
-		borrow_stack(s);
+		copy_lent_stack(s);
 }
 
 /* ---- rules ---- */
@@ -188,7 +188,7 @@ struct foreign_rules {
 	bool has_select, has_drop;
 };
 
-static bool compile_rule(regex_t *re, const char *text, char *why, size_t cap)
+static bool parse_rule(regex_t *re, const char *text, char *why, size_t cap)
 {
 	int err = regcomp(re, text, REG_EXTENDED | REG_NOSUB);
 
@@ -209,12 +209,12 @@ struct foreign_rules *foreign_rules_new(
 	if (!r)
 		return NULL;
 	if (select && *select) {
-		r->has_select = compile_rule(&r->select, select, why, cap);
+		r->has_select = parse_rule(&r->select, select, why, cap);
 		if (!r->has_select)
 			*wrong = "codeline";
 	}
 	if (!*wrong && drop && *drop) {
-		r->has_drop = compile_rule(&r->drop, drop, why, cap);
+		r->has_drop = parse_rule(&r->drop, drop, why, cap);
 		if (!r->has_drop)
 			*wrong = "stack_blacklist";
 	}
@@ -241,7 +241,7 @@ bool foreign_rules_select(const struct foreign_rules *r)
 	return r && r->has_select;
 }
 
-static bool matches_rule(const regex_t *re, const char *text)
+static bool match_rule(const regex_t *re, const char *text)
 {
 	return regexec(re, text, 0, NULL, 0) == 0;
 }
@@ -252,9 +252,9 @@ static void check_frame(
 	char line[sizeof(n->file) + sizeof(n->function) + 24];
 
 	snprintf(line, sizeof(line), "%s[%d] %s", n->file, n->line, n->function);
-	*dropped = r->has_drop && matches_rule(&r->drop, line);
+	*dropped = r->has_drop && match_rule(&r->drop, line);
 	if (!*dropped && r->has_select && !*selected)
-		*selected = matches_rule(&r->select, line);
+		*selected = match_rule(&r->select, line);
 }
 
 size_t foreign_text(const struct foreign_stack *s, const struct foreign_rules *rules, char *buf,

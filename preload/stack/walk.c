@@ -75,7 +75,7 @@ struct uncached_walk {
 };
 
 /* The trail takes 4 KiB of stack, which the usual walk does not need. */
-static void walk_on_private_stack(void *arg)
+static void read_on_private_stack(void *arg)
 {
 	struct uncached_walk *a = arg;
 	struct trail t;
@@ -93,7 +93,7 @@ __attribute__((noinline)) static int walk_uncached(
 {
 	struct uncached_walk a = {m, c, k, pcs, max, 0};
 
-	private_stack_call(walk_on_private_stack, &a);
+	private_stack_call(read_on_private_stack, &a);
 	return a.n;
 }
 

@@ -321,9 +321,9 @@ static void test_scratch(void **state)
 static void test_weight_of_a_sample(void **state)
 {
 	(void)state;
-	assert_int_equal(weigh_sample(300, 16), 4800);
-	assert_int_equal(weigh_sample(SAMPLE_TICKS_MAX, 32), 32 * SAMPLE_TICKS_MAX);
-	assert_int_equal(weigh_sample(10000000, 32), 10000000);
+	assert_int_equal(compute_sample_ticks(300, 16), 4800);
+	assert_int_equal(compute_sample_ticks(SAMPLE_TICKS_MAX, 32), 32 * SAMPLE_TICKS_MAX);
+	assert_int_equal(compute_sample_ticks(10000000, 32), 10000000);
 }
 
 int main(void)

@@ -33,8 +33,7 @@ struct several {
 	} to[TENSOR_OBSERVERS_MAX];
 };
 
-static void show_piece_to_all(
-	void *arg, const void *p, uint64_t count, enum dtype dt, const void *next)
+static void handle_piece(void *arg, const void *p, uint64_t count, enum dtype dt, const void *next)
 {
 	const struct several *s = arg;
 
@@ -73,7 +72,7 @@ void tensor_observe(const struct operation *w, uint64_t seq, const struct buffer
 	if (!taken)
 		return;
 	whole = s.n == 1 ? buffer_show(v, in_order, s.to[0].piece, s.to[0].state)
-			 : buffer_show(v, in_order, show_piece_to_all, &s);
+			 : buffer_show(v, in_order, handle_piece, &s);
 	for (; taken; taken &= taken - 1) {
 		unsigned i = (unsigned)__builtin_ctz(taken);
 

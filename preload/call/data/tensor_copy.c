@@ -42,7 +42,7 @@ static uint64_t copy_reach(const struct config *cfg)
 }
 
 /* True if the list is not empty and each of its lines begins with `prefix`. */
-static bool are_all_lines_of(const char *list, const char *prefix)
+static bool has_prefix_in_each_line(const char *list, const char *prefix)
 {
 	size_t n = strlen(prefix);
 
@@ -61,7 +61,7 @@ static bool may_be_named(const struct config *cfg, const struct api *row)
 				   : keys->tensor_list;
 	const struct kind *kind = row->spec->kind;
 
-	return !are_all_lines_of(list, "Distributed") || (kind && kind->collective) ||
+	return !has_prefix_in_each_line(list, "Distributed") || (kind && kind->collective) ||
 	       strcmp(row->spec->lib->name, "c10d") == 0;
 }
 
@@ -182,7 +182,7 @@ struct wide_xor {
 	unsigned fill; /* number of bytes in `last` */
 };
 
-static uint64_t wide_xor_reach(const struct config *cfg)
+static uint64_t get_wide_xor_limit(const struct config *cfg)
 {
 	return output_has_format(get_files_keys(cfg)->format, FORMAT_DUMP) &&
 			       get_dump_keys(cfg)->summary_mode == SUMMARY_XOR
@@ -190,20 +190,20 @@ static uint64_t wide_xor_reach(const struct config *cfg)
 		       : 0;
 }
 
-static bool needs_all_bytes(const struct config *cfg)
+static bool is_whole_tensor_needed(const struct config *cfg)
 {
 	(void)cfg;
 	return true;
 }
 
-static bool wide_xor_wants(void *state, struct tensor_look *look)
+static bool is_wide_xor_wanted(void *state, struct tensor_look *look)
 {
 	(void)look;
 	*(struct wide_xor *)state = (struct wide_xor){0};
 	return true;
 }
 
-static void wide_xor_piece(
+static void update_wide_xor(
 	void *state, const void *p, uint64_t count, enum dtype dt, const void *next)
 {
 	const unsigned char *at = p, *end = at + count * dtype_info(dt)->size;
@@ -227,7 +227,7 @@ static void wide_xor_piece(
 		s->last |= (uint64_t)*at << 8 * s->fill++;
 }
 
-static void wide_xor_end(void *state, struct journal_tensor *record, bool whole)
+static void handle_wide_xor_end(void *state, struct journal_tensor *record, bool whole)
 {
 	const struct wide_xor *s = state;
 
@@ -240,10 +240,10 @@ static void wide_xor_end(void *state, struct journal_tensor *record, bool whole)
 }
 
 const struct tensor_observer wide_xor_observer = {
-	.reach = wide_xor_reach,
-	.needs_bytes = needs_all_bytes,
+	.reach = get_wide_xor_limit,
+	.needs_bytes = is_whole_tensor_needed,
 	.in_order = true,
-	.wants = wide_xor_wants,
-	.piece = wide_xor_piece,
-	.end = wide_xor_end,
+	.wants = is_wide_xor_wanted,
+	.piece = update_wide_xor,
+	.end = handle_wide_xor_end,
 };

@@ -22,7 +22,7 @@ struct gather {
 	unsigned char buf[2048];
 };
 
-static void flush_pieces(struct gather *g)
+static void handle_gathered_pieces(struct gather *g)
 {
 	if (g->used)
 		g->fn(g->arg, g->buf, g->used / g->size, g->dtype, NULL);
@@ -98,7 +98,7 @@ static void copy_strided(unsigned char *to, uintptr_t from, uint64_t n, uint64_t
 }
 
 /* Returns by how many runs of n elements the prefetched run is ahead of the measured one. */
-static uint64_t runs_ahead(const struct gather *g, uint64_t n)
+static uint64_t compute_prefetch_distance(const struct gather *g, uint64_t n)
 {
 	return 1 + STATS_FAR / (n * g->size);
 }
@@ -108,7 +108,7 @@ static void add_run(struct gather *g, uintptr_t at, uint64_t n, uint64_t step, u
 {
 	if (step == g->size && n >= DIRECT / g->size) {
 		if (g->in_order)
-			flush_pieces(g);
+			handle_gathered_pieces(g);
 		g->fn(g->arg, (const void *)at, n, g->dtype, (const void *)next);
 		return;
 	}
@@ -121,11 +121,11 @@ static void add_run(struct gather *g, uintptr_t at, uint64_t n, uint64_t step, u
 		n -= len;
 		at += len * step;
 		if (n)
-			flush_pieces(g);
+			handle_gathered_pieces(g);
 	}
 }
 
-static int64_t integer_at(const void *array, uint64_t i, unsigned width)
+static int64_t read_array_integer(const void *array, uint64_t i, unsigned width)
 {
 	const unsigned char *p = (const unsigned char *)array + i * width;
 	int32_t narrow;
@@ -140,9 +140,10 @@ static int64_t integer_at(const void *array, uint64_t i, unsigned width)
 }
 
 /* Addresses are computed as integers: displacements may be negative, or absolute if the base is NULL (MPI_BOTTOM). */
-static uintptr_t segment_at(const struct buffer *v, uint32_t i)
+static uintptr_t get_segment_address(const struct buffer *v, uint32_t i)
 {
-	uint64_t displ = (uint64_t)integer_at(v->displs, i, v->dwidth ? v->dwidth : v->width);
+	uint64_t displ =
+		(uint64_t)read_array_integer(v->displs, i, v->dwidth ? v->dwidth : v->width);
 
 	return (uintptr_t)v->base + displ * (uint64_t)v->unit;
 }
@@ -151,16 +152,16 @@ static uintptr_t segment_at(const struct buffer *v, uint32_t i)
 static int add_segments(struct gather *g, const struct buffer *v)
 {
 	for (uint32_t i = 0; i < v->n; i++) {
-		int64_t n = integer_at(v->counts, i, v->width);
+		int64_t n = read_array_integer(v->counts, i, v->width);
 		uint64_t next;
 
 		if (n <= 0)
 			continue;
-		if (!segment_at(v, i))
+		if (!get_segment_address(v, i))
 			return 0;
-		next = i + runs_ahead(g, (uint64_t)n);
-		add_run(g, segment_at(v, i), (uint64_t)n, g->size,
-			next < v->n ? segment_at(v, (uint32_t)next) : 0);
+		next = i + compute_prefetch_distance(g, (uint64_t)n);
+		add_run(g, get_segment_address(v, i), (uint64_t)n, g->size,
+			next < v->n ? get_segment_address(v, (uint32_t)next) : 0);
 	}
 	return 1;
 }
@@ -169,7 +170,7 @@ static int add_segments(struct gather *g, const struct buffer *v)
  * Inserts a dimension, ordered by step, so that memory is visited front to back. Dimensions of
  * step 0 repeat what is inside them, so they are outermost (0 - 1 is the largest number).
  */
-static void insert_dim(struct buffer_walk *w, uint64_t size, uint64_t step)
+static void add_dim_by_stride(struct buffer_walk *w, uint64_t size, uint64_t step)
 {
 	unsigned i = w->n++;
 
@@ -193,7 +194,8 @@ bool buffer_walk(const struct buffer *v, struct buffer_walk *w)
 	w->base = (uintptr_t)v->base;
 	w->n = 0;
 	for (uint32_t i = 0; i < v->n; i++) {
-		int64_t size = integer_at(v->counts, i, 8), stride = integer_at(v->displs, i, 8);
+		int64_t size = read_array_integer(v->counts, i, 8),
+			stride = read_array_integer(v->displs, i, 8);
 		uint64_t step = (uint64_t)stride * elem;
 
 		if (size <= 0)
@@ -206,10 +208,10 @@ bool buffer_walk(const struct buffer *v, struct buffer_walk *w)
 			continue;
 		if (w->n == BUFFER_DIMS_MAX)
 			return false;
-		insert_dim(w, (uint64_t)size, step);
+		add_dim_by_stride(w, (uint64_t)size, step);
 	}
 	if (!w->n) /* one element */
-		insert_dim(w, 1, elem);
+		add_dim_by_stride(w, 1, elem);
 	for (unsigned i = 1; i < w->n; i++) {
 		if (w->step[i] == w->step[last] * w->size[last]) {
 			w->size[last] *= w->size[i];
@@ -232,8 +234,8 @@ bool buffer_walk_segments(const struct buffer *v, struct buffer_walk *w)
 	if (!v->counts || !v->displs)
 		return false;
 	for (uint32_t i = 0; i < v->n; i++) {
-		int64_t count = integer_at(v->counts, i, v->width);
-		uintptr_t at = segment_at(v, i);
+		int64_t count = read_array_integer(v->counts, i, v->width);
+		uintptr_t at = get_segment_address(v, i);
 
 		if (count <= 0)
 			continue;
@@ -271,7 +273,7 @@ static int add_strided(struct gather *g, const struct buffer *v)
 	if (!buffer_walk(v, &w))
 		return 0;
 	at = w.base;
-	ahead = w.n > 1 ? runs_ahead(g, w.size[0]) * w.step[1] : 0;
+	ahead = w.n > 1 ? compute_prefetch_distance(g, w.size[0]) * w.step[1] : 0;
 	do {
 		add_run(g, at, w.size[0], w.step[0], ahead ? at + ahead : 0);
 		for (d = 1; d < w.n; d++) {
@@ -300,7 +302,7 @@ static int is_buffer_readable(const struct buffer *v)
 }
 
 /* Separate from the usual case: gathering takes 2 KiB of stack. */
-__attribute__((noinline)) static bool show_pieces(
+__attribute__((noinline)) static bool handle_pieces_gathered(
 	const struct buffer *v, bool in_order, buffer_piece_fn *fn, void *arg)
 {
 	struct gather g;
@@ -313,7 +315,7 @@ __attribute__((noinline)) static bool show_pieces(
 	g.used = 0;
 	if (!g.size || !(v->layout == BUFFER_SEGMENTS ? add_segments : add_strided)(&g, v))
 		return false;
-	flush_pieces(&g);
+	handle_gathered_pieces(&g);
 	return true;
 }
 
@@ -359,13 +361,13 @@ bool buffer_show(const struct buffer *v, bool in_order, buffer_piece_fn *fn, voi
 	if (!is_buffer_readable(v))
 		return false;
 	if (v->layout != BUFFER_CONTIG)
-		return show_pieces(v, in_order, fn, arg);
+		return handle_pieces_gathered(v, in_order, fn, arg);
 	fn(arg, v->base, v->count, v->dtype, NULL);
 	return true;
 }
 
 /* Size of one element in bytes; for a derived type, as far as the buffer's fields show it. */
-static uint64_t element_bytes(const struct buffer *v)
+static uint64_t get_element_bytes(const struct buffer *v)
 {
 	uint64_t size = dtype_info(v->dtype)->size;
 	uint64_t unit = v->unit < 0 ? -(uint64_t)v->unit : (uint64_t)v->unit;
@@ -381,7 +383,7 @@ static uint64_t element_bytes(const struct buffer *v)
 
 int buffer_bounds(const struct buffer *v, uintptr_t *lo, uintptr_t *hi)
 {
-	uint64_t elem = element_bytes(v);
+	uint64_t elem = get_element_bytes(v);
 
 	*lo = (uintptr_t)v->base;
 	*hi = *lo;
@@ -395,8 +397,8 @@ int buffer_bounds(const struct buffer *v, uintptr_t *lo, uintptr_t *hi)
 		*lo = UINTPTR_MAX;
 		*hi = 0;
 		for (uint32_t i = 0; i < v->n; i++) {
-			int64_t n = integer_at(v->counts, i, v->width);
-			uintptr_t at = segment_at(v, i);
+			int64_t n = read_array_integer(v->counts, i, v->width);
+			uintptr_t at = get_segment_address(v, i);
 
 			if (n <= 0)
 				continue;
@@ -407,7 +409,8 @@ int buffer_bounds(const struct buffer *v, uintptr_t *lo, uintptr_t *hi)
 		return *lo < *hi;
 	}
 	for (uint32_t i = 0; i < v->n; i++) {
-		int64_t size = integer_at(v->counts, i, 8), stride = integer_at(v->displs, i, 8);
+		int64_t size = read_array_integer(v->counts, i, 8),
+			stride = read_array_integer(v->displs, i, 8);
 		uint64_t reach = ((uint64_t)size - 1) * (uint64_t)stride * elem;
 
 		if (size <= 0)

@@ -84,7 +84,7 @@ static void read_alert_names(struct alerts *a, unsigned i)
 		a->rule[i].kinds = 0, a->rule[i].scalars = 0;
 }
 
-static void sort_rules(struct alerts *a)
+static void set_rule_order(struct alerts *a)
 {
 	for (unsigned i = 0; i < a->nrule; i++) {
 		const struct alert_rule *r = &a->rule[i];
@@ -142,7 +142,7 @@ static int open_alerts(void *state, struct files *files)
 	a->nrule = alert_rules_read(get_alerts_keys(cfg)->alerts, a->rule, ALERT_RULES_MAX);
 	for (unsigned i = 0; i < a->nrule; i++)
 		read_alert_names(a, i);
-	sort_rules(a);
+	set_rule_order(a);
 	if (get_alerts_keys(cfg)->anomaly_json)
 		a->anomalies = anomalies_new();
 	if (a->anomalies)
@@ -182,7 +182,7 @@ static int handle_call_values(void *state, const struct record *r)
 	return a->of_calls ? alert_values_add_call(&a->pass, r) : 0;
 }
 
-static void retract_value(void *state)
+static void remove_last_value(void *state)
 {
 	struct alerts *a = state;
 
@@ -200,7 +200,7 @@ static struct alert_series *find_place(struct alert_series *table, uint32_t cap,
 	return &table[i];
 }
 
-static bool grow_series(struct alerts *a)
+static bool reserve_series(struct alerts *a)
 {
 	struct alert_series *more =
 		a->cap < 2 * SERIES_MOST ? calloc(2 * (size_t)a->cap, sizeof(*more)) : NULL;
@@ -226,7 +226,7 @@ static struct alert_series *find_series(struct alerts *a, uint64_t key)
 	if (s->key)
 		return s;
 	if (a->nseries >= a->cap / 2) {
-		if (!grow_series(a)) {
+		if (!reserve_series(a)) {
 			if (!a->full_said)
 				log_loss(LOSS_ALERTS,
 					"alerts: more than %u series of values: further "
@@ -348,8 +348,8 @@ static void write_sentence(struct text *t, const struct alert_rule *r, const str
 }
 
 /* Returns the line up to its count, malloc'd, or NULL if there is no memory. */
-static char *make_head(const struct alert_rule *r, const struct alert_seen *v, const char *op,
-	uint64_t id, double value, double history, const char *sentence)
+static char *format_alert_head(const struct alert_rule *r, const struct alert_seen *v,
+	const char *op, uint64_t id, double value, double history, const char *sentence)
 {
 	char line[8192];
 	struct text t = text_over(line, sizeof(line));
@@ -485,7 +485,7 @@ static struct alert *find_alert(struct alerts *a, uint64_t id)
 	return NULL;
 }
 
-static void act_on(struct alerts *a, struct alert *to, const struct alert_rule *r,
+static void start_alert_action(struct alerts *a, struct alert *to, const struct alert_rule *r,
 	const struct alert_seen *v, const char *sentence)
 {
 	struct text done = text_over(to->action, sizeof(to->action));
@@ -512,7 +512,7 @@ static void act_on(struct alerts *a, struct alert *to, const struct alert_rule *
 	}
 }
 
-static void raise_alert(struct alerts *a, unsigned rule, const struct alert_seen *v, const char *op,
+static void emit_alert(struct alerts *a, unsigned rule, const struct alert_seen *v, const char *op,
 	double value, double history)
 {
 	const struct alert_rule *r = &a->rule[rule];
@@ -544,7 +544,7 @@ static void raise_alert(struct alerts *a, unsigned rule, const struct alert_seen
 	if (!to) {
 		to = &a->alert[a->n];
 		*to = (struct alert){.id = id, .first_step = v->step};
-		to->head = make_head(r, v, op, id, value, history, sentence);
+		to->head = format_alert_head(r, v, op, id, value, history, sentence);
 		if (!to->head) {
 			a->more++;
 			return;
@@ -558,7 +558,7 @@ static void raise_alert(struct alerts *a, unsigned rule, const struct alert_seen
 	to->count++;
 	a->changed = true;
 	if (again)
-		act_on(a, to, r, v, sentence);
+		start_alert_action(a, to, r, v, sentence);
 }
 
 /*
@@ -584,7 +584,7 @@ static void check_op(struct alerts *a, unsigned rule, const struct alert_seen *v
 		return;
 	if (counts)
 		*spoken |= UINT32_C(1) << op;
-	raise_alert(a, rule, v, word, v->nan && r->rule == ALERT_NAN ? NAN : x.x, history);
+	emit_alert(a, rule, v, word, v->nan && r->rule == ALERT_NAN ? NAN : x.x, history);
 }
 
 /* For rules that check elements instead of one of their statistics. */
@@ -597,12 +597,12 @@ static void check_elements(
 	case ALERT_NAN:
 		if (v->nan && !(*spoken & 1)) {
 			*spoken = UINT32_MAX;
-			raise_alert(a, rule, v, "nans", v->x[TO_NANS], NAN);
+			emit_alert(a, rule, v, "nans", v->x[TO_NANS], NAN);
 		}
 		break;
 	case ALERT_INF:
 		if (v->inf)
-			raise_alert(a, rule, v, "infs", v->x[TO_INFS], NAN);
+			emit_alert(a, rule, v, "infs", v->x[TO_INFS], NAN);
 		break;
 	case ALERT_ZERO:
 		check_op(a, rule, v, TO_NORM, "", spoken);
@@ -628,7 +628,7 @@ static void check_tensor(
 }
 
 /* Numbers the values of a step; the values of one thread come in order. */
-static void number_value(struct alerts *a, struct alert_seen *v)
+static void set_value_number(struct alerts *a, struct alert_seen *v)
 {
 	v->call = -1;
 	if (v->source != ALERT_OF_KIND || v->kind == TK_PARAM_ORIGIN || v->kind == TK_PARAM_UPDATED)
@@ -640,7 +640,7 @@ static void number_value(struct alerts *a, struct alert_seen *v)
 	v->call = a->calls++;
 }
 
-static void judge_seen(struct alerts *a, struct alert_seen *v)
+static void check_seen_value(struct alerts *a, struct alert_seen *v)
 {
 	uint32_t rules = v->source == ALERT_OF_KIND	? a->of_kind[v->kind]
 			 : v->source == ALERT_OF_SCALAR ? a->of_scalar[v->which]
@@ -649,7 +649,7 @@ static void judge_seen(struct alerts *a, struct alert_seen *v)
 		      (v->source == ALERT_OF_KIND && train_kinds[v->kind].form != KIND_OPS);
 	uint32_t spoken = 0;
 
-	number_value(a, v);
+	set_value_number(a, v);
 	for (; rules; rules &= rules - 1) {
 		unsigned rule = (unsigned)__builtin_ctz(rules);
 
@@ -692,7 +692,7 @@ static void write_alerts(struct alerts *a, int32_t rank)
 	a->changed = a->news = false;
 }
 
-static void commit_alerts(void *state, bool written)
+static void handle_alerts_written(void *state, bool written)
 {
 	struct alerts *a = state;
 	const struct journal_head *h;
@@ -703,7 +703,7 @@ static void commit_alerts(void *state, bool written)
 	if (!a->nrule)
 		return;
 	while (written && (v = alert_values_next(&a->pass, &at)))
-		judge_seen(a, v);
+		check_seen_value(a, v);
 	a->pass.len = a->pass.before = 0;
 	if (!written || !a->changed)
 		return;
@@ -733,7 +733,7 @@ const struct sink_format alerts_format = {
 	.record = handle_call_values,
 	.kind = handle_kind_values,
 	.scalar = handle_scalar_value,
-	.retract = retract_value,
-	.commit = commit_alerts,
+	.retract = remove_last_value,
+	.commit = handle_alerts_written,
 	.close = close_alerts,
 };

@@ -53,7 +53,7 @@ bool ckpt_name_is_usual(const char *name)
 	return false;
 }
 
-static bool ends_with_directory(int fd, uint64_t size)
+static bool has_central_directory(int fd, uint64_t size)
 {
 	size_t n = size < ZIP_TAIL ? (size_t)size : ZIP_TAIL;
 	unsigned char *buf = malloc(n + 1);
@@ -110,7 +110,7 @@ static bool is_whole_safetensors(int fd, uint64_t size)
 	return whole;
 }
 
-static const char *name_of_ckpt(const char *path)
+static const char *get_ckpt_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -129,8 +129,8 @@ void ckpt_look_at_file(const char *path, struct ckpt_look *l)
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && pread(fd, magic, 4, 0) == 4) {
 		if (memcmp(magic, "PK\3\4", 4) == 0) {
 			l->format = "torch";
-			l->complete = ends_with_directory(fd, (uint64_t)st.st_size);
-		} else if (has_tail(name_of_ckpt(path), ".safetensors")) {
+			l->complete = has_central_directory(fd, (uint64_t)st.st_size);
+		} else if (has_tail(get_ckpt_name(path), ".safetensors")) {
 			l->format = "safetensors";
 			l->complete = is_whole_safetensors(fd, (uint64_t)st.st_size);
 		} else {

@@ -259,7 +259,7 @@ static struct row_sample get_row_sample(
 	return sample;
 }
 
-static void finish_spread(struct attention_spread *s)
+static void compute_spread_result(struct attention_spread *s)
 {
 	s->entropy /= (double)s->rows;
 	s->softmax_max /= (double)s->rows;
@@ -306,7 +306,7 @@ bool compute_attention_spread(const struct buffer *q, const struct buffer *k, ui
 
 		add_rows(&a, &b, &sample, i, left < BLOCK_ROWS ? (unsigned)left : BLOCK_ROWS, s);
 	}
-	finish_spread(s);
+	compute_spread_result(s);
 	return true;
 }
 
@@ -328,6 +328,6 @@ bool compute_logits_spread(
 			add_key(&row, v.load(at));
 		add_row_spread(&row, s);
 	}
-	finish_spread(s);
+	compute_spread_result(s);
 	return true;
 }

@@ -36,7 +36,7 @@ uint32_t train_kinds_wanted(void)
 }
 
 /* Returns the position of this rank in a list of world ranks; -1: not in it. */
-static int64_t place_in_group(const struct ranges *group, uint64_t rank)
+static int64_t find_place_in_group(const struct ranges *group, uint64_t rank)
 {
 	uint64_t before = 0;
 
@@ -63,7 +63,7 @@ static bool is_rank_wanted(
 	if (!wanted->n)
 		return true;
 	if (group->n) {
-		place = place_in_group(group, (uint64_t)(place < 0 ? 0 : place));
+		place = find_place_in_group(group, (uint64_t)(place < 0 ? 0 : place));
 	} else {
 		int32_t found = train_place_in(axis);
 
@@ -232,7 +232,7 @@ static bool is_written_kind(enum train_kind k)
 	return w >> k & 1 || (k >= TK_LOCAL_NORM && k != TK_SR && k != TK_KERNEL_NORM);
 }
 
-static bool enter_kind(const struct train_value *v);
+static bool write_kind_record(const struct train_value *v);
 
 static bool write_kind_now(struct train_value *v)
 {
@@ -245,7 +245,7 @@ static bool write_kind_now(struct train_value *v)
 	if (health_see_value(v))
 		return true;
 	metric_see_value(v);
-	return !is_written_kind(v->kind) || enter_kind(v);
+	return !is_written_kind(v->kind) || write_kind_record(v);
 }
 
 /* ---- rows whose values arrive later (training/steps/late.h) ---- */
@@ -296,7 +296,7 @@ bool train_kind_write(const struct train_value *v)
 	return write_kind_now(&now);
 }
 
-static bool enter_kind(const struct train_value *v)
+static bool write_kind_record(const struct train_value *v)
 {
 	struct thread *t = session_start() ? thread_get() : NULL;
 	size_t text =

@@ -20,7 +20,7 @@
 #include "training/steps/scalar.h"
 #include "training/steps/step_times.h"
 
-static bool wants_metric(const struct config *cfg, enum metric m)
+static bool is_metric_wanted(const struct config *cfg, enum metric m)
 {
 	return config_metrics(cfg) >> m & 1;
 }
@@ -30,15 +30,15 @@ uint32_t metric_kinds_of(const struct config *cfg)
 	const struct tensorboard_keys *keys = get_tensorboard_keys(cfg);
 	uint32_t kinds = 0;
 
-	if (wants_metric(cfg, METRIC_LOCAL_NORM))
+	if (is_metric_wanted(cfg, METRIC_LOCAL_NORM))
 		kinds |= KIND_BIT(GRAD_UNREDUCED) | KIND_BIT(LOCAL_NORM);
-	if (wants_metric(cfg, METRIC_DEVICE_LOCAL_NORM))
+	if (is_metric_wanted(cfg, METRIC_DEVICE_LOCAL_NORM))
 		kinds |= KIND_BIT(GRAD_UNREDUCED);
-	if (wants_metric(cfg, METRIC_WEIGHT_NORM))
+	if (is_metric_wanted(cfg, METRIC_WEIGHT_NORM))
 		kinds |= KIND_BIT(PARAM_UPDATED);
-	if (wants_metric(cfg, METRIC_ADAM_NORM))
+	if (is_metric_wanted(cfg, METRIC_ADAM_NORM))
 		kinds |= KIND_BIT(ADAM_M_NORM) | KIND_BIT(ADAM_V_NORM);
-	if (wants_metric(cfg, METRIC_STABLE_RANK))
+	if (is_metric_wanted(cfg, METRIC_STABLE_RANK))
 		kinds |= KIND_BIT(STABLE_RANK) | KIND_BIT(EIGENVALUE);
 	if (get_alerts_keys(cfg)->health_checkpoint)
 		kinds |= KIND_BIT(GRAD_UNREDUCED);
@@ -53,7 +53,7 @@ bool metric_is_due(enum metric m, uint32_t step)
 {
 	const struct config *cfg = config_now();
 
-	return wants_metric(cfg, m) &&
+	return is_metric_wanted(cfg, m) &&
 	       ((uint64_t)step + 1) % (uint64_t)get_training_keys(cfg)->metrics_interval == 0;
 }
 

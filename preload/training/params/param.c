@@ -41,7 +41,7 @@ const struct train_params *train_params_now(void)
 	return t ? &t->params : NULL;
 }
 
-static const struct param_table *table_of(const struct train_params *p)
+static const struct param_table *get_param_table(const struct train_params *p)
 {
 	return (const struct param_table *)((const char *)p - offsetof(struct param_table, params));
 }
@@ -57,7 +57,7 @@ const struct train_param *train_param_by_impl(const struct train_params *p, cons
 
 	if (!p || !impl)
 		return NULL;
-	t = table_of(p);
+	t = get_param_table(p);
 	for (uint32_t i = (uint32_t)hash_mix((uintptr_t)impl) & t->mask; t->by_impl[i];
 		i = (i + 1) & t->mask)
 		if (has_handle(&p->at[t->by_impl[i] - 1], impl))
@@ -73,7 +73,7 @@ const struct train_param *train_param_by_address(const struct train_params *p, c
 
 	if (!p || !a)
 		return NULL;
-	t = table_of(p);
+	t = get_param_table(p);
 	for (hi = t->nlo; lo < hi;) {
 		uint32_t mid = (lo + hi) / 2;
 
@@ -90,7 +90,7 @@ const struct train_param *train_param_by_address(const struct train_params *p, c
 void train_params_kept_in(
 	const struct train_params *p, uintptr_t lo, uintptr_t hi, train_param_fn *fn, void *arg)
 {
-	const struct param_table *t = p ? table_of(p) : NULL;
+	const struct param_table *t = p ? get_param_table(p) : NULL;
 	uint32_t from = 0, to;
 
 	if (!t || !t->ngrad)
@@ -164,7 +164,7 @@ static void index_handle(uint32_t *slot, uint32_t mask, const void *handle, uint
 	slot[i] = id;
 }
 
-static struct param_table *make_table(const struct train_param *list, uint32_t n)
+static struct param_table *add_param_table(const struct train_param *list, uint32_t n)
 {
 	uint32_t slots = 16;
 	size_t texts = 0, dims = 0, bytes;
@@ -260,7 +260,7 @@ bool train_name_enter(const struct journal_name *e, const uint64_t *dims, const 
 	return true;
 }
 
-static bool enter_param(const struct train_param *p)
+static bool write_param_record(const struct train_param *p)
 {
 	struct journal_name e = {.what = JN_PARAM,
 		.id = p->id,
@@ -310,14 +310,14 @@ int train_params_publish(struct train_param *list, uint32_t n, const char *why)
 			list[i].id = ++next;
 	if (next != n)
 		return -EINVAL; /* a parameter of an earlier table is missing */
-	t = make_table(list, n);
+	t = add_param_table(list, n);
 	if (!t)
 		return -ENOMEM;
 	t->params.generation = ++generations;
 	tables_made++;
 	for (uint32_t id = 1; id <= n; id++)
 		if (id > known || has_changed(&old->params.at[id - 1], &t->params.at[id - 1]))
-			lost += !enter_param(&t->params.at[id - 1]);
+			lost += !write_param_record(&t->params.at[id - 1]);
 	atomic_store_explicit(&table_now, t, memory_order_release);
 	tensor_namer = train_name_buffer;
 	tensor_bad = train_find_bad;

@@ -36,7 +36,7 @@ static struct {
 /* bit by the parameter's number: measured in this round */
 static uint64_t measured[NUMBERS_MAX / WORD_BITS];
 
-static uint64_t budget_ns(void)
+static uint64_t compute_budget_ns(void)
 {
 	return (uint64_t)get_training_keys(config_now())->stable_rank_budget_ms * 1000000;
 }
@@ -51,7 +51,7 @@ bool stable_rank_is_due(uint32_t step)
 	       rounds.left || rounds.step == step + 1;
 }
 
-static void begin_step(uint32_t step)
+static void start_rank_step(uint32_t step)
 {
 	bool due = ((uint64_t)step + 1) %
 			   (uint64_t)get_training_keys(config_now())->stable_rank_interval ==
@@ -196,7 +196,7 @@ static bool measure_stack(const struct train_value *v, const struct stack *s, ui
 }
 
 /* Returns the work of one pass: rows are computed in blocks of 8 elements. */
-static double rank_work_of(const struct stack *s)
+static double compute_rank_work(const struct stack *s)
 {
 	return (double)(s->count * s->m * ((s->n + 7) / 8 * 8));
 }
@@ -207,18 +207,19 @@ static double rank_work_of(const struct stack *s)
  */
 static bool has_time(const struct stack *s, bool *ever)
 {
-	double need = rounds.ns_each * rank_work_of(s) *
+	double need = rounds.ns_each * compute_rank_work(s) *
 		      (double)get_training_keys(config_now())->stable_rank_iterations;
 
-	*ever = need <= (double)budget_ns();
-	return rounds.spent < budget_ns() && need <= (double)(budget_ns() - rounds.spent);
+	*ever = need <= (double)compute_budget_ns();
+	return rounds.spent < compute_budget_ns() &&
+	       need <= (double)(compute_budget_ns() - rounds.spent);
 }
 
 static void record_time(uint64_t took, const struct stack *s, bool whole)
 {
-	double each =
-		(double)took /
-		(rank_work_of(s) * (double)get_training_keys(config_now())->stable_rank_iterations);
+	double each = (double)took /
+		      (compute_rank_work(s) *
+			      (double)get_training_keys(config_now())->stable_rank_iterations);
 
 	rounds.spent += took;
 	rounds.cost += took;
@@ -241,7 +242,7 @@ void stable_rank_see(const struct train_value *of, uint32_t id, const struct buf
 	bool ever, whole, fresh;
 	struct stack s;
 
-	begin_step(v.step);
+	start_rank_step(v.step);
 	if (b->ndim != 2 && b->ndim != 3)
 		return;
 	if (id >= NUMBERS_MAX || !find_stack(b, &s)) {
@@ -260,7 +261,7 @@ void stable_rank_see(const struct train_value *of, uint32_t id, const struct buf
 	v.dims = b->counts;
 	fresh = rounds.spent == 0;
 	begin = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-	whole = ever && measure_stack(&v, &s, begin + (budget_ns() - rounds.spent));
+	whole = ever && measure_stack(&v, &s, begin + (compute_budget_ns() - rounds.spent));
 	if (ever)
 		record_time(clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin, &s, whole);
 	if (ever && !whole && !fresh) {

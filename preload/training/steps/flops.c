@@ -67,7 +67,7 @@ void flops_on_switch(flops_switch_fn *fn)
 	atomic_store_explicit(&switch_watch, fn, memory_order_relaxed);
 }
 
-static void switch_counting(bool on)
+static void set_counting(bool on)
 {
 	flops_switch_fn *fn = atomic_load_explicit(&switch_watch, memory_order_relaxed);
 
@@ -76,7 +76,7 @@ static void switch_counting(bool on)
 }
 
 /* Keeps the result of a counted step. Returns true if the next step is to be counted too. */
-static bool keep_count(uint32_t step, const struct flops *f, uint64_t leader, bool whole)
+static bool record_step_count(uint32_t step, const struct flops *f, uint64_t leader, bool whole)
 {
 	bool same = known.there && leader && known.leader_hash == leader;
 
@@ -94,12 +94,12 @@ bool flops_end_step(uint32_t step, struct flops *of_step)
 	bool whole = !atomic_exchange(&missed, false), there, next;
 
 	if (atomic_load_explicit(&given_up, memory_order_relaxed)) {
-		switch_counting(false);
+		set_counting(false);
 		return false;
 	}
 	if (flops_are_counted()) {
 		there = whole && n;
-		next = keep_count(step, &f, leader, there);
+		next = record_step_count(step, &f, leader, there);
 	} else {
 		there = known.there && leader && leader == known.leader_hash && whole;
 		f = known.of_step;
@@ -108,7 +108,7 @@ bool flops_end_step(uint32_t step, struct flops *of_step)
 			       (uint64_t)known.step +
 				       (uint64_t)get_training_keys(config_now())->flops_interval;
 	}
-	switch_counting(next);
+	set_counting(next);
 	*of_step = f;
 	return there;
 }

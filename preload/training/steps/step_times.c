@@ -66,7 +66,7 @@ void step_add_source(step_source_fn *source)
 	}
 }
 
-static uint64_t ticks_inside_optimizer(void)
+static uint64_t get_ticks_inside_optimizer(void)
 {
 	return now.forward + now.part[PART_BACKWARD] + now.part[PART_DATA];
 }
@@ -95,7 +95,7 @@ void step_part_begins(enum step_part p)
 		now.forwards = true;
 	}
 	if (p == PART_OPTIMIZER) {
-		now.inside = ticks_inside_optimizer();
+		now.inside = get_ticks_inside_optimizer();
 		now.passed_inside = false;
 	}
 	now.since = at;
@@ -111,7 +111,7 @@ void step_part_ends(enum step_part p)
 		uint64_t took = at - now.began[p];
 
 		if (p == PART_OPTIMIZER)
-			took -= ticks_inside_optimizer() - now.inside;
+			took -= get_ticks_inside_optimizer() - now.inside;
 		now.part[p] += took;
 		now.began[p] = 0;
 		now.since = at;
@@ -239,7 +239,7 @@ void step_device_memory(uint64_t bytes)
 }
 
 /* Returns bytes of resident memory, 0: not known. syscall() is not a cancellation point. */
-static uint64_t resident_bytes(void)
+static uint64_t read_resident_bytes(void)
 {
 	char text[128] = "";
 	const char *p = text;
@@ -268,7 +268,7 @@ static void write_memory(uint32_t step)
 	struct rusage used;
 	uint64_t bytes;
 
-	if (scalar_is_wanted(SCALAR_MEMORY_RSS) && (bytes = resident_bytes()))
+	if (scalar_is_wanted(SCALAR_MEMORY_RSS) && (bytes = read_resident_bytes()))
 		scalar_put(SCALAR_MEMORY_RSS, step, (double)bytes);
 	bytes = atomic_load_explicit(&device_peak, memory_order_relaxed);
 	if (bytes)
@@ -279,12 +279,12 @@ static void write_memory(uint32_t step)
 
 /* ---- the end of a step ---- */
 
-static double ticks_in_ms(uint64_t ticks)
+static double compute_ms(uint64_t ticks)
 {
 	return (double)clock_to_dur(&session.journal.head->clock, ticks) / 1e6;
 }
 
-static uint64_t ranks_in(const struct ranges *r)
+static uint64_t get_rank_count(const struct ranges *r)
 {
 	uint64_t n = 0;
 
@@ -294,16 +294,17 @@ static uint64_t ranks_in(const struct ranges *r)
 }
 
 /* Returns the number of ranks with batches of their own: from the keys if set; else all ranks. */
-static double data_parallel_size(void)
+static double get_data_parallel_size(void)
 {
 	const struct config *cfg = config_now();
 	const struct kinds_keys *kinds_keys = get_kinds_keys(cfg);
 	uint64_t world = session.world_size > 0 ? (uint64_t)session.world_size : 1;
-	uint64_t others = (kinds_keys->tp_group.n ? ranks_in(&kinds_keys->tp_group) : 1) *
-			  (kinds_keys->process_group.n ? ranks_in(&kinds_keys->process_group) : 1);
+	uint64_t others =
+		(kinds_keys->tp_group.n ? get_rank_count(&kinds_keys->tp_group) : 1) *
+		(kinds_keys->process_group.n ? get_rank_count(&kinds_keys->process_group) : 1);
 
 	if (kinds_keys->dp_group.n)
-		return (double)ranks_in(&kinds_keys->dp_group);
+		return (double)get_rank_count(&kinds_keys->dp_group);
 	return others && world % others == 0 ? (double)(world / others) : (double)world;
 }
 
@@ -317,7 +318,7 @@ static struct batch find_batch(const __typeof__(now) *was)
 	const struct config *cfg = config_now();
 	const struct training_keys *keys = get_training_keys(cfg);
 
-	double times = (was->passes ? was->passes : 1) * data_parallel_size();
+	double times = (was->passes ? was->passes : 1) * get_data_parallel_size();
 	struct batch b = {.samples = (double)keys->global_batch_size};
 
 	if (!keys->global_batch_size)
@@ -394,7 +395,7 @@ static void write_rates(
  * Copies the values of the step, and begins a new one. Returns false if another thread has just
  * ended the step.
  */
-static bool take_step(uint32_t step, __typeof__(now) *was)
+static bool copy_and_reset_step(uint32_t step, __typeof__(now) *was)
 {
 	const struct thread *t = thread_inside()->recorder;
 	uint64_t at = clock_ticks();
@@ -438,33 +439,33 @@ static double find_comm_time(const __typeof__(now) *was)
 	if (was->comm_unknown)
 		return NAN;
 	if (was->comm_told)
-		return ticks_in_ms(was->comm_other_ticks);
+		return compute_ms(was->comm_other_ticks);
 	/*
 	 * In a job of several ranks, if this rank was never seen to communicate, its
 	 * communication is not visible.
 	 */
 	if (!was->thread || (session.world_size > 1 && !was->thread->comm_ticks))
 		return NAN;
-	return ticks_in_ms(was->comm);
+	return compute_ms(was->comm);
 }
 
 static void write_times(uint32_t step, const __typeof__(now) *was, const struct batch *b,
 	const struct flops *counted)
 {
 	bool trains = was->steps && (was->passes || was->part[PART_OPTIMIZER]);
-	double ms = was->step_began ? ticks_in_ms(was->step_began) : 0;
+	double ms = was->step_began ? compute_ms(was->step_began) : 0;
 	double comm = was->step_began ? find_comm_time(was) : NAN;
 
 	if (was->step_began)
 		scalar_put(SCALAR_ITERATION_TIME, step, ms);
 	if (was->data)
-		scalar_put(SCALAR_DATA_TIME, step, ticks_in_ms(was->part[PART_DATA]));
+		scalar_put(SCALAR_DATA_TIME, step, compute_ms(was->part[PART_DATA]));
 	if (was->forwards)
-		scalar_put(SCALAR_FORWARD_TIME, step, ticks_in_ms(was->forward));
+		scalar_put(SCALAR_FORWARD_TIME, step, compute_ms(was->forward));
 	if (was->passes)
-		scalar_put(SCALAR_BACKWARD_TIME, step, ticks_in_ms(was->part[PART_BACKWARD]));
+		scalar_put(SCALAR_BACKWARD_TIME, step, compute_ms(was->part[PART_BACKWARD]));
 	if (trains)
-		scalar_put(SCALAR_OPTIMIZER_TIME, step, ticks_in_ms(was->part[PART_OPTIMIZER]));
+		scalar_put(SCALAR_OPTIMIZER_TIME, step, compute_ms(was->part[PART_OPTIMIZER]));
 	if (!isnan(comm))
 		scalar_put(SCALAR_COMM_TIME, step, comm);
 	write_rates(step, b, counted, ms);
@@ -513,7 +514,7 @@ void step_times_end(uint32_t step)
 		return;
 	/* Makes the thread's recorder, so that waits of the next step are counted. */
 	thread_get();
-	if (!take_step(step, &was))
+	if (!copy_and_reset_step(step, &was))
 		return;
 	/* Computed first, because other values depend on it. */
 	batch = find_batch(&was);
