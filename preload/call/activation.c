@@ -134,10 +134,10 @@ static void find_marker(void *arg)
 	new = is_new_activation(&s, at);
 	pthread_mutex_unlock(&lock);
 	if (new)
-		step_marker_hit();
+		step_handle_marker();
 }
 
-void activation_look(void)
+void activation_check(void)
 {
 	private_stack_call(find_marker, NULL);
 }

@@ -33,28 +33,28 @@
  * it. So after many calls inside the wrapper, the stack is walked to find out whether it passes
  * through the wrapper. A walk takes as long as some hundred calls.
  */
-struct way_up {
+struct stack_search {
 	const struct stack_bounds *b;
 	uintptr_t pc, frame;
-	bool past;
+	bool is_found;
 };
 
 static void search_stack_for_call(void *arg)
 {
 	const struct thread_self *w = thread_inside();
-	struct way_up *u = arg;
+	struct stack_search *u = arg;
 
-	u->past = stack_returns_by(u->b, w->recorder ? w->recorder->stacks : NULL, u->pc, u->frame,
-			  w->frame + 8) == 0;
+	u->is_found = stack_returns_by(u->b, w->recorder ? w->recorder->stacks : NULL, u->pc,
+			      u->frame, w->frame + 8) == 0;
 }
 
 __attribute__((noinline)) static bool is_frame_on_stack(
 	const struct stack_bounds *b, uintptr_t pc, uintptr_t frame)
 {
-	struct way_up u = {b, pc, frame, false};
+	struct stack_search u = {b, pc, frame, false};
 
 	private_stack_call(search_stack_for_call, &u);
-	return u.past;
+	return u.is_found;
 }
 
 /*
@@ -67,7 +67,7 @@ __attribute__((noinline)) static bool is_frame_on_stack(
 __attribute__((no_sanitize("address", "thread"))) static bool has_jumped_out(
 	struct thread_self *w, uintptr_t pc, uintptr_t frame)
 {
-	const struct stack_bounds *b = thread_bounds();
+	const struct stack_bounds *b = thread_get_bounds();
 	uint32_t n = ++w->inside;
 
 	if (w->frame < b->floor || w->frame + 16 > b->hi || frame < b->floor || frame >= b->hi)
@@ -87,18 +87,20 @@ static bool is_large_enough(const struct operation *w, const struct config *cfg)
 	if (!keys->min_bytes)
 		return true;
 	for (unsigned i = 0; i < w->nin; i++)
-		largest = operation_inputs(w)[i].bytes > largest ? operation_inputs(w)[i].bytes
-								 : largest;
+		largest = operation_get_inputs(w)[i].bytes > largest
+				  ? operation_get_inputs(w)[i].bytes
+				  : largest;
 	for (unsigned i = 0; i < w->nout; i++)
-		largest = operation_outputs(w)[i].bytes > largest ? operation_outputs(w)[i].bytes
-								  : largest;
+		largest = operation_get_outputs(w)[i].bytes > largest
+				  ? operation_get_outputs(w)[i].bytes
+				  : largest;
 	return largest >= (uint64_t)keys->min_bytes;
 }
 
 /* Returns the reason why no call is recorded at present, or JC_RECORDED. */
-static enum journal_count why_unwanted(const struct call *c)
+static enum journal_count find_reason_unwanted(const struct call *c)
 {
-	if (c->by->paused)
+	if (c->generation->paused)
 		return JC_SKIP_PAUSED;
 	if (!session_rank_selected() || !session_rank_profiled())
 		return JC_SKIP_RANK;
@@ -106,11 +108,12 @@ static enum journal_count why_unwanted(const struct call *c)
 }
 
 /* Returns the reason why this call is not recorded, or JC_RECORDED. */
-static enum journal_count why_filtered(const struct call *c)
+static enum journal_count find_reason_filtered(const struct call *c)
 {
-	enum journal_count why = why_unwanted(c);
+	enum journal_count why = find_reason_unwanted(c);
 
-	return why != JC_RECORDED || is_large_enough(&c->op, c->by->cfg) ? why : JC_SKIP_SIZE;
+	return why != JC_RECORDED || is_large_enough(&c->op, c->generation->cfg) ? why
+										 : JC_SKIP_SIZE;
 }
 
 /*
@@ -119,7 +122,7 @@ static enum journal_count why_filtered(const struct call *c)
  */
 static bool handle_rowless_call(struct call *c)
 {
-	enum journal_count why = c->word & API_LISTED ? why_unwanted(c) : JC_SKIP_STEP;
+	enum journal_count why = c->word & API_LISTED ? find_reason_unwanted(c) : JC_SKIP_STEP;
 
 	if (why == JC_RECORDED && is_thinning_on() && session_is_on() && (c->t = thread_get()) &&
 		!is_call_kept(0, (int64_t)c->t->unnumbered++))
@@ -161,13 +164,13 @@ static void start_data_call(
 	 * library's recorded calls.
 	 */
 	if (__builtin_expect(c->op.comm && c->op.comm->inner, 0) &&
-		!get_calls_keys(c->by->cfg)->nested) {
+		!get_calls_keys(c->generation->cfg)->nested) {
 		if (w->recorder && session_is_on())
 			thread_count(w->recorder, JC_SKIP_NESTED);
 		c->mode = CALL_NESTED;
 		return;
 	}
-	c->op.by = c->by->cfg;
+	c->op.config = c->generation->cfg;
 	if (s->completion == DONE_START) {
 		/*
 		 * The call only describes a persistent request: no data is transferred before it
@@ -177,14 +180,14 @@ static void start_data_call(
 		return;
 	}
 	if (__builtin_expect(c->word & API_LOOKED && !w->depth, 0))
-		activation_look();
+		activation_check();
 	if (c->word & API_NUMBERED) {
 		/* Counted even if it is not recorded: the number matches calls of different ranks. */
 		if (s->kind->collective && c->op.comm)
-			comm_seq = comm_next(c->op.comm);
+			comm_seq = comm_get_next_seq(c->op.comm);
 	}
 
-	enum journal_count why = c->word & API_LISTED ? why_filtered(c) : JC_SKIP_SIZE;
+	enum journal_count why = c->word & API_LISTED ? find_reason_filtered(c) : JC_SKIP_SIZE;
 
 	c->mode = CALL_NESTED;
 	if (!(c->word & API_LISTED) || (why != JC_RECORDED && !session_is_on())) {
@@ -206,7 +209,7 @@ static void start_data_call(
 		return;
 	}
 
-	uint32_t stack = stack_id_wanted() ? stack_id(c->t, f, c->pc, c->frame) : 0;
+	uint32_t stack = are_stack_ids_wanted() ? stack_id(c->t, f, c->pc, c->frame) : 0;
 
 	if (stack == STACK_UNWANTED) {
 		thread_count(c->t, JC_SKIP_CALLER);
@@ -255,7 +258,7 @@ static void start_inner_call(
 		return;
 	}
 	if (nested && !(API_ALWAYS >> s->task & 1)) {
-		if (s->task != TASK_DATA || !get_calls_keys(c->by->cfg)->nested) {
+		if (s->task != TASK_DATA || !get_calls_keys(c->generation->cfg)->nested) {
 			if (__builtin_expect(w->carrying, 0) && is_carrier(s))
 				c->mode = CALL_CARRIED;
 			if (s->task == TASK_DATA && w->recorder && session_is_on())
@@ -279,8 +282,8 @@ static void start_inner_call(
 	if (c->word & API_HOOKED && c->mode != CALL_PASS) {
 		if (s->lib->enter)
 			s->lib->enter(c);
-		else if (s->task == TASK_COMM_END && call_arg(c, ROLE_COMM))
-			call_ends_comm(c, s->lib, call_arg(c, ROLE_COMM)->u);
+		else if (s->task == TASK_COMM_END && call_get_arg(c, ROLE_COMM))
+			call_set_ending_comm(c, s->lib, call_get_arg(c, ROLE_COMM)->u);
 	}
 }
 
@@ -291,7 +294,7 @@ static void *find_real_anyway(const struct api *f, uintptr_t pc)
 	bool several;
 
 	if (!real && !(api_word(f) & API_MULTI))
-		real = call_real(f);
+		real = call_get_real(f);
 	api_fill(); /* WRAPPER_ENTER reads `spec` if there is no real function */
 	return real ? real : real_find(f->spec, pc, &several);
 }
@@ -300,7 +303,7 @@ static void *find_real_anyway(const struct api *f, uintptr_t pc)
  * Measures libprobe's own time. Reading the clock takes about as long as the work that is
  * measured. So only one call in SAMPLE on average is measured, and represents all calls since the
  * last measured one. The distance is random, because otherwise a repeating step could always hit
- * the same call. Slow parts are measured in each call (thread_exact_time()).
+ * the same call. Slow parts are measured in each call (thread_add_exact_time()).
  */
 #define SAMPLE_BITS 5 /* distances of 1 to 32 */
 
@@ -319,7 +322,7 @@ static inline void start_own_time(struct call *c, struct thread_self *w)
 }
 
 /* c->own was a time stamp; from here on it is a duration. */
-static inline void own_time_entered(struct call *c, uint64_t now)
+static inline void start_real_time(struct call *c, uint64_t now)
 {
 	c->own = now - c->own;
 }
@@ -333,7 +336,7 @@ static inline void stop_own_time(struct call *c, const struct thread_self *w)
 	uint64_t own = c->own + (clock_ticks() - end);
 
 	if (own > exact)
-		thread_self_time(c->t, compute_sample_ticks(own - exact, c->weight));
+		thread_add_own_time(c->t, compute_sample_ticks(own - exact, c->weight));
 }
 
 /* Returns the nesting counter that this call increments. */
@@ -381,13 +384,13 @@ static inline __attribute__((always_inline)) void *enter_wrapped_call(struct cal
 	if (!plain && !(word & API_STATES))
 		word = call_first_use(f, real ? (uintptr_t)real : pc);
 	if (!real && (plain || !(word & API_GONE)))
-		real = !plain && word & API_MULTI ? real_of_caller(f, pc) : call_real(f);
+		real = !plain && word & API_MULTI ? real_of_caller(f, pc) : call_get_real(f);
 	if (real && (plain || (is_followed(word) && recording_enabled()))) {
 		const struct api_spec *s = f->spec;
 
 		start_own_time(c, w);
 		c->word = word;
-		c->by = generation_now();
+		c->generation = generation_now();
 		c->api = f;
 		c->real = real;
 		c->v = v;
@@ -409,7 +412,7 @@ static inline __attribute__((always_inline)) void *enter_wrapped_call(struct cal
 			if (!c->rec)
 				c->start = clock_ticks();
 			if (c->weight)
-				own_time_entered(c, c->start);
+				start_real_time(c, c->start);
 		}
 	}
 	return real;
@@ -430,7 +433,7 @@ static void start_on_private_stack(void *arg)
 
 	if (w->busy > 1) {
 		if (!thread_has_block() && api_word(e->f) & API_LISTED && session_is_on())
-			thread_lost();
+			thread_handle_lost_call();
 		e->real = find_real_anyway(e->f, e->pc);
 		return;
 	}
@@ -483,7 +486,7 @@ static bool is_success(const struct adapter *lib, int64_t ret)
 	return lib->nsuccess == 0;
 }
 
-void call_ends_comm(struct call *c, const struct adapter *lib, uint64_t handle)
+void call_set_ending_comm(struct call *c, const struct adapter *lib, uint64_t handle)
 {
 	if (!c->ending)
 		c->ending = comm_claim(lib, handle);
@@ -492,7 +495,7 @@ void call_ends_comm(struct call *c, const struct adapter *lib, uint64_t handle)
 static void update_comm(struct call *c, bool ended)
 {
 	if (c->ending)
-		comm_settle(c->ending, ended);
+		comm_close_claim(c->ending, ended);
 	c->ending = NULL;
 }
 
@@ -547,7 +550,7 @@ static inline __attribute__((always_inline)) void leave_wrapped_call(
 		stream_group(c, ret);
 	}
 	if (c->word & API_MARKER && w->depth == 1)
-		step_marker_hit();
+		step_handle_marker();
 	remove_nesting_level(c, w);
 	if (c->weight && c->t)
 		stop_own_time(c, w);
@@ -627,7 +630,7 @@ static void unwind_on_private_stack(void *arg)
 		record_close(c->rec, &c->op, clock_ticks(), false, 0);
 	} else if (!c->rec) {
 		/* If it is a completion call: the thread is no longer blocked in it. */
-		async_left(c);
+		async_remove_claims(c);
 	}
 	remove_nesting_level(c, thread_inside());
 }

@@ -70,7 +70,7 @@ static uint64_t get_comm_term(const struct comm *m, uint8_t t)
 		return 0;
 	switch (t) {
 	case TERM_SIZE:
-		return (uint64_t)comm_peers(m);
+		return (uint64_t)comm_get_peer_count(m);
 	case TERM_LSIZE:
 		return (uint64_t)m->size;
 	case TERM_RANK:
@@ -198,7 +198,7 @@ static void set_type(struct call *c, struct buffer *v, const struct dtype_desc *
  * Segments with one dtype each, displacements in bytes. They are measured only if all segments with elements have the
  * same type.
  */
-static void typed_segments(struct call *c, const struct extent *e, struct buffer *v)
+static void set_typed_segments(struct call *c, const struct extent *e, struct buffer *v)
 {
 	const union arg *types = get_role_arg(get_args(c), e->dtype);
 	struct dtype_desc d = {.dtype = DT_OTHER}, first = d;
@@ -255,7 +255,7 @@ static bool set_array_buffer(
 	set_segment_arrays(args, e, v);
 	if (e->form == EXT_TYPED_SEGMENTS) {
 		v->layout = BUFFER_SEGMENTS;
-		typed_segments(c, e, v);
+		set_typed_segments(c, e, v);
 		return true;
 	}
 	find_dtype(args, e, k);
@@ -291,7 +291,7 @@ static bool set_array_buffer(
  * that takes longer than all this. Fields that a contiguous view does not use are not set. The
  * caller sets count, bytes and dtype.
  */
-static inline void make_start_buffer(struct buffer *v, const void *base)
+static inline void init_buffer(struct buffer *v, const void *base)
 {
 	v->base = base;
 	v->layout = BUFFER_CONTIG;
@@ -303,7 +303,7 @@ static inline void make_start_buffer(struct buffer *v, const void *base)
 	v->comm_seq = JOURNAL_NONE64;
 }
 
-/* Fills in *v. Returns false if the buffer is not used on this rank. */
+/* Sets *v to the buffer of extent e. Returns false if this rank does not use the buffer. */
 static inline bool set_buffer(struct call *c, struct args args, const struct extent *e,
 	struct buffer *v, struct shared *k)
 {
@@ -311,7 +311,7 @@ static inline bool set_buffer(struct call *c, struct args args, const struct ext
 
 	if (!buf)
 		return false;
-	make_start_buffer(v, buf->cp);
+	init_buffer(v, buf->cp);
 	v->count = v->bytes = 0;
 	v->dtype = DT_OTHER;
 	if (__builtin_expect(e->form != EXT_PRODUCT, 0))
@@ -345,7 +345,7 @@ static void set_planned_buffers(struct call *c, const struct plan *p)
 			reset_dtype(&d);
 			read_dtype(lib, v[type].u, &d);
 		}
-		make_start_buffer(to, v[b->buf].cp);
+		init_buffer(to, v[b->buf].cp);
 		to->count = get_positive_or_zero(v[b->count].i);
 		to->io = out ? IO_OUT : IO_IN;
 		to->index = (uint16_t)index;
@@ -430,7 +430,7 @@ static void set_matrix_buffers(struct call *c)
 static void set_all_buffers(struct call *c, enum root_is root)
 {
 	bool in_place = is_in_place(get_args(c));
-	const struct plan *plan = in_place ? NULL : plan_of(c->api);
+	const struct plan *plan = in_place ? NULL : plan_get(c->api);
 	struct operation *w = &c->op;
 
 	if (plan) {
@@ -443,11 +443,11 @@ static void set_all_buffers(struct call *c, enum root_is root)
 	}
 	/* Libraries without a value for "in place": the program passes the same memory twice. */
 	if (!c->api->spec->lib->in_place && w->nin && w->nout &&
-		buffer_overlap(&w->in[0], &w->out[0]))
+		is_buffer_overlap(&w->in[0], &w->out[0]))
 		w->flags |= CF_INPLACE;
 }
 
-/* Sets peers, tags and message numbers of the two sides of a point-to-point call. */
+/* Sets peer, tag and message number of the sent and of the received message of a point-to-point call. */
 static void set_peers_and_tags(struct call *c)
 {
 	const struct adapter *lib = c->api->spec->lib;
@@ -475,13 +475,13 @@ static void set_peers_and_tags(struct call *c)
 		v->tag = t >= 0 ? t : JOURNAL_NONE; /* a wildcard, until the message has arrived */
 		/*
 		 * A wildcard receive is numbered when the sender is known. A persistent receive
-		 * is not a message yet: each start gets a new number (async_restart).
+		 * is not a message yet: each start gets a new number (async_open_start).
 		 */
 		if (!w->unnumbered && w->comm && p != PEER_ANY && (t >= 0 || !tag[side]))
 			v->comm_seq =
 				c->api->spec->completion == DONE_START
 					? 0
-					: comm_next_p2p(w->comm, side == 0, p, t >= 0 ? t : 0);
+					: comm_get_next_p2p(w->comm, side == 0, p, t >= 0 ? t : 0);
 		if (!both) {
 			w->peer = v->peer;
 			w->tag = v->tag;
@@ -489,7 +489,7 @@ static void set_peers_and_tags(struct call *c)
 	}
 }
 
-/* One-sided: the peer does not take part. A null peer means that the call moves nothing. */
+/* Sets the target rank of a one-sided call. A null target means that the call moves no data. */
 static void set_target_rank(struct call *c)
 {
 	const struct adapter *lib = c->api->spec->lib;
@@ -529,7 +529,7 @@ static bool read_by_adapter(struct call *c)
 	w->on_device = false;
 	if (!c->api->spec->lib->describe(c))
 		return false;
-	operation_fit(w);
+	operation_remove_excess(w);
 	return true;
 }
 

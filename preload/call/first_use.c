@@ -90,7 +90,7 @@ static uint32_t set_row_word(struct api *f, uintptr_t pc)
 	api_fill();
 	if (was & API_STATES)
 		return was; /* another thread has decided it just now */
-	real = given & API_BOUND ? call_real(f) : real_find(f->spec, pc, &several);
+	real = given & API_BOUND ? call_get_real(f) : real_find(f->spec, pc, &several);
 	if (!real)
 		return API_GONE;
 	wanted = session_configure();

@@ -100,7 +100,7 @@ static struct kept_arrays *add_kept_arrays(size_t bytes)
 	return k;
 }
 
-struct kept_arrays *kept_make(const struct operation *w)
+struct kept_arrays *kept_copy_arrays(const struct operation *w)
 {
 	size_t bytes = compute_arrays_bytes(w);
 	struct kept_arrays *k = bytes ? add_kept_arrays(bytes) : NULL;
@@ -135,7 +135,7 @@ static const char *set_array_pointers(const char *from, struct buffer *v, unsign
 	return from;
 }
 
-void kept_use(struct operation *w, struct kept_arrays *k)
+void kept_set_arrays(struct operation *w, struct kept_arrays *k)
 {
 	const char *from = k ? (const char *)k->data : NULL;
 
@@ -153,11 +153,11 @@ void kept_free(struct kept_arrays *k)
 	free(k);
 }
 
-void operation_keep(struct operation *copy)
+void operation_copy_arrays(struct operation *copy)
 {
 	if (copy->comm)
-		comm_hold(copy->comm);
-	kept_use(copy, kept_make(copy));
+		comm_add_user(copy->comm);
+	kept_set_arrays(copy, kept_copy_arrays(copy));
 }
 
 /*
@@ -169,7 +169,7 @@ static size_t compute_elements_bytes(const struct buffer *v)
 	uintptr_t lo, hi;
 
 	if (v->io != IO_OUT || v->snapshot || !v->host || v->nostats ||
-		v->layout == BUFFER_SEGMENTS || !buffer_bounds(v, &lo, &hi) ||
+		v->layout == BUFFER_SEGMENTS || !buffer_get_bounds(v, &lo, &hi) ||
 		hi - lo > KEPT_VALUES_MAX)
 		return 0;
 	return (hi - lo + 7) & ~(size_t)7;
@@ -195,7 +195,7 @@ static void copy_output_elements(struct buffer *to, size_t bytes, char **at)
 		to->nostats |= to->io == IO_OUT && !to->snapshot;
 		return;
 	}
-	buffer_bounds(to, &lo, &hi);
+	buffer_get_bounds(to, &lo, &hi);
 	memcpy(*at, (const void *)lo, hi - lo);
 	to->base = *at + ((uintptr_t)to->base - lo);
 	*at += bytes;
@@ -216,9 +216,9 @@ static void copy_whole(struct buffer *to, const struct buffer *v, unsigned n, ch
 	}
 }
 
-bool operation_keep_whole(struct operation *copy)
+bool operation_copy_all(struct operation *copy)
 {
-	const struct buffer *in = operation_inputs(copy), *out = operation_outputs(copy);
+	const struct buffer *in = operation_get_inputs(copy), *out = operation_get_outputs(copy);
 	unsigned nin = copy->nin, nout = copy->nout;
 	struct kept_arrays *k =
 		add_kept_arrays(compute_whole_bytes(in, nin) + compute_whole_bytes(out, nout));
@@ -235,14 +235,14 @@ bool operation_keep_whole(struct operation *copy)
 	copy->all_out = to + nin;
 	copy->kept = k;
 	if (copy->comm)
-		comm_hold(copy->comm);
+		comm_add_user(copy->comm);
 	return true;
 }
 
-void operation_release(struct operation *w)
+void operation_free_copy(struct operation *w)
 {
 	if (w->comm)
-		comm_release(w->comm);
+		comm_remove_user(w->comm);
 	kept_free(w->kept);
 	w->kept = NULL;
 }

@@ -143,10 +143,11 @@ static bool is_array_of_pointers(const struct call *c, uint8_t role)
 static void write_batch(
 	const struct call *c, const struct extent *e, int64_t (*shape)[MATRIX_DIMS], unsigned *n)
 {
-	const union arg *stride = call_arg(c, ROLE_STRIDEA + (e->buf == ROLE_BUF	   ? 1
-								     : e->buf == ROLE_RECV ? 2
-											   : 0));
-	const union arg *items = call_arg(c, ROLE_NITEMS);
+	const union arg *stride =
+		call_get_arg(c, ROLE_STRIDEA + (e->buf == ROLE_BUF	     ? 1
+						       : e->buf == ROLE_RECV ? 2
+									     : 0));
+	const union arg *items = call_get_arg(c, ROLE_NITEMS);
 
 	if (items)
 		*n = write_dimension(

@@ -145,7 +145,7 @@ static void remove_from_bucket(struct shard *s, uint32_t b, struct pending_entry
 /* Marks a new entry for its own thread, which is most likely to claim it: it can then do so without the lock. */
 static uint64_t set_owner_mark(struct claims *claims, uint64_t key, struct pending_entry *e)
 {
-	*pending_recent(claims, key) = e;
+	*pending_get_recent_slot(claims, key) = e;
 	return claims->place;
 }
 
@@ -154,7 +154,7 @@ bool pending_add(struct claims *claims, uint64_t key, const struct pending *p)
 	uint32_t b;
 	struct shard *s = get_shard(key, &b);
 	struct comm *comm = p->op.comm;
-	struct kept_arrays *kept = kept_make(&p->op);
+	struct kept_arrays *kept = kept_copy_arrays(&p->op);
 	struct pending_entry *e;
 
 	/*
@@ -162,12 +162,12 @@ bool pending_add(struct claims *claims, uint64_t key, const struct pending *p)
 	 * the same handle, any thread may complete any.
 	 */
 	if (comm)
-		comm_hold(comm);
+		comm_add_user(comm);
 	pthread_mutex_lock(&s->lock);
 	e = add_pending_entry(s);
 	if (e) {
 		e->p = *p;
-		kept_use(&e->p.op, kept);
+		kept_set_arrays(&e->p.op, kept);
 		atomic_store_explicit(&e->key, key, memory_order_relaxed);
 		atomic_store_explicit(&e->claim, claims ? set_owner_mark(claims, key, e) : 0,
 			memory_order_release);
@@ -178,7 +178,7 @@ bool pending_add(struct claims *claims, uint64_t key, const struct pending *p)
 		log_loss(LOSS_PENDING,
 			"too many pending requests: completions of further ones are not recorded");
 		if (comm)
-			comm_release(comm);
+			comm_remove_user(comm);
 		kept_free(kept);
 	}
 	return e != NULL;
@@ -209,7 +209,7 @@ static struct pending_entry *lock_entry_in_bucket(uint64_t key, bool idle, uint6
 
 		if (!pending_has_key(e, key))
 			continue;
-		claim = pending_claim_on(e);
+		claim = pending_get_claim(e);
 		if (!is_free_for(e, claim, mark) || (idle && e->p.state != PENDING_IDLE) ||
 			(!idle && best && get_state_order(e) >= get_state_order(best)))
 			continue;
@@ -233,14 +233,14 @@ struct pending_entry *pending_claim_slow(struct claims *claims, uint64_t key)
 	struct pending_entry *e = lock_entry_in_bucket(key, false, claims->place);
 
 	if (e)
-		*pending_recent(claims, key) = e;
+		*pending_get_recent_slot(claims, key) = e;
 	return e;
 }
 
 static struct pending_entry *lock_entry_for_list(
 	struct claims *claims, uint64_t key, bool idle, uint64_t mark)
 {
-	struct pending_entry *e = pending_recent_own(claims, key, idle);
+	struct pending_entry *e = pending_find_recent_own(claims, key, idle);
 
 	return e && set_claim_if_equal(e, claims->place, mark)
 		       ? e
@@ -271,8 +271,7 @@ static bool reserve_claims(struct claim_list *list, uint64_t n)
 	return true;
 }
 
-struct claim_list *pending_claims_begin(
-	struct claims *claims, unsigned level, uint64_t n, bool idle)
+struct claim_list *pending_open_claims(struct claims *claims, unsigned level, uint64_t n, bool idle)
 {
 	struct claim_list *list;
 
@@ -285,7 +284,7 @@ struct claim_list *pending_claims_begin(
 		remove_claims_after(claims, level, false, level ? 0 : n);
 	if (!reserve_claims(list, n))
 		return NULL;
-	claims_say(claims, level, get_list_claim(claims, level, idle));
+	claims_set(claims, level, get_list_claim(claims, level, idle));
 	return list;
 }
 
@@ -308,9 +307,9 @@ void pending_claim_again(struct claims *claims, unsigned level, uint64_t i, uint
 		list->n = i + 1;
 }
 
-struct pending *pending_hold(struct claims *claims, const struct pending_claim *c)
+struct pending *pending_open(struct claims *claims, const struct pending_claim *c)
 {
-	uint64_t claim = pending_claim_on(c->entry);
+	uint64_t claim = pending_get_claim(c->entry);
 
 	return (claim & (CLAIM_PLACE | CLAIM_HELD)) == claims->place &&
 			       pending_has_key(c->entry, c->key) &&
@@ -319,14 +318,14 @@ struct pending *pending_hold(struct claims *claims, const struct pending_claim *
 		       : NULL;
 }
 
-void pending_keep_claim(struct pending_entry *e)
+void pending_close(struct pending_entry *e)
 {
-	atomic_store_explicit(&e->claim, pending_claim_on(e) & ~CLAIM_HELD, memory_order_release);
+	atomic_store_explicit(&e->claim, pending_get_claim(e) & ~CLAIM_HELD, memory_order_release);
 }
 
-void pending_let_go(struct pending_entry *e)
+void pending_free_claim(struct pending_entry *e)
 {
-	atomic_store_explicit(&e->claim, pending_claim_on(e) & CLAIM_PLACE, memory_order_release);
+	atomic_store_explicit(&e->claim, pending_get_claim(e) & CLAIM_PLACE, memory_order_release);
 }
 
 void pending_remove(struct pending_entry *e)
@@ -346,10 +345,10 @@ void pending_remove(struct pending_entry *e)
 /* ---- entries without a claim ---- */
 
 /* Unlinks *at if it is not claimed. Ownership of what it keeps passes to the caller. */
-static bool take_unclaimed(
+static bool remove_unclaimed(
 	struct shard *s, uint32_t b, struct pending_entry **at, struct pending *out)
 {
-	uint64_t claim = pending_claim_on(*at);
+	uint64_t claim = pending_get_claim(*at);
 
 	if (is_claimed(*at, claim) || !set_claim_if_equal(*at, claim, TAKING))
 		return false;
@@ -358,7 +357,7 @@ static bool take_unclaimed(
 	return true;
 }
 
-bool pending_stands(uint64_t key)
+bool pending_has_unclaimed(uint64_t key)
 {
 	uint32_t b;
 	struct shard *s = get_shard(key, &b);
@@ -366,7 +365,7 @@ bool pending_stands(uint64_t key)
 
 	pthread_mutex_lock(&s->lock);
 	for (e = s->bucket[b];
-		e && (!pending_has_key(e, key) || is_claimed(e, pending_claim_on(e))); e = e->next)
+		e && (!pending_has_key(e, key) || is_claimed(e, pending_get_claim(e))); e = e->next)
 		;
 	pthread_mutex_unlock(&s->lock);
 	return e != NULL;
@@ -380,7 +379,7 @@ bool pending_find_idle(uint64_t key, struct pending *out)
 
 	pthread_mutex_lock(&s->lock);
 	for (const struct pending_entry *e = s->bucket[b]; e; e = e->next)
-		if (pending_has_key(e, key) && !is_claimed(e, pending_claim_on(e)) &&
+		if (pending_has_key(e, key) && !is_claimed(e, pending_get_claim(e)) &&
 			e->p.state == PENDING_IDLE) {
 			*out = e->p;
 			found = true;
@@ -389,7 +388,7 @@ bool pending_find_idle(uint64_t key, struct pending *out)
 	return found;
 }
 
-bool pending_evict(uint64_t key, const struct adapter *lib, struct pending *out)
+bool pending_remove_any(uint64_t key, const struct adapter *lib, struct pending *out)
 {
 	uint32_t b;
 	struct shard *s = get_shard(key, &b);
@@ -398,7 +397,7 @@ bool pending_evict(uint64_t key, const struct adapter *lib, struct pending *out)
 	pthread_mutex_lock(&s->lock);
 	for (struct pending_entry **at = &s->bucket[b]; *at; at = &(*at)->next) {
 		found = pending_has_key(*at, key) && (*at)->p.api->spec->lib == lib &&
-			take_unclaimed(s, b, at, out);
+			remove_unclaimed(s, b, at, out);
 		if (found)
 			break;
 	}
@@ -406,7 +405,7 @@ bool pending_evict(uint64_t key, const struct adapter *lib, struct pending *out)
 	return found;
 }
 
-bool pending_take(uint64_t key, uint64_t before, struct pending *out)
+bool pending_remove_oldest(uint64_t key, uint64_t before, struct pending *out)
 {
 	uint32_t b;
 	struct shard *s = get_shard(key, &b);
@@ -414,9 +413,9 @@ bool pending_take(uint64_t key, uint64_t before, struct pending *out)
 
 	pthread_mutex_lock(&s->lock);
 	for (struct pending_entry **at = &s->bucket[b]; *at; at = &(*at)->next) {
-		found = pending_has_key(*at, key) && !is_claimed(*at, pending_claim_on(*at)) &&
+		found = pending_has_key(*at, key) && !is_claimed(*at, pending_get_claim(*at)) &&
 			(*at)->p.state == PENDING_STARTED &&
-			(!before || (*at)->p.added <= before) && take_unclaimed(s, b, at, out);
+			(!before || (*at)->p.added <= before) && remove_unclaimed(s, b, at, out);
 		if (found)
 			break;
 	}
@@ -424,7 +423,7 @@ bool pending_take(uint64_t key, uint64_t before, struct pending *out)
 	return found;
 }
 
-void pending_mark_cancel(uint64_t key, bool cancel)
+void pending_set_cancel(uint64_t key, bool cancel)
 {
 	uint32_t b;
 	struct shard *s = get_shard(key, &b);
@@ -433,7 +432,7 @@ void pending_mark_cancel(uint64_t key, bool cancel)
 
 	pthread_mutex_lock(&s->lock);
 	for (struct pending_entry *e = s->bucket[b]; e; e = e->next) {
-		bool claimed = is_claimed(e, pending_claim_on(e));
+		bool claimed = is_claimed(e, pending_get_claim(e));
 
 		if (!pending_has_key(e, key) || (is_free && claimed) ||
 			__atomic_load_n(&e->p.state, __ATOMIC_RELAXED) != PENDING_STARTED)

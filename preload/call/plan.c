@@ -39,7 +39,7 @@ static bool set_plan(struct plan *p, const struct api_spec *s)
 	return true;
 }
 
-const struct plan *plan_make(struct api *f)
+const struct plan *plan_compute(struct api *f)
 {
 	uint8_t state = PLAN_NEW;
 

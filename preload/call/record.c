@@ -20,7 +20,7 @@
 tensor_namer_fn *tensor_namer;
 tensor_bad_fn *tensor_bad;
 
-uint32_t record_api_new(struct api *a)
+uint32_t register_api(struct api *a)
 {
 	static _Atomic uint32_t last;
 	uint32_t id, none = 0;
@@ -41,7 +41,7 @@ uint32_t record_api_new(struct api *a)
 	 * with CUDA and with ROCm at once, which no framework build does. For communicators, comms.csv has the label of
 	 * their own copy.
 	 */
-	text[0] = s->lib->label ? s->lib->label(call_real(a)) : s->lib->name;
+	text[0] = s->lib->label ? s->lib->label(call_get_real(a)) : s->lib->name;
 	/* Two threads may both add the api; the second entry is then never referred to. */
 	id = atomic_fetch_add(&last, 1) + 1;
 	if (id > UINT16_MAX ||
@@ -70,13 +70,13 @@ bool is_thinned_out(struct thread *t, const struct operation *w, int64_t comm_se
 	if (comm && comm_seq != JOURNAL_NONE64)
 		return !is_call_kept(comm, comm_seq);
 	if (comm) {
-		kept = is_buffer_kept(comm, operation_inputs(w), w->nin, &numbered);
-		kept |= is_buffer_kept(comm, operation_outputs(w), w->nout, &numbered);
+		kept = is_buffer_kept(comm, operation_get_inputs(w), w->nin, &numbered);
+		kept |= is_buffer_kept(comm, operation_get_outputs(w), w->nout, &numbered);
 	}
 	return numbered ? !kept : !is_call_kept(0, (int64_t)t->unnumbered++);
 }
 
-static inline unsigned recorded_dims(const struct buffer *v)
+static inline unsigned get_recorded_dims(const struct buffer *v)
 {
 	return __builtin_expect(v->layout == BUFFER_STRIDED, 0) && v->ndim != JOURNAL_NDIM_NONE
 		       ? v->ndim
@@ -85,7 +85,7 @@ static inline unsigned recorded_dims(const struct buffer *v)
 
 static inline uint32_t get_tensor_bytes(const struct buffer *v)
 {
-	return (uint32_t)sizeof(struct journal_tensor) + 8 * recorded_dims(v);
+	return (uint32_t)sizeof(struct journal_tensor) + 8 * get_recorded_dims(v);
 }
 
 static inline uint32_t compute_tensors_bytes(const struct buffer *v, unsigned n)
@@ -93,23 +93,23 @@ static inline uint32_t compute_tensors_bytes(const struct buffer *v, unsigned n)
 	uint32_t bytes = n * (uint32_t)sizeof(struct journal_tensor);
 
 	for (; n; n--, v++)
-		bytes += 8 * recorded_dims(v);
+		bytes += 8 * get_recorded_dims(v);
 	return bytes;
 }
 
-void operation_fit(struct operation *w)
+void operation_remove_excess(struct operation *w)
 {
-	/* Drops tensors from the larger side, so that many inputs do not displace the outputs. */
+	/* Removes inputs or outputs, whichever are more, so that many inputs do not displace the outputs. */
 	const uint32_t space =
 		JOURNAL_ENTRY_MAX - (uint32_t)sizeof(struct journal_call) - w->output_limit;
-	uint32_t in = compute_tensors_bytes(operation_inputs(w), w->nin),
-		 out = compute_tensors_bytes(operation_outputs(w), w->nout);
+	uint32_t in = compute_tensors_bytes(operation_get_inputs(w), w->nin),
+		 out = compute_tensors_bytes(operation_get_outputs(w), w->nout);
 
 	while (in + out > space) {
 		if (in > out)
-			in -= get_tensor_bytes(&operation_inputs(w)[--w->nin]);
+			in -= get_tensor_bytes(&operation_get_inputs(w)[--w->nin]);
 		else
-			out -= get_tensor_bytes(&operation_outputs(w)[--w->nout]);
+			out -= get_tensor_bytes(&operation_get_outputs(w)[--w->nout]);
 		w->flags |= CF_MORE;
 	}
 }
@@ -140,7 +140,7 @@ static inline void write_tensor(struct journal_tensor *restrict t, const struct 
 		t->ndim = v->ndim;
 		t->arg = v->arg;
 		t->item = v->item;
-		memcpy(t + 1, v->counts, 8 * recorded_dims(v));
+		memcpy(t + 1, v->counts, 8 * get_recorded_dims(v));
 	}
 }
 
@@ -150,7 +150,7 @@ static inline struct journal_tensor *get_next_tensor(
 	return (struct journal_tensor *)((char *)t + get_tensor_bytes(v));
 }
 
-/* larger buffers take long to measure (thread_exact_time()) */
+/* larger buffers take long to measure (thread_add_exact_time()) */
 #define EXACT_BYTES THINNING_BYTES_LEAST
 
 static void measure_buffer(
@@ -159,12 +159,12 @@ static void measure_buffer(
 	struct thread *t = v->bytes >= EXACT_BYTES ? thread_inside()->recorder : NULL;
 	uint64_t t0 = t ? clock_ticks() : 0;
 
-	tensor_observe(w, seq, v, out);
+	tensor_measure(w, seq, v, out);
 	if (__builtin_expect(tensor_bad != NULL, 0) && out->name && out->stats.n &&
 		(out->stats.nans || out->stats.infs))
 		tensor_bad(v, out);
 	if (t) {
-		thread_exact_time(t, clock_ticks() - t0);
+		thread_add_exact_time(t, clock_ticks() - t0);
 		record_tensor_size(v->bytes);
 	}
 }
@@ -178,7 +178,7 @@ static bool is_in_host_memory(const struct device_backend *b, const struct buffe
 	enum device_memory kind;
 	uintptr_t lo, hi;
 
-	if (__builtin_expect(!b, 1) || !buffer_bounds(v, &lo, &hi))
+	if (__builtin_expect(!b, 1) || !buffer_get_bounds(v, &lo, &hi))
 		return true;
 	return device_is_host(b, (const void *)lo, hi - lo, &kind);
 }
@@ -209,7 +209,7 @@ static void measure_on_private_stack(void *arg)
 		if (!tensor_is_watched(v))
 			continue;
 		if (__builtin_expect(b != NULL, 0) && SNAPSHOT_IS_MEASURED(v->snapshot))
-			tensor_put_measured(all->w, v, t);
+			tensor_set_measured(all->w, v, t);
 		else if (v->host || is_in_host_memory(b, v))
 			measure_buffer(all->w, all->seq, v, t);
 	}
@@ -230,7 +230,7 @@ static bool measure_few_tensors(
 		return false;
 	stats_fenv_enter(&fenv);
 	for (; n && done; n--, t = get_next_tensor(t, v), v++)
-		done = !tensor_is_watched(v) || tensor_observe_few(w, v, t);
+		done = !tensor_is_watched(v) || tensor_measure_few(w, v, t);
 	stats_fenv_leave(&fenv);
 	return done;
 }
@@ -284,7 +284,7 @@ __attribute__((noinline)) static void close_abandoned(struct thread *t, uint32_t
 	}
 }
 
-static void note_open(struct thread *t, struct journal_call *r)
+static void record_open_call(struct thread *t, struct journal_call *r)
 {
 	if (t->nopen < THREAD_OPEN_MAX)
 		t->open[t->nopen++] = r;
@@ -296,7 +296,7 @@ static void note_open(struct thread *t, struct journal_call *r)
  * For a record r that is not the innermost open one: the calls inside it were skipped by
  * longjmp().
  */
-__attribute__((noinline)) static bool take_open_below(
+__attribute__((noinline)) static bool remove_abandoned_and_open(
 	struct thread *t, const struct journal_call *r)
 {
 	for (uint32_t i = t->nopen; i-- > 0;)
@@ -312,7 +312,7 @@ __attribute__((noinline)) static bool take_open_below(
  * Returns false if the record is no longer this thread's: it was closed as abandoned, or this is
  * a forked child. Its memory may contain another record by now.
  */
-static inline bool take_open_record(const struct journal_call *r)
+static inline bool remove_open_record(const struct journal_call *r)
 {
 	struct thread *t = thread_inside()->recorder;
 
@@ -322,7 +322,7 @@ static inline bool take_open_record(const struct journal_call *r)
 		t->nopen--;
 		return true;
 	}
-	return take_open_below(t, r);
+	return remove_abandoned_and_open(t, r);
 }
 
 __attribute__((noinline)) static void count_dropped_record(struct thread *t)
@@ -344,7 +344,7 @@ __attribute__((noinline)) static void count_dropped_record(struct thread *t)
 /*
  * Stores what a receive waits for, so that `probe report` can show it for a rank that is blocked.
  */
-static inline void put_awaited(
+static inline void write_awaited(
 	struct journal_tensor *restrict t, const struct buffer *restrict v, unsigned n)
 {
 	t->count = JOURNAL_UNTOLD;
@@ -359,14 +359,14 @@ static inline void put_awaited(
 static inline __attribute__((always_inline)) struct journal_call *start_record(struct thread *t,
 	struct api *api, struct operation *w, int64_t comm_seq, uint32_t stack, uint64_t parent)
 {
-	const struct buffer *in = operation_inputs(w), *out = operation_outputs(w);
+	const struct buffer *in = operation_get_inputs(w), *out = operation_get_outputs(w);
 	uint32_t bytes = (uint32_t)sizeof(struct journal_call) + compute_tensors_bytes(in, w->nin) +
 			 (w->output_limit ? w->output_limit : compute_tensors_bytes(out, w->nout));
 	uint32_t id = record_api(api);
 	struct comm *m = w->comm;
 
 	if (m && !atomic_load_explicit(&m->announced, memory_order_relaxed))
-		comm_announce(m, t);
+		comm_write_row(m, t);
 	/* A message has its number in the row of its buffer. An open or failed receive has none. */
 	if (comm_seq == JOURNAL_NONE64 && w->nin + w->nout == 1)
 		comm_seq = w->nin ? in->comm_seq : out->comm_seq;
@@ -380,7 +380,7 @@ static inline __attribute__((always_inline)) struct journal_call *start_record(s
 	r->e.bytes = bytes;
 	r->e.type = JE_CALL;
 	r->e.n = w->nin;
-	r->seq = thread_next_seq(t);
+	r->seq = thread_get_next_seq(t);
 	r->end = 0;
 	r->comm = m ? m->id : 0;
 	r->comm_seq = w->flags & CF_NODE ? w->node : comm_seq;
@@ -404,7 +404,7 @@ static inline __attribute__((always_inline)) struct journal_call *start_record(s
 	if (w->nin)
 		write_tensors(w, r->seq, (struct journal_tensor *)(r + 1), in, w->nin);
 	else if (bytes >= sizeof(*r) + sizeof(struct journal_tensor))
-		put_awaited((struct journal_tensor *)(r + 1), out, w->nout);
+		write_awaited((struct journal_tensor *)(r + 1), out, w->nout);
 	atomic_store_explicit(&r->e.state, JCS_OPEN, memory_order_relaxed);
 	thread_count(t, JC_RECORDED);
 	r->start = clock_ticks();
@@ -421,13 +421,13 @@ struct journal_call *record_open(struct thread *t, struct api *api, struct opera
 	 * No other call of this thread is in progress, so records that are still open were
 	 * abandoned. They would block all later ones.
 	 */
-	if (!thread_on_the_way() && t->nopen) {
+	if (!thread_get_call_depth() && t->nopen) {
 		close_abandoned(t, 0);
 		t->nmore = 0;
 	}
 	r = start_record(t, api, w, comm_seq, stack, parent);
 	if (r)
-		note_open(t, r);
+		record_open_call(t, r);
 	return r;
 }
 
@@ -437,7 +437,7 @@ struct journal_call *record_start(struct thread *t, struct api *api, struct oper
 	return start_record(t, api, w, comm_seq, stack, parent);
 }
 
-static inline __attribute__((always_inline)) void close_now(
+static inline __attribute__((always_inline)) void close_record(
 	struct journal_call *r, const struct operation *w, uint64_t end, bool failed, int64_t error)
 {
 	unsigned nout = w->nout;
@@ -452,8 +452,8 @@ static inline __attribute__((always_inline)) void close_now(
 		r->flags |= CF_ERROR;
 		r->error = (int32_t)error;
 	} else if (nout) {
-		const struct buffer *v = operation_outputs(w);
-		uint32_t in = compute_tensors_bytes(operation_inputs(w), w->nin),
+		const struct buffer *v = operation_get_outputs(w);
+		uint32_t in = compute_tensors_bytes(operation_get_inputs(w), w->nin),
 			 out = compute_tensors_bytes(v, nout);
 		uint32_t space = r->e.bytes - (uint32_t)sizeof(*r) - in;
 		struct journal_tensor *t = (struct journal_tensor *)((char *)(r + 1) + in);
@@ -470,32 +470,32 @@ static inline __attribute__((always_inline)) void close_now(
 void record_close(
 	struct journal_call *r, const struct operation *w, uint64_t end, bool failed, int64_t error)
 {
-	if (take_open_record(r))
-		close_now(r, w, end, failed, error);
+	if (remove_open_record(r))
+		close_record(r, w, end, failed, error);
 }
 
 void record_not_started(
 	struct journal_call *r, const struct operation *w, uint64_t end, int64_t error)
 {
-	close_now(r, w, end, true, error);
+	close_record(r, w, end, true, error);
 }
 
 void record_started_at_once(struct journal_call *r, struct operation *w, uint64_t end)
 {
 	w->flags |= CF_ASYNC;
 	r->wait = JOURNAL_NO_WAIT;
-	close_now(r, w, end, false, 0);
+	close_record(r, w, end, false, 0);
 }
 
 void record_at_once(struct journal_call *r, struct operation *w, uint64_t end)
 {
-	if (take_open_record(r))
+	if (remove_open_record(r))
 		record_started_at_once(r, w, end);
 }
 
 void record_async(struct journal_call *r, const struct operation *w, uint64_t end)
 {
-	if (!take_open_record(r))
+	if (!remove_open_record(r))
 		return;
 	r->end = end;
 	record_started(r, w);
@@ -519,15 +519,16 @@ void write_end_record(
 	uint16_t nin = 0; /* inputs that are measured only now */
 
 	for (unsigned i = 0; i < w->nin; i++)
-		nin += operation_inputs(w)[i].snapshot != 0;
+		nin += operation_get_inputs(w)[i].snapshot != 0;
 
 	uint32_t bytes = (uint32_t)sizeof(struct journal_end) +
-			 compute_tensors_bytes(operation_outputs(w), nout);
+			 compute_tensors_bytes(operation_get_outputs(w), nout);
 	struct journal_tensor *at;
 
 	for (unsigned i = 0; i < w->nin; i++)
-		bytes += operation_inputs(w)[i].snapshot ? get_tensor_bytes(&operation_inputs(w)[i])
-							 : 0;
+		bytes += operation_get_inputs(w)[i].snapshot
+				 ? get_tensor_bytes(&operation_get_inputs(w)[i])
+				 : 0;
 
 	struct journal_end *e = thread_reserve_end(t, bytes);
 
@@ -549,8 +550,8 @@ void write_end_record(
 	};
 	at = (struct journal_tensor *)(e + 1);
 	for (unsigned i = 0; i < w->nin; i++)
-		if (operation_inputs(w)[i].snapshot)
-			at = write_tensors(w, p->seq, at, &operation_inputs(w)[i], 1);
-	write_tensors(w, p->seq, at, operation_outputs(w), nout);
+		if (operation_get_inputs(w)[i].snapshot)
+			at = write_tensors(w, p->seq, at, &operation_get_inputs(w)[i], 1);
+	write_tensors(w, p->seq, at, operation_get_outputs(w), nout);
 	chain_publish(&t->chain, bytes);
 }

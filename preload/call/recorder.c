@@ -50,7 +50,7 @@ static void handle_thread_end(void *arg)
 	thread_state.recorder = NULL;
 	/* In a child made without pthread_atfork, the journal is still the parent's. */
 	if (*session.alive && getpid() == session.pid) {
-		claims_clear(t->claims);
+		claims_reset(t->claims);
 		chain_detach(&t->chain);
 	}
 	if (t->scratch)
@@ -68,7 +68,7 @@ void thread_init(void)
 		have_key = pthread_key_create(&key, handle_thread_end) == 0;
 }
 
-void thread_forget(void)
+void thread_reset(void)
 {
 	struct thread_self *w = thread_self();
 
@@ -91,7 +91,7 @@ void thread_count_shared(enum journal_count c)
 /* The thread's stack bounds, read once in its life; a recorder has a copy. */
 static THREAD_OWN struct {
 	struct stack_bounds bounds;
-	bool asked;
+	bool is_known;
 } stack;
 
 void thread_bounds_find(void)
@@ -99,15 +99,15 @@ void thread_bounds_find(void)
 	struct thread_self *w = thread_self();
 	struct stack_bounds *b = &own(stack).bounds;
 
-	if (!thread_has_block() || own(stack).asked)
+	if (!thread_has_block() || own(stack).is_known)
 		return;
-	own(stack).asked = true;
+	own(stack).is_known = true;
 	stack_bounds_init(b);
 	w->space_at = b->roomy;
 	w->space_bytes = b->hi - b->roomy;
 }
 
-const struct stack_bounds *thread_bounds(void)
+const struct stack_bounds *thread_get_bounds(void)
 {
 	const struct thread *t = thread_inside()->recorder;
 
@@ -128,10 +128,10 @@ static struct thread *add_thread(void)
 			return NULL;
 		}
 	journal_grow_for_threads(&session.journal);
-	t->claims = claims_of((unsigned)(t->chain.slot - journal_thread(&session.journal, 0)));
+	t->claims = claims_get((unsigned)(t->chain.slot - journal_thread(&session.journal, 0)));
 	t->walked = (void *)((char *)t + OWN_BYTES);
 	thread_bounds_find();
-	t->bounds = *thread_bounds();
+	t->bounds = *thread_get_bounds();
 	if (get_calls_keys(config_now())->stack)
 		t->stacks = stack_cache_new();
 	if (have_key)
@@ -150,11 +150,11 @@ struct thread *thread_get_new(void)
 	if (!thread_state.dead && thread_has_block())
 		t = add_thread();
 	if (!t)
-		thread_lost();
+		thread_handle_lost_call();
 	return t;
 }
 
-void thread_lost(void)
+void thread_handle_lost_call(void)
 {
 	thread_count_shared(JC_DROP_THREADS);
 	/*
@@ -168,7 +168,7 @@ void thread_lost(void)
 		session.journal.head->nslot);
 }
 
-void *thread_scratch_more(struct thread *t, size_t bytes)
+void *thread_get_more_scratch(struct thread *t, size_t bytes)
 {
 	if (bytes > SCRATCH_MAX)
 		return NULL;
@@ -189,7 +189,7 @@ void *thread_scratch_more(struct thread *t, size_t bytes)
 	return p;
 }
 
-void thread_more_seq(struct thread *t)
+void thread_reserve_seq(struct thread *t)
 {
 	t->seq_next = atomic_fetch_add_explicit(&session.seq, SEQ_BLOCK, memory_order_relaxed);
 	t->seq_end = t->seq_next + SEQ_BLOCK;
@@ -212,7 +212,7 @@ void thread_more_seq(struct thread *t)
 #define WAIT_PART 20
 #define HELP_PAUSE_NS 1000000 /* pause after a small pass that freed nothing */
 
-static bool may_wait(const struct thread *t, uint64_t since, uint64_t now)
+static bool can_wait(const struct thread *t, uint64_t since, uint64_t now)
 {
 	return (double)(now - since) * session.clock.ns_per_tick < WAIT_NS &&
 	       t->waited * WAIT_PART <= now - t->made;
@@ -245,12 +245,12 @@ __attribute__((noinline)) static void *reserve_or_run_writer(
 		if (!p)
 			p = reserve(&t->chain, bytes, &wake);
 		now = clock_ticks();
-		if (p || h != HELP_TAKEN || !may_wait(t, since, now))
+		if (p || h != HELP_TAKEN || !can_wait(t, since, now))
 			break;
 		sched_yield();
 		t->waited += clock_ticks() - now;
 	}
-	thread_exact_time(t, clock_ticks() - since);
+	thread_add_exact_time(t, clock_ticks() - since);
 	return p;
 }
 

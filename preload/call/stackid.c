@@ -126,7 +126,7 @@ static _Atomic(struct foreign_rules *) stack_rules;
 static _Atomic uint64_t rules_epoch;
 _Atomic bool stack_id_by_code;
 
-void stack_id_configure(void)
+void stack_id_update(void)
 {
 	static const struct calls_keys *rules_of;
 	const struct calls_keys *keys = get_calls_keys(config_now());
@@ -284,7 +284,7 @@ uint32_t stack_id(struct thread *t, const struct api *api, uintptr_t pc, uintptr
 				uint64_t t0 = clock_ticks();
 
 				mine = add_stack(t, api);
-				thread_exact_time(t, clock_ticks() - t0);
+				thread_add_exact_time(t, clock_ticks() - t0);
 			}
 			if (!mine)
 				break;
@@ -314,11 +314,11 @@ bool stack_write_named(struct thread *t, const struct api *row)
 	if (!w->foreign.language || !get_stack_id_table())
 		return false;
 	id = add_stack(t, row);
-	thread_exact_time(t, clock_ticks() - start);
+	thread_add_exact_time(t, clock_ticks() - start);
 	return id && id != ID_UNWANTED;
 }
 
-void stack_id_begin(uint32_t last)
+void stack_id_set_first(uint32_t last)
 {
 	/* A larger number would not fit into an entry of the table. */
 	if (last >= ID_UNWANTED - STACKS_MAX)
@@ -336,7 +336,7 @@ void stack_id_reset(void)
 	 * parent's.
 	 */
 	atomic_fetch_add(&rules_epoch, 1);
-	stack_id_begin(0);
+	stack_id_set_first(0);
 	memset(known_modules, 0, sizeof(known_modules));
 	modules_looked = false;
 	pthread_mutex_init(&modules_lock, NULL);

@@ -34,7 +34,7 @@ static void set_snapshot_address(struct buffer *v, const void *at)
 {
 	uintptr_t lo, hi;
 
-	buffer_bounds(v, &lo, &hi);
+	buffer_get_bounds(v, &lo, &hi);
 	v->base = (const char *)at + ((uintptr_t)v->base - lo);
 	v->host = 1;
 	v->nostats = 0;
@@ -132,17 +132,17 @@ static bool set_device_tensor(
 		.eps = get_calls_keys(config_now())->eps};
 	if (v->layout == BUFFER_CONTIG)
 		return true;
-	if (!(v->layout == BUFFER_SEGMENTS ? buffer_walk_segments : buffer_walk)(v, &w))
+	if (!(v->layout == BUFFER_SEGMENTS ? buffer_compute_segment_walk : buffer_compute_walk)(v, &w))
 		return false;
 	t->address = w.base;
-	if (w.n == 1 && w.step[0] == dtype_info(v->dtype)->size)
+	if (w.n == 1 && w.stride_bytes[0] == dtype_info(v->dtype)->size)
 		return true;
 	if (w.n > STATS_DIMS - 1)
 		return false;
 	t->ndim = w.n;
 	for (unsigned i = 0; i < w.n; i++) {
 		t->size[i] = w.size[i];
-		t->step[i] = (int64_t)w.step[i];
+		t->step[i] = (int64_t)w.stride_bytes[i];
 	}
 	return true;
 }
@@ -199,7 +199,7 @@ void stream_decide(struct stream_point *p, struct buffer *v)
 	if (!tensor_is_watched(v))
 		return;
 	v->nostats = 1;
-	if (!buffer_bounds(v, &lo, &hi))
+	if (!buffer_get_bounds(v, &lo, &hi))
 		return;
 	device_is_host(p->backend, (const void *)lo, hi - lo, &kind);
 	kernel = kernel && kind > DEVICE_HOST && p->backend->driver &&
@@ -245,7 +245,7 @@ void stream_decide_placed(struct stream_point *p, struct buffer *v, unsigned n)
 			stream_decide(p, v);
 			continue;
 		}
-		if (v->io != IO_OUT || v->nostats || !buffer_bounds(v, &lo, &hi))
+		if (v->io != IO_OUT || v->nostats || !buffer_get_bounds(v, &lo, &hi))
 			continue;
 		v->host = device_is_host(p->backend, (const void *)lo, hi - lo, &kind) &&
 			  kind != DEVICE_PINNED;
@@ -268,7 +268,7 @@ uint32_t stream_measure(struct stream_point *p, const struct buffer *v)
 	uintptr_t lo, hi;
 
 	if (!p->backend || how == CONFIG_DEVICE_OFF || !v->device || !v->base ||
-		v->dtype == DT_OTHER || !buffer_bounds(v, &lo, &hi))
+		v->dtype == DT_OTHER || !buffer_get_bounds(v, &lo, &hi))
 		return 0;
 	/* What is put on a stream that is captured would become part of the job's graph. */
 	if (!p->open && p->backend->capturing(p->stream))

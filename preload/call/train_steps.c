@@ -61,13 +61,13 @@ static enum train_mark handle_optimizer_step(struct train *t, uint64_t which)
 	return TRAIN_NOTHING;
 }
 
-void train_optimizer_begin(struct train *t, uint64_t which)
+void train_handle_optimizer_begin(struct train *t, uint64_t which)
 {
 	if (t->in_optimizer++ == 0)
 		t->optimizer = which;
 }
 
-enum train_mark train_optimizer_end(struct train *t)
+enum train_mark train_handle_optimizer_end(struct train *t)
 {
 	if (!t->in_optimizer || --t->in_optimizer)
 		return TRAIN_NOTHING;
@@ -78,12 +78,12 @@ enum train_mark train_optimizer_end(struct train *t)
 	return handle_optimizer_step(t, t->optimizer);
 }
 
-void train_backward_begin(struct train *t)
+void train_handle_backward_begin(struct train *t)
 {
 	t->in_backward++;
 }
 
-enum train_mark train_backward_end(struct train *t)
+enum train_mark train_handle_backward_end(struct train *t)
 {
 	if (!t->in_backward || --t->in_backward)
 		return TRAIN_NOTHING;
@@ -97,7 +97,7 @@ enum train_mark train_backward_end(struct train *t)
 	return handle_optimizer_step(t, INSIDE_BACKWARD);
 }
 
-enum train_mark train_scale_update(struct train *t)
+enum train_mark train_handle_scale_update(struct train *t)
 {
 	bool stepped_before = t->stepped_since_update;
 
@@ -111,7 +111,7 @@ enum train_mark train_scale_update(struct train *t)
 	return record_training_step(t, TRAIN_SKIPPED);
 }
 
-uint32_t train_micro_step(const struct train *t)
+uint32_t train_get_micro_step(const struct train *t)
 {
 	if (!t->active && !t->in_backward)
 		return UINT32_MAX;

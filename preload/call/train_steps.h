@@ -51,13 +51,13 @@ struct train {
 };
 
 /* which: a value other than 0 that identifies the optimizer. */
-void train_optimizer_begin(struct train *t, uint64_t which);
-enum train_mark train_optimizer_end(struct train *t);
-void train_backward_begin(struct train *t);
-enum train_mark train_backward_end(struct train *t);
-enum train_mark train_scale_update(struct train *t);
+void train_handle_optimizer_begin(struct train *t, uint64_t which);
+enum train_mark train_handle_optimizer_end(struct train *t);
+void train_handle_backward_begin(struct train *t);
+enum train_mark train_handle_backward_end(struct train *t);
+enum train_mark train_handle_scale_update(struct train *t);
 
 /* The current micro step: backward passes finished in this step; UINT32_MAX until a training has been seen. */
-uint32_t train_micro_step(const struct train *t);
+uint32_t train_get_micro_step(const struct train *t);
 
 #endif

@@ -202,7 +202,7 @@ static void register_generations(bool again, const char *by)
 				pair[0]->running.asked = 0;
 			if (now && now->now && !again) {
 				generation_apply_now(pair[0], step);
-				step_configure();
+				step_update();
 			} else {
 				n = 1;
 			}

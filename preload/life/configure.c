@@ -128,9 +128,9 @@ static void load_session_config(void)
 	config_watch_begin();
 	if (cfg->disable)
 		return;
-	step_configure();
-	stack_id_configure();
-	tensor_watch_configure(config_now());
+	step_update();
+	stack_id_update();
+	tensor_watch_update(config_now());
 }
 
 /*

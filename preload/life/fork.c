@@ -128,7 +128,7 @@ static void (*const all_fork_handlers[])(void) = {
 
 /* In a child of a process that has recorded: its pending calls, the threads' records, devices. */
 static void (*const recorded_fork_handlers[])(void) = {
-	thread_forget,
+	thread_reset,
 	pending_reset,
 	stream_reset,
 	device_measure_reset,

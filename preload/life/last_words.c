@@ -85,7 +85,7 @@ static const char *find_call_inside(void)
 	const char *p = NULL;
 	uint32_t wait;
 
-	if (!t || !thread_on_the_way())
+	if (!t || !thread_get_call_depth())
 		return NULL;
 	if (t->nopen)
 		p = journal_dict_get(&session.journal, DICT_API, t->open[t->nopen - 1]->api);

@@ -139,12 +139,12 @@ static int record_saved(struct api *row, const struct buffer *v, uintptr_t pc, u
 	if (!t)
 		return -1;
 	thread_count(t, JC_SEEN);
-	stack = stack_id_wanted() ? stack_id(t, row, pc, frame) : 0;
+	stack = are_stack_ids_wanted() ? stack_id(t, row, pc, frame) : 0;
 	if (stack == STACK_UNWANTED) {
 		thread_count(t, JC_SKIP_CALLER);
 		return -1;
 	}
-	w.by = config_now();
+	w.config = config_now();
 	w.in[0] = *v;
 	w.nin = 1;
 	r = record_open(t, row, &w, JOURNAL_NONE64, stack, 0);

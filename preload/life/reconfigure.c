@@ -177,7 +177,7 @@ void life_config_changed(uint32_t step)
 	stub_forget();
 	atomic_store(&session_rank_wanted, 0);
 	log_level_set((int)g->cfg->log_level);
-	stack_id_configure();
-	tensor_watch_configure(g->cfg);
+	stack_id_update();
+	tensor_watch_update(g->cfg);
 	private_stack_call(tell_changed_config, &step);
 }

@@ -89,7 +89,7 @@ static bool start_recording(void)
 		return false;
 	/* Set only now: alerts in an earlier run's journal must not cause actions. */
 	alert_actions_set();
-	stack_id_begin(output.resumed.last_stack);
+	stack_id_set_first(output.resumed.last_stack);
 	start_process_once();
 	session_statistics();
 	session_about();

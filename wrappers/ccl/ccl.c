@@ -58,7 +58,7 @@ static struct comm *new_ccl_comm(const struct ccl_library *l, uint64_t handle, c
 /* No other communicator can get this number. */
 static uint64_t local_ccl_id(const struct ccl_library *l, uint64_t handle)
 {
-	return comm_make_id(handle, l->lib->name, (int64_t)comm_serial(), NULL, 0, NULL, 0);
+	return comm_compute_id(handle, l->lib->name, (int64_t)comm_get_serial(), NULL, 0, NULL, 0);
 }
 
 struct comm *ccl_comm(const struct ccl_library *l, uint64_t handle)
@@ -83,10 +83,10 @@ struct comm *ccl_comm_at(const struct ccl_library *l, uint64_t handle, uint64_t 
 		return NULL;
 	c->flags |= CF_LOCALCOMM;
 	if (!complete_ccl_comm(c, argument, &l->rank, &l->size)) {
-		comm_release(c);
+		comm_remove_user(c);
 		return NULL;
 	}
-	comm_publish(c);
+	comm_register(c);
 	return comm_find(l->lib, handle);
 }
 
@@ -103,10 +103,10 @@ struct comm *ccl_group(const struct ccl_library *l, const void *real, const char
 		return NULL;
 	snprintf(c->name, sizeof(c->name), "%s", name);
 	if (!complete_ccl_comm(c, (uint64_t)(uintptr_t)name, rank, size)) {
-		comm_release(c);
+		comm_remove_user(c);
 		return NULL;
 	}
-	comm_publish(c);
+	comm_register(c);
 	return comm_find(l->lib, h);
 }
 
@@ -116,9 +116,9 @@ struct comm *ccl_group(const struct ccl_library *l, const void *real, const char
  */
 static uint64_t hash_unique_id(const struct ccl_library *l, const struct call *c)
 {
-	const union arg *id = call_arg(c, ROLE_ID), *n = call_arg(c, ROLE_NITEMS);
+	const union arg *id = call_get_arg(c, ROLE_ID), *n = call_get_arg(c, ROLE_NITEMS);
 	uint64_t h = hash_str(0, l->lib->name), word, left;
-	const union arg *file = call_arg(c, ROLE_NAME);
+	const union arg *file = call_get_arg(c, ROLE_NAME);
 	const char *p = id ? id->cp : NULL;
 
 	if (!p)
@@ -155,8 +155,8 @@ static bool color_is_wide(const struct call *c)
 static uint64_t hash_child(
 	const struct ccl_library *l, const struct call *c, const struct comm *parent)
 {
-	const union arg *color = call_arg(c, ROLE_COLOR), *list = call_arg(c, ROLE_ITEMS),
-			*n = call_arg(c, ROLE_NITEMS);
+	const union arg *color = call_get_arg(c, ROLE_COLOR), *list = call_get_arg(c, ROLE_ITEMS),
+			*n = call_get_arg(c, ROLE_NITEMS);
 	const char *how = c->api->spec->how;
 	uint64_t h = parent ? hash_str(parent->id, how) : 0;
 
@@ -185,14 +185,14 @@ static void register_all_ccl_comms(
 		m->flags |= CF_LOCALCOMM;
 		m->rank = i;
 		m->size = n;
-		comm_publish(m);
+		comm_register(m);
 	}
 }
 
 /* Handle of the communicator passed to the call, by value or by pointer; 0 if there is none. */
 static uint64_t parent_of(const struct call *c)
 {
-	const union arg *comm = call_arg(c, ROLE_COMM), *at = call_arg(c, ROLE_COMMP);
+	const union arg *comm = call_get_arg(c, ROLE_COMM), *at = call_get_arg(c, ROLE_COMMP);
 
 	return comm ? comm->u : at && at->cp ? *(const uint64_t *)at->cp : 0;
 }
@@ -200,9 +200,9 @@ static uint64_t parent_of(const struct call *c)
 static void register_ccl_comm(const struct ccl_library *l, struct call *c)
 {
 	const char *how = c->api->spec->how;
-	const union arg *at = call_arg(c, ROLE_NEWCOMM), *size = call_arg(c, ROLE_NRANKS),
-			*rank = call_arg(c, ROLE_RANK), *color = call_arg(c, ROLE_COLOR),
-			*list = call_arg(c, ROLE_ITEMS);
+	const union arg *at = call_get_arg(c, ROLE_NEWCOMM), *size = call_get_arg(c, ROLE_NRANKS),
+			*rank = call_get_arg(c, ROLE_RANK), *color = call_get_arg(c, ROLE_COLOR),
+			*list = call_get_arg(c, ROLE_ITEMS);
 	uint64_t from = parent_of(c), handle, id;
 	struct comm *parent = from ? comm_find(l->lib, from) : NULL, *m;
 
@@ -216,7 +216,7 @@ static void register_ccl_comm(const struct ccl_library *l, struct call *c)
 	 * The call has neither an id nor a parent: the new communicators, in an array, are all of
 	 * this process.
 	 */
-	if (!from && !call_arg(c, ROLE_ID) && !call_arg(c, ROLE_NAME)) {
+	if (!from && !call_get_arg(c, ROLE_ID) && !call_get_arg(c, ROLE_NAME)) {
 		register_all_ccl_comms(l, c, at->cp, size ? (int)size->i : 0);
 		return;
 	}
@@ -237,9 +237,9 @@ static void register_ccl_comm(const struct ccl_library *l, struct call *c)
 		m->flags |= CF_GUESSED;
 	/* In a group, or without blocking, the new communicators become available later. */
 	if (handle)
-		comm_publish(m);
+		comm_register(m);
 	else
-		comm_expect(m, at->cp);
+		comm_register_expected(m, at->cp);
 }
 
 /* ---- windows ---- */
@@ -257,7 +257,7 @@ struct comm *ccl_window(const struct ccl_library *l, uint64_t handle, uint64_t c
  */
 static void register_ccl_window(const struct ccl_library *l, const struct call *c, int64_t ret)
 {
-	const union arg *at = call_arg(c, ROLE_NEWWIN);
+	const union arg *at = call_get_arg(c, ROLE_NEWWIN);
 	const char *how = c->api->spec->how;
 	uint64_t from = parent_of(c), handle;
 	struct comm *parent = from ? comm_find(l->lib, from) : NULL, *w;
@@ -281,22 +281,22 @@ static void register_ccl_window(const struct ccl_library *l, const struct call *
 		w->size = parent->size;
 	}
 	if (handle) {
-		comm_publish(w);
+		comm_register(w);
 		return;
 	}
 	w->perhaps = true;
-	comm_expect(w, at->cp);
+	comm_register_expected(w, at->cp);
 }
 
 /* ---- calls ---- */
 
 static void end_ccl_window(const struct ccl_library *l, struct call *c)
 {
-	const union arg *win = call_arg(c, ROLE_WIN), *at = call_arg(c, ROLE_WINP);
+	const union arg *win = call_get_arg(c, ROLE_WIN), *at = call_get_arg(c, ROLE_WINP);
 	uint64_t handle = win ? win->u : at && at->cp ? *(const uint64_t *)at->cp : 0;
 
 	if (handle)
-		call_ends_comm(c, l->lib, handle);
+		call_set_ending_comm(c, l->lib, handle);
 }
 
 void ccl_enter(const struct ccl_library *l, struct call *c)
@@ -310,11 +310,11 @@ void ccl_enter(const struct ccl_library *l, struct call *c)
 		/* All ranks of the parent take part in a split, even those that will not be in any part. */
 		if (m)
 			c->note.u[0] = atomic_fetch_add(
-				call_arg(c, ROLE_COLOR) ? &m->splits : &m->others, 1);
+				call_get_arg(c, ROLE_COLOR) ? &m->splits : &m->others, 1);
 		break;
 	case TASK_COMM_END:
 		if (from)
-			call_ends_comm(c, l->lib, from);
+			call_set_ending_comm(c, l->lib, from);
 		break;
 	case TASK_WIN_NEW:
 		if (m)

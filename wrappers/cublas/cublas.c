@@ -50,7 +50,7 @@ static uint64_t cublas_stream(const struct call *c)
 	stream_query *ask = (stream_query *)queries_of(c->real)[OF_STREAM];
 	uint64_t stream = 0;
 
-	return ask && ask(call_arg(c, ROLE_HANDLE)->u, &stream) == 0 ? stream : 0;
+	return ask && ask(call_get_arg(c, ROLE_HANDLE)->u, &stream) == 0 ? stream : 0;
 }
 
 /* True if alpha and beta are in host memory: CUBLAS_POINTER_MODE_HOST is 0. */
@@ -59,7 +59,7 @@ static bool factors_are_ours(const struct call *c)
 	mode_query *ask = (mode_query *)queries_of(c->real)[OF_MODE];
 	int mode = -1;
 
-	return ask && ask(call_arg(c, ROLE_HANDLE)->u, &mode) == 0 && mode == 0;
+	return ask && ask(call_get_arg(c, ROLE_HANDLE)->u, &mode) == 0 && mode == 0;
 }
 
 /*
@@ -122,7 +122,7 @@ static bool are_zero_factors(const void *p, uint64_t n, struct factor_form f)
  */
 static void leave_out_result(struct operation *w, const void *result)
 {
-	if (w->nin && operation_inputs(w)[w->nin - 1].base == result)
+	if (w->nin && operation_get_inputs(w)[w->nin - 1].base == result)
 		w->nin--;
 }
 
@@ -141,8 +141,8 @@ struct grouped {
 /* Finds the arguments of a grouped call. Returns false if they cannot be read. */
 static bool find_groups(const struct call *c, struct grouped *g)
 {
-	const union arg *alpha = call_arg(c, ROLE_ALPHA), *beta = call_arg(c, ROLE_BETA),
-			*count = call_arg(c, ROLE_NITEMS);
+	const union arg *alpha = call_get_arg(c, ROLE_ALPHA), *beta = call_get_arg(c, ROLE_BETA),
+			*count = call_get_arg(c, ROLE_NITEMS);
 
 	*g = (struct grouped){.alpha = alpha, .beta = beta, .sizes = count + 1};
 	g->trans[0] = alpha - 5;
@@ -242,7 +242,7 @@ static bool is_any_factor_set(
 	struct factor_form f = {dtype_info(type)->size, dtype_info(type)->size};
 
 	if (g->typed)
-		f = form_of_factors(call_arg(c, ROLE_COMPUTE)->u, g->matrix[2][1].u);
+		f = form_of_factors(call_get_arg(c, ROLE_COMPUTE)->u, g->matrix[2][1].u);
 	return !ours || !factors->cp || !are_zero_factors(factors->cp, g->groups, f);
 }
 
@@ -272,7 +272,7 @@ static void describe_grouped(struct call *c, bool ours)
 
 static bool describe_cublas(struct call *c)
 {
-	union arg *alpha = call_arg(c, ROLE_ALPHA), *beta = call_arg(c, ROLE_BETA);
+	union arg *alpha = call_get_arg(c, ROLE_ALPHA), *beta = call_get_arg(c, ROLE_BETA);
 	union arg was[2] = {alpha ? *alpha : (union arg){0}, beta ? *beta : (union arg){0}};
 	bool ours = factors_are_ours(c);
 
@@ -291,10 +291,11 @@ static bool describe_cublas(struct call *c)
 		*alpha = was[0];
 	if (beta)
 		*beta = was[1];
-	if (ours && beta && beta->cp && call_arg(c, ROLE_COMPUTE) &&
+	if (ours && beta && beta->cp && call_get_arg(c, ROLE_COMPUTE) &&
 		are_zero_factors(beta->cp, 1,
-			form_of_factors(call_arg(c, ROLE_COMPUTE)->u, call_arg(c, ROLE_RDTYPE)->u)))
-		leave_out_result(&c->op, call_arg(c, ROLE_RECV)->cp);
+			form_of_factors(
+				call_get_arg(c, ROLE_COMPUTE)->u, call_get_arg(c, ROLE_RDTYPE)->u)))
+		leave_out_result(&c->op, call_get_arg(c, ROLE_RECV)->cp);
 	return true;
 }
 

@@ -185,8 +185,8 @@ static bool describe_lt_matrix(
 /* True if the matrix multiplied by beta is read. */
 static bool is_beta_set(const struct call *c, attribute_query *ask, const struct described *d)
 {
-	uint64_t operation = call_arg(c, ROLE_ITEMS)->u;
-	const void *beta = call_arg(c, ROLE_BETA)->cp;
+	uint64_t operation = call_get_arg(c, ROLE_ITEMS)->u;
+	const void *beta = call_get_arg(c, ROLE_BETA)->cp;
 	struct dtype_desc scale;
 
 	switch (operation ? narrow_attribute(ask, operation, d->pointer_mode) : -1) {
@@ -214,12 +214,12 @@ static void add_lt_input(struct operation *w, attribute_query *ask, const union 
 
 static bool describe_cublaslt(struct call *c)
 {
-	bool multiplies = call_arg(c, ROLE_BETA) - call_arg(c, ROLE_ALPHA) > 3;
+	bool multiplies = call_get_arg(c, ROLE_BETA) - call_get_arg(c, ROLE_ALPHA) > 3;
 	const struct described *d = multiplies ? &matmul : &transform;
 	void *const *query = find_cublas_queries(&own(kept)[multiplies], c->real, d->query);
 	attribute_query *of_layout = (attribute_query *)query[OF_LAYOUT],
 			*of_operation = (attribute_query *)query[OF_OPERATION];
-	const union arg *beta = call_arg(c, ROLE_BETA), *at = call_arg(c, ROLE_ALPHA) + 1;
+	const union arg *beta = call_get_arg(c, ROLE_BETA), *at = call_get_arg(c, ROLE_ALPHA) + 1;
 	struct operation *w = &c->op;
 
 	if (!of_layout || !of_operation)

@@ -72,7 +72,7 @@ static struct cxx_work *drop_returned(void)
 {
 	struct cxx_work *spare = NULL;
 
-	while (own(current) && own(current)->depth >= thread_on_the_way()) {
+	while (own(current) && own(current)->depth >= thread_get_call_depth()) {
 		struct cxx_work *w = own(current);
 
 		own(current) = w->outer;
@@ -101,7 +101,7 @@ struct cxx_work *cxx_work_new(struct call *c, cxx_tensor_fn *describe)
 	atomic_store_explicit(&w->users, 1, memory_order_relaxed);
 	w->call = c;
 	w->describe = describe;
-	w->depth = thread_on_the_way();
+	w->depth = thread_get_call_depth();
 	w->started = false;
 	w->nin = w->nout = 0;
 	own(current) = w;
@@ -137,8 +137,8 @@ static void remove_gone_work(const struct adapter *lib, const void *handle)
 {
 	struct pending p;
 
-	while (pending_count() && pending_evict((uintptr_t)handle, lib, &p)) {
-		operation_release(&p.op);
+	while (pending_get_count() && pending_remove_any((uintptr_t)handle, lib, &p)) {
+		operation_free_copy(&p.op);
 		if (p.op.all_out)
 			give_work(work_of(&p));
 	}
@@ -195,19 +195,20 @@ void cxx_work_finish(struct call *c, const void *handle, uint64_t end, uint32_t 
 {
 	struct cxx_work *w = NULL;
 
-	if (!pending_count())
+	if (!pending_get_count())
 		return;
 	c->t = NULL;
 	/* A Work belongs to one call until it is freed, and a thread that waits for it keeps it alive. */
-	if (async_done_of_key(c, (uintptr_t)handle, 0, end, 0, flags, flags & CF_ERROR ? 1 : 0,
-		    fill_work_outputs, &w) &&
+	if (async_record_done_by_key(c, (uintptr_t)handle, 0, end, 0, flags,
+		    flags & CF_ERROR ? 1 : 0, fill_work_outputs, &w) &&
 		w)
 		give_work(w);
 }
 
 struct cxx_work *cxx_work_around(void)
 {
-	return own(current) && thread_on_the_way() == own(current)->depth + 1 ? own(current) : NULL;
+	return own(current) && thread_get_call_depth() == own(current)->depth + 1 ? own(current)
+										  : NULL;
 }
 
 void cxx_work_left(struct call *c, struct cxx_work *w)

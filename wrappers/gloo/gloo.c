@@ -72,15 +72,16 @@ static void publish_context(uint64_t handle, int32_t rank, int32_t size, const v
 	 * the same on all ranks in most programs.
 	 */
 	if (size == session.world_size || session.world_size <= 0) {
-		m->id = comm_make_id(
+		m->id = comm_compute_id(
 			0, "gloo", (int64_t)atomic_fetch_add(&whole, 1), NULL, 0, NULL, 0);
 		m->flags |= CF_GUESSED;
 		session_rank_guess(rank, size);
 	} else {
-		m->id = comm_make_id(handle, "gloo", (int64_t)comm_serial(), NULL, 0, NULL, 0);
+		m->id = comm_compute_id(
+			handle, "gloo", (int64_t)comm_get_serial(), NULL, 0, NULL, 0);
 		m->flags |= CF_LOCALCOMM;
 	}
-	comm_publish(m);
+	comm_register(m);
 }
 
 /*
@@ -104,7 +105,7 @@ static struct comm *context_at(const struct call *c, const char *options)
 	m = comm_find(&adapter_gloo, (uint64_t)(uintptr_t)context);
 	if (m && (m->rank != rank || m->size != size)) {
 		/* The known context was destroyed, and another one has its address. */
-		comm_drop(&adapter_gloo, m->handle);
+		comm_remove(&adapter_gloo, m->handle);
 		m = NULL;
 	}
 	if (!m) {
@@ -222,7 +223,7 @@ static bool is_called_by_torch(const struct call *c)
 
 static bool describe_gloo(struct call *c)
 {
-	const char *options = call_arg(c, ROLE_ITEMS)->cp;
+	const char *options = call_get_arg(c, ROLE_ITEMS)->cp;
 	const struct options_layout *l = layout_of(c);
 
 	if (!options || !l || layout_fact_state(LAYOUT_GLOO_OPTIONS) == LAYOUT_FAILED ||

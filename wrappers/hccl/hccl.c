@@ -64,15 +64,15 @@ static void describe_item(
 {
 	describe_memory(v, i->buf, i->count, i->dtype, i->type ? IO_OUT : IO_IN, index, i->peer);
 	if (m)
-		v->comm_seq = comm_next_p2p(m, !i->type, (int32_t)i->peer, 0);
+		v->comm_seq = comm_get_next_p2p(m, !i->type, (int32_t)i->peer, 0);
 }
 
 /* Describes a one-sided operation, in which the other rank makes no call. */
 static void describe_one_sided(struct call *c)
 {
-	const struct side_item *i = call_arg(c, ROLE_ITEMS)->cp;
-	uint32_t n = (uint32_t)call_arg(c, ROLE_NITEMS)->u,
-		 peer = (uint32_t)call_arg(c, ROLE_PEER)->u;
+	const struct side_item *i = call_get_arg(c, ROLE_ITEMS)->cp;
+	uint32_t n = (uint32_t)call_get_arg(c, ROLE_NITEMS)->u,
+		 peer = (uint32_t)call_get_arg(c, ROLE_PEER)->u;
 	struct operation *w = &c->op;
 	bool get = strcmp(c->api->spec->kind->op, "get") == 0;
 	uint16_t have = 0;
@@ -92,7 +92,7 @@ static void describe_one_sided(struct call *c)
  */
 static void describe_batch(struct call *c)
 {
-	const union arg *items = call_arg(c, ROLE_ITEMS), *n = call_arg(c, ROLE_NITEMS);
+	const union arg *items = call_get_arg(c, ROLE_ITEMS), *n = call_get_arg(c, ROLE_NITEMS);
 	struct operation *w = &c->op;
 
 	for (uint32_t k = 0; items->cp && k < (uint32_t)n->u; k++) {
@@ -188,18 +188,18 @@ struct comm *hccl_comm_named(const char *name)
 
 static bool describe_hccl(struct call *c)
 {
-	const union arg *group = call_arg(c, ROLE_GROUP), *comm = call_arg(c, ROLE_COMM);
+	const union arg *group = call_get_arg(c, ROLE_GROUP), *comm = call_get_arg(c, ROLE_COMM);
 
 	if (group)
 		describe_by_kind(c, find_named(group->cp, c->real));
 	else
 		describe_by_kind(c, comm ? ccl_comm_hccl(comm->u) : NULL);
-	if (call_arg(c, ROLE_ITEMS) && call_arg(c, ROLE_PEER))
+	if (call_get_arg(c, ROLE_ITEMS) && call_get_arg(c, ROLE_PEER))
 		describe_one_sided(c);
-	else if (call_arg(c, ROLE_ITEMS))
+	else if (call_get_arg(c, ROLE_ITEMS))
 		describe_batch(c);
-	else if (call_arg(c, ROLE_SDTYPE) && !call_arg(c, ROLE_SCOUNT) &&
-		 !call_arg(c, ROLE_SCOUNTS))
+	else if (call_get_arg(c, ROLE_SDTYPE) && !call_get_arg(c, ROLE_SCOUNT) &&
+		 !call_get_arg(c, ROLE_SCOUNTS))
 		describe_matrix(c);
 	return true;
 }
@@ -214,14 +214,14 @@ static void enter_hccl(struct call *c)
 	if (c->api->spec->task == TASK_COMM_NEW)
 		c->note.u[0] = 0;
 	if (c->api->spec->task == TASK_COMM_END)
-		remove_names(call_arg(c, ROLE_COMM)->u);
+		remove_names(call_get_arg(c, ROLE_COMM)->u);
 }
 
 static void leave_hccl(struct call *c, int64_t ret)
 {
 	ccl_leave_hccl(c, ret);
-	if (c->api->spec->task == TASK_COMM_NAME && c->ok && call_arg(c, ROLE_NAME)->cp)
-		record_comm_name(call_arg(c, ROLE_COMM)->u, call_arg(c, ROLE_NAME)->cp);
+	if (c->api->spec->task == TASK_COMM_NAME && c->ok && call_get_arg(c, ROLE_NAME)->cp)
+		record_comm_name(call_get_arg(c, ROLE_COMM)->u, call_get_arg(c, ROLE_NAME)->cp);
 }
 
 const struct adapter adapter_hccl = {

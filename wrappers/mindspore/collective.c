@@ -200,20 +200,20 @@ void ms_handle_new_group(const struct call *c)
 	m->rank = rank;
 	m->size = (int32_t)n;
 	snprintf(m->name, sizeof(m->name), "%s", name);
-	m->id = comm_make_id(0, name, (int64_t)n, m->world, m->nworld, NULL, 0);
-	comm_publish(m);
+	m->id = comm_compute_id(0, name, (int64_t)n, m->world, m->nworld, NULL, 0);
+	comm_register(m);
 }
 
 void ms_handle_group_end(struct call *c)
 {
-	call_ends_comm(c, &adapter_ms, compute_group_handle(ms_get_string(c->v[1].cp)));
+	call_set_ending_comm(c, &adapter_ms, compute_group_handle(ms_get_string(c->v[1].cp)));
 }
 
 /* ---- calls ---- */
 
 static bool read_ms_call(struct call *c)
 {
-	const char *name = ms_get_string(call_arg(c, ROLE_GROUP)->cp);
+	const char *name = ms_get_string(call_get_arg(c, ROLE_GROUP)->cp);
 
 	describe_by_kind(c, comm_find(&adapter_ms, compute_group_handle(name)));
 	return true;

@@ -110,7 +110,7 @@ static void add_kernel_tensors(struct cxx_work *w, const struct kernel_tensors *
 		if (!ms_read_tensor_buffer(*p, v, w->strides[*n + out * CXX_TENSORS_MAX]))
 			continue;
 		/* On a device without unified addressing the processor cannot read the tensor. */
-		if (!v->nostats && !buffer_believed(v))
+		if (!v->nostats && !is_buffer_readable_now(v))
 			v->nostats = 1;
 		v->io = out ? IO_OUT : IO_IN;
 		v->index = *n;

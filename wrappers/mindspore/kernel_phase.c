@@ -98,7 +98,7 @@ void ms_handle_graph_end(uint32_t before, const struct graph_run *r)
 			trained_step = step_now();
 		}
 		for (; optimizer_steps; optimizer_steps--)
-			m = train_optimizer_end(&train);
+			m = train_handle_optimizer_end(&train);
 		/* If the graph is the whole step, the duration of the optimizer's part is not known. */
 		if (update_began && !passed)
 			step_part_was(PART_OPTIMIZER, update_began, clock_ticks());
@@ -229,7 +229,7 @@ void ms_handle_step_count(
 		scope = get_scope_length(place);
 		lock_steps();
 		if (graphs) {
-			train_optimizer_begin(&train, which);
+			train_handle_optimizer_begin(&train, which);
 			optimizer_steps++;
 			if (scope)
 				add_scope(place, scope);

@@ -43,7 +43,7 @@ bool ms_read_kernel_tensor(const struct kernel_tensors *t, unsigned i, struct ms
 {
 	if (t->end - t->begin <= i || !ms_read_tensor_buffer(t->begin[i], &s->v, s->strides))
 		return false;
-	return !s->v.nostats && s->v.base && buffer_believed(&s->v);
+	return !s->v.nostats && s->v.base && is_buffer_readable_now(&s->v);
 }
 
 /* The value of tensor i if it is a single number, otherwise NAN. */

@@ -42,12 +42,12 @@ struct pending_gradient {
 /* A leaf. A forked child initialises it again. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct pending_gradient *gradients; /* PLACES, open addressing */
-static _Atomic uint32_t pending_count;
+static _Atomic uint32_t pending_get_count;
 static uint32_t occupied; /* used slots, including those whose gradients were taken */
 
 bool ms_has_pending_gradients(void)
 {
-	return atomic_load_explicit(&pending_count, memory_order_relaxed) != 0;
+	return atomic_load_explicit(&pending_get_count, memory_order_relaxed) != 0;
 }
 
 /* Returns the slot of the gradient at `address`, or the free slot for it. The lock is held. */
@@ -68,11 +68,11 @@ const struct train_param *ms_remove_gradient(const void *address, const struct t
 	if (!address)
 		return NULL;
 	pthread_mutex_lock(&lock);
-	if (pending_count) {
+	if (pending_get_count) {
 		g = find_gradient_slot(address);
 		parameter = g->address ? g->parameter : NULL;
 		g->parameter = NULL;
-		pending_count -= parameter != NULL;
+		pending_get_count -= parameter != NULL;
 	}
 	pthread_mutex_unlock(&lock);
 	*all = train_params_now();
@@ -92,7 +92,7 @@ static void remove_gradients(void)
 		memset(gradients, 0, PLACES * sizeof(*gradients));
 	}
 	occupied = 0;
-	pending_count = 0;
+	pending_get_count = 0;
 	pthread_mutex_unlock(&lock);
 }
 
@@ -104,7 +104,7 @@ static void add_pending_gradient_of(const void *address, const void *parameter)
 	if (gradients && occupied < GRADIENTS_MAX) {
 		g = find_gradient_slot(address);
 		occupied += !g->address;
-		pending_count += !g->parameter;
+		pending_get_count += !g->parameter;
 		*g = (struct pending_gradient){address, parameter};
 	}
 	pthread_mutex_unlock(&lock);
@@ -447,5 +447,5 @@ void ms_gradients_forked(void)
 	pass_cell = NULL;
 	if (gradients)
 		memset(gradients, 0, PLACES * sizeof(*gradients));
-	pending_count = 0;
+	pending_get_count = 0;
 }

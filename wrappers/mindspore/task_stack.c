@@ -119,12 +119,12 @@ bool ms_is_marker_searched(void)
 /* const shared_ptr<AsyncTask> & */
 static void handle_task_push(const struct call *c)
 {
-	const struct foreign_kept *stack = stack_id_wanted() ? foreign_keep() : NULL;
+	const struct foreign_kept *stack = are_stack_ids_wanted() ? foreign_keep() : NULL;
 	const void *task = *(const void *const *)c->v[1].cp;
 	uint32_t phase = thread_state.phase;
 
 	if (ms_is_marker_searched())
-		activation_look();
+		activation_check();
 	/*
 	 * An earlier task at this address ran without being seen; its stack must not be used for
 	 * this task.

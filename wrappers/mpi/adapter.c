@@ -75,12 +75,12 @@ static void mpi_finalizing(void)
 static void mpi_probe_enter(struct call *c)
 {
 	const struct comm *comm;
-	int64_t tag = call_arg(c, ROLE_TAG)->i;
-	int peer = mpi_peer(call_arg(c, ROLE_PEER)->i);
+	int64_t tag = call_get_arg(c, ROLE_TAG)->i;
+	int peer = mpi_peer(call_get_arg(c, ROLE_PEER)->i);
 
-	if (call_arg(c, ROLE_FLAG) || peer == PEER_NULL || !mpi_ready())
+	if (call_get_arg(c, ROLE_FLAG) || peer == PEER_NULL || !mpi_ready())
 		return;
-	comm = mpi_comm(call_arg(c, ROLE_COMM)->u);
+	comm = mpi_comm(call_get_arg(c, ROLE_COMM)->u);
 	async_wait_for_message(c, comm && comm->remote ? NULL : comm,
 		peer < 0 ? JOURNAL_NONE : peer, tag < 0 ? JOURNAL_NONE : (int32_t)tag);
 }
@@ -89,7 +89,7 @@ static void mpi_probe_enter(struct call *c)
 static void mpi_probe_leave(struct call *c)
 {
 	async_wait_end(c);
-	if (c->t && c->t == thread_inside()->recorder && !call_arg(c, ROLE_FLAG))
+	if (c->t && c->t == thread_inside()->recorder && !call_get_arg(c, ROLE_FLAG))
 		c->t->probed += c->end - c->start;
 }
 
@@ -160,7 +160,7 @@ static void mpi_leave(struct call *c, int64_t ret)
 		mpi_match_leave(c);
 		break;
 	case TASK_INIT:
-		if (c->ok && call_arg(c, ROLE_NAME))
+		if (c->ok && call_get_arg(c, ROLE_NAME))
 			mpi_session_group(c);
 		else if (c->ok)
 			mpi_started();

@@ -323,7 +323,7 @@ void mpi_received(struct operation *w, const void *status)
 	v->peer = source >= 0 ? source : JOURNAL_NONE;
 	v->tag = tag >= 0 ? tag : JOURNAL_NONE;
 	if (w->comm && source >= 0 && !w->unnumbered)
-		v->comm_seq = comm_next_p2p(w->comm, false, source, tag);
+		v->comm_seq = comm_get_next_p2p(w->comm, false, source, tag);
 	if (!w->nin) {
 		w->peer = v->peer;
 		w->tag = v->tag;

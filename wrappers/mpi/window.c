@@ -33,7 +33,7 @@ static uint64_t window_handle_at(const struct call *c, const void *at)
 
 void mpi_window_enter(struct call *c)
 {
-	const union arg *comm = call_arg(c, ROLE_COMM), *end = call_arg(c, ROLE_WINP);
+	const union arg *comm = call_get_arg(c, ROLE_COMM), *end = call_get_arg(c, ROLE_WINP);
 	struct comm *parent;
 
 	if (!mpi_ready())
@@ -44,7 +44,7 @@ void mpi_window_enter(struct call *c)
 		 * not count as the program's.
 		 */
 		if (end && end->cp)
-			call_ends_comm(c, &adapter_mpi, window_handle_at(c, end->cp));
+			call_set_ending_comm(c, &adapter_mpi, window_handle_at(c, end->cp));
 		return;
 	}
 	/*
@@ -64,8 +64,8 @@ static void name_file(struct comm *w, const char *path)
 
 void mpi_window_leave(struct call *c)
 {
-	const union arg *comm = call_arg(c, ROLE_COMM), *at = call_arg(c, ROLE_NEWWIN),
-			*name = call_arg(c, ROLE_NAME);
+	const union arg *comm = call_get_arg(c, ROLE_COMM), *at = call_get_arg(c, ROLE_NEWWIN),
+			*name = call_get_arg(c, ROLE_NAME);
 	const char *how = c->api->spec->how;
 	struct comm *parent, *w;
 	uint64_t handle;
@@ -89,11 +89,11 @@ void mpi_window_leave(struct call *c)
 	w->first = parent->first;
 	w->indegree = w->outdegree = -1;
 	memcpy(w->world, parent->world, parent->nworld * sizeof(*w->world));
-	w->id = comm_make_id(
+	w->id = comm_compute_id(
 		parent->id, how, (int64_t)c->note.u[0], w->world, parent->nworld, NULL, 0);
 	if (name)
 		name_file(w, name->cp);
-	comm_publish(w);
+	comm_register(w);
 }
 
 /* ---- reads ---- */
@@ -119,7 +119,8 @@ uint64_t mpi_split_key(const struct comm *file)
 static void end_reading(struct call *c, struct comm *w, int32_t peer)
 {
 	while (atomic_load_explicit(&w->reading, memory_order_relaxed) &&
-		async_done_of_key(c, reading_key(w, peer), c->start, c->end, 0, 0, 0, NULL, NULL))
+		async_record_done_by_key(
+			c, reading_key(w, peer), c->start, c->end, 0, 0, 0, NULL, NULL))
 		atomic_fetch_sub_explicit(&w->reading, 1, memory_order_relaxed);
 }
 

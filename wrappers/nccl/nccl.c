@@ -106,9 +106,9 @@ static void describe_wait(struct operation *w, const struct signal_desc *d, int3
  */
 static bool describe_signal_call(struct call *c)
 {
-	const union arg *comm = call_arg(c, ROLE_COMM), *win = call_arg(c, ROLE_WIN),
-			*peer = call_arg(c, ROLE_PEER), *tag = call_arg(c, ROLE_TAG),
-			*items = call_arg(c, ROLE_ITEMS);
+	const union arg *comm = call_get_arg(c, ROLE_COMM), *win = call_get_arg(c, ROLE_WIN),
+			*peer = call_get_arg(c, ROLE_PEER), *tag = call_get_arg(c, ROLE_TAG),
+			*items = call_get_arg(c, ROLE_ITEMS);
 	struct operation *w = &c->op;
 	struct comm *m;
 
@@ -117,7 +117,7 @@ static bool describe_signal_call(struct call *c)
 	m = win ? ccl_window(&ccl_nccl, win->u, comm->u) : NULL;
 	describe_by_kind(c, m ? m : ccl_comm_nccl(comm->u));
 	if (items) {
-		describe_wait(w, items->cp, (int32_t)call_arg(c, ROLE_NITEMS)->i);
+		describe_wait(w, items->cp, (int32_t)call_get_arg(c, ROLE_NITEMS)->i);
 		return true;
 	}
 	w->peer = (int32_t)peer->i;
@@ -133,7 +133,7 @@ static bool describe_nccl(struct call *c)
 
 	if (__builtin_expect(s->at[ROLE_TAG] || s->at[ROLE_ITEMS], 0))
 		return describe_signal_call(c);
-	describe_by_kind(c, ccl_comm_nccl(call_arg(c, ROLE_COMM)->u));
+	describe_by_kind(c, ccl_comm_nccl(call_get_arg(c, ROLE_COMM)->u));
 	return true;
 }
 

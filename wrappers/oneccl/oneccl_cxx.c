@@ -64,7 +64,7 @@ static bool take_turn(struct kvs_id *id)
  */
 static bool read_kvs_id(const struct call *c, struct kvs_id *id)
 {
-	const uint64_t *const *kvs = (const uint64_t *const *)pointer_in(call_arg(c, ROLE_ID));
+	const uint64_t *const *kvs = (const uint64_t *const *)pointer_in(call_get_arg(c, ROLE_ID));
 	uint64_t get_id = (uint64_t)(uintptr_t)sibling_symbol(c->real, "_ZN3ccl2v13kvs6get_idEv");
 	void (*get_address)(void *, const void *) = (void (*)(void *, const void *))sibling_symbol(
 		c->real, "_ZNK3ccl2v13kvs11get_addressEv");
@@ -100,8 +100,8 @@ static void register_cxx_comm(struct call *c)
 	struct kvs_id id;
 
 	c->v = copy_arguments(c, own);
-	if (call_arg(c, ROLE_ID))
-		call_arg(c, ROLE_ID)->cp = read_kvs_id(c, &id) ? &id : NULL;
+	if (call_get_arg(c, ROLE_ID))
+		call_get_arg(c, ROLE_ID)->cp = read_kvs_id(c, &id) ? &id : NULL;
 	ccl_leave(&ccl_oneccl_cxx, c, 0);
 	c->v = given;
 }
@@ -177,20 +177,22 @@ static void take_lists(struct call *c, const struct comm *m)
 	if (!m || n < sizeof(tail) || strcmp(kind + n - (sizeof(tail) - 1), tail) != 0)
 		return;
 	if (strncmp(kind, "alltoall", 8) == 0 && c->op.nin)
-		take_parts(c, &c->op.in[0], call_arg(c, ROLE_SEND), call_arg(c, ROLE_SCOUNTS), m);
+		take_parts(c, &c->op.in[0], call_get_arg(c, ROLE_SEND),
+			call_get_arg(c, ROLE_SCOUNTS), m);
 	if (c->op.nout)
-		take_parts(c, &c->op.out[0], call_arg(c, ROLE_RECV), call_arg(c, ROLE_RCOUNTS), m);
+		take_parts(c, &c->op.out[0], call_get_arg(c, ROLE_RECV),
+			call_get_arg(c, ROLE_RCOUNTS), m);
 }
 
 static bool describe_oneccl_cxx(struct call *c)
 {
 	union arg own[API_ARGS_MAX], *given = c->v;
-	struct comm *m = oneccl_cxx_comm(pointer_in(call_arg(c, ROLE_COMM)));
+	struct comm *m = oneccl_cxx_comm(pointer_in(call_get_arg(c, ROLE_COMM)));
 	bool fits;
 
 	c->v = copy_arguments(c, own);
-	fits = take_counts(call_arg(c, ROLE_SCOUNTS), m) &&
-	       take_counts(call_arg(c, ROLE_RCOUNTS), m);
+	fits = take_counts(call_get_arg(c, ROLE_SCOUNTS), m) &&
+	       take_counts(call_get_arg(c, ROLE_RCOUNTS), m);
 	if (fits) {
 		describe_by_kind(c, m);
 		take_lists(c, m);
@@ -201,13 +203,13 @@ static bool describe_oneccl_cxx(struct call *c)
 
 static void leave_operation(struct call *c)
 {
-	uint64_t event = pointer_in(call_arg(c, ROLE_REQUEST));
+	uint64_t event = pointer_in(call_get_arg(c, ROLE_REQUEST));
 
 	if (!event) {
-		async_at_once(c, c->end);
+		async_record_complete(c, c->end);
 		return;
 	}
-	if (async_stands(event))
+	if (async_has_request(event))
 		async_reused(c, event, false);
 	async_started(c, event, false);
 }
@@ -222,7 +224,7 @@ _Static_assert(sizeof(struct async_claims) <= sizeof(((struct call *)0)->note), 
 
 static void enter_event(struct call *c)
 {
-	uint64_t event = pending_count() ? pointer_in(call_arg(c, ROLE_REQUEST)) : 0;
+	uint64_t event = pending_get_count() ? pointer_in(call_get_arg(c, ROLE_REQUEST)) : 0;
 
 	async_claim_one(claims_of_event(c), event ? thread_get() : NULL, event);
 	if (claims_of_event(c)->thread && c->api->spec->task == TASK_WAIT)
@@ -242,9 +244,9 @@ static void leave_event(struct call *c, int64_t ret)
 		async_freed(c, a->claim, c->end, CF_FREED, 0);
 	} else if (c->api->spec->task == TASK_WAIT || (ret & 0xff)) {
 		end = call_ended(c);
-		async_done(c, a->claim, end, end - c->start, 0, 0, NULL, NULL, false);
+		async_record_done(c, a->claim, end, end - c->start, 0, 0, NULL, NULL, false);
 	}
-	async_claims_end(a);
+	async_close_claims(a);
 }
 
 static bool is_event_task(const struct call *c)

@@ -113,11 +113,12 @@ static bool ask_ucc_team(struct comm *m)
 	if ((int64_t)a.size == session.world_size || session.world_size <= 0) {
 		static _Atomic uint64_t whole;
 
-		m->id = comm_make_id(
+		m->id = comm_compute_id(
 			0, "ucc", (int64_t)atomic_fetch_add(&whole, 1), NULL, 0, NULL, 0);
 		session_rank_guess(m->rank, (int32_t)a.size);
 	} else {
-		m->id = comm_make_id(m->handle, "ucc", (int64_t)comm_serial(), NULL, 0, NULL, 0);
+		m->id = comm_compute_id(
+			m->handle, "ucc", (int64_t)comm_get_serial(), NULL, 0, NULL, 0);
 		m->flags |= CF_LOCALCOMM;
 	}
 	__atomic_store_n(&m->size, (int32_t)a.size, __ATOMIC_RELEASE);
@@ -135,7 +136,7 @@ static struct comm *ucc_team(uint64_t handle)
 
 static void register_ucc_team(const struct call *c)
 {
-	const union arg *at = call_arg(c, ROLE_NEWCOMM);
+	const union arg *at = call_get_arg(c, ROLE_NEWCOMM);
 	struct comm *m = at->cp && *(const uint64_t *)at->cp ? comm_alloc(0) : NULL;
 
 	if (!m)
@@ -145,7 +146,7 @@ static void register_ucc_team(const struct call *c)
 	m->handle = *(const uint64_t *)at->cp;
 	m->kind = c->api->spec->how;
 	m->rank = m->size = -1;
-	comm_publish(m);
+	comm_register(m);
 }
 
 /* ---- pending requests ---- */
@@ -277,9 +278,9 @@ static void finish_posted(
 	struct async_claims a;
 
 	async_claim_one(&a, t, key);
-	async_done(c, a.claim, end, wait, flags_of_status(status), status < 0 ? status : 0, NULL,
-		NULL, false);
-	async_claims_end(&a);
+	async_record_done(c, a.claim, end, wait, flags_of_status(status), status < 0 ? status : 0,
+		NULL, NULL, false);
+	async_close_claims(&a);
 }
 
 /* Called after functions that give the library time: ends the records of all complete requests. */
@@ -305,7 +306,7 @@ static void look_at_posted(struct call *c)
  */
 static uint64_t request_of(const struct call *c)
 {
-	const union arg *a = call_arg(c, ROLE_REQUEST);
+	const union arg *a = call_get_arg(c, ROLE_REQUEST);
 
 	if (c->api->spec->nargs == 2)
 		return a->cp ? ((const uint64_t *)a->cp)[3] : 0;
@@ -314,7 +315,7 @@ static uint64_t request_of(const struct call *c)
 
 static struct async_start *get_start_slot(struct thread *t)
 {
-	return t ? thread_scratch(t, sizeof(struct async_start)) : NULL;
+	return t ? thread_get_scratch(t, sizeof(struct async_start)) : NULL;
 }
 
 /* Stored in c->note of a posting call. */
@@ -329,11 +330,11 @@ static bool begin_post(struct call *c, struct thread *t, uint64_t key, struct po
 {
 	post->start = get_start_slot(t);
 	post->claims.thread = NULL;
-	if (!post->start || !async_starts_begin(&post->claims, t, 1)) {
+	if (!post->start || !async_open_starts(&post->claims, t, 1)) {
 		async_count_start(c, key);
 		return false;
 	}
-	async_restart(c, &post->claims, 0, key, post->start);
+	async_open_start(c, &post->claims, 0, key, post->start);
 	return true;
 }
 
@@ -342,10 +343,10 @@ static void end_post(struct posting *post, uint64_t key, bool ok, int64_t ret)
 	bool at_once = ok && status_of(key) == 0, is_ours = post->claims.claim[0].entry != NULL;
 
 	if (is_ours)
-		async_restarted(&post->claims, 0, post->start, key, ok, ret, at_once);
+		async_close_start(&post->claims, 0, post->start, key, ok, ret, at_once);
 	if (is_ours && ok && !at_once && post->start->rec)
 		note_posted(key);
-	async_claims_end(&post->claims);
+	async_close_claims(&post->claims);
 }
 
 static void enter_post(struct call *c)
@@ -356,9 +357,9 @@ static void enter_post(struct call *c)
 	int32_t status;
 
 	post->claims.thread = NULL;
-	if (!key || !pending_count())
+	if (!key || !pending_get_count())
 		return;
-	async_ready();
+	async_is_recording();
 	t = thread_get();
 	/* The program posts the request again, so its last round has ended. */
 	if (t) {
@@ -399,7 +400,7 @@ static void enter_free(struct call *c)
 	lock_ending(key);
 	e->was_posted = key && take_posted(key, &e->status);
 	e->end = clock_ticks();
-	async_claim_one(&e->claims, key && pending_count() ? thread_get() : NULL, key);
+	async_claim_one(&e->claims, key && pending_get_count() ? thread_get() : NULL, key);
 	unlock_ending(key);
 }
 
@@ -411,7 +412,7 @@ static void leave_free(struct call *c)
 		if (c->ok)
 			async_freed(c, e->claims.claim, e->end, flags_of_status(e->status),
 				e->status < 0 ? e->status : 0);
-		async_claims_end(&e->claims);
+		async_close_claims(&e->claims);
 	}
 	if (!c->ok && e->was_posted)
 		note_posted(request_of(c));
@@ -421,21 +422,23 @@ static void leave_init(struct call *c, int64_t ret)
 {
 	struct api *own = c->api;
 	bool at_once = own->spec->list_name[sizeof("ucc_collective_") - 1] == 'i';
-	const void *args = call_arg(c, ROLE_ITEMS)->cp, *const *at = call_arg(c, ROLE_REQUEST)->cp;
+	const void *args = call_get_arg(c, ROLE_ITEMS)->cp, *const *at =
+								    call_get_arg(c, ROLE_REQUEST)
+									    ->cp;
 	uint64_t key = at ? (uint64_t)(uintptr_t)*at : 0;
 	unsigned bit = args ? ucc_coll_bit(args) : KINDS;
 	struct posting post;
 
 	if (!c->ok || !key || bit >= KINDS)
 		return;
-	if (async_stands(key))
+	if (async_has_request(key))
 		async_reused(c, key, false);
 	c->api = row_of_coll(c, bit);
 	async_started(c, key, false);
 	c->api = own;
 	if (!at_once)
 		return;
-	async_ready();
+	async_is_recording();
 	if (begin_post(c, thread_get(), key, &post))
 		end_post(&post, key, true, ret);
 }
@@ -450,7 +453,7 @@ static void enter_ucc(struct call *c)
 		enter_free(c);
 		break;
 	case TASK_COMM_END:
-		call_ends_comm(c, &adapter_ucc, call_arg(c, ROLE_COMM)->u);
+		call_set_ending_comm(c, &adapter_ucc, call_get_arg(c, ROLE_COMM)->u);
 		break;
 	}
 }
@@ -490,11 +493,11 @@ static void (*const ucc_fork_handlers[])(void) = {ucc_forked, NULL};
 
 static bool describe_ucc(struct call *c)
 {
-	const void *args = call_arg(c, ROLE_ITEMS)->cp;
+	const void *args = call_get_arg(c, ROLE_ITEMS)->cp;
 
 	if (!args || ucc_coll_bit(args) >= KINDS)
 		return false;
-	c->op.comm = ucc_team(call_arg(c, ROLE_COMM)->u);
+	c->op.comm = ucc_team(call_get_arg(c, ROLE_COMM)->u);
 	if (c->op.comm)
 		c->op.flags |= c->op.comm->flags;
 	describe_ucc_args(&c->op, args);

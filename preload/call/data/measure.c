@@ -67,10 +67,10 @@ static bool is_statistic_wanted(void *state, struct tensor_look *look)
 	return true;
 }
 
-bool tensor_observe_few(
+bool tensor_measure_few(
 	const struct operation *w, const struct buffer *v, struct journal_tensor *record)
 {
-	const struct config *cfg = w->by ? w->by : config_now();
+	const struct config *cfg = w->config ? w->config : config_now();
 	const struct calls_keys *keys = get_calls_keys(cfg);
 
 	if (keys->max_bytes && v->bytes > (uint64_t)keys->max_bytes)
@@ -83,11 +83,13 @@ bool tensor_observe_few(
 	return true;
 }
 
-bool tensor_put_measured(
+bool tensor_set_measured(
 	const struct operation *w, const struct buffer *v, struct journal_tensor *record)
 {
-	const struct tensor_look look = {
-		.row = w->row, .cfg = w->by ? w->by : config_now(), .buffer = v, .record = record};
+	const struct tensor_look look = {.row = w->row,
+		.cfg = w->config ? w->config : config_now(),
+		.buffer = v,
+		.record = record};
 	uint32_t word_xor;
 
 	if (device_measured(v->snapshot, &record->stats, &word_xor) != 1)

@@ -110,17 +110,17 @@ static void identify_custom_comm(const struct custom_lib *c, struct comm *m, boo
 	if (world) {
 		m->kind = "world";
 		m->flags = c->lib.one_comm ? 0 : CF_GUESSED;
-		m->id = comm_make_id(0, "custom", (int64_t)tag, m->world, m->nworld, NULL, 0);
+		m->id = comm_compute_id(0, "custom", (int64_t)tag, m->world, m->nworld, NULL, 0);
 	} else if (c->lib.one_comm) {
 		m->kind = "custom";
-		m->id = comm_make_id(
+		m->id = comm_compute_id(
 			0, "custom", (int64_t)hash_u64(tag, (uint32_t)m->size), NULL, 0, NULL, 0);
 	} else {
 		m->kind = "custom";
 		m->flags = CF_LOCALCOMM;
-		tag = hash_u64(hash_u64(tag, m->handle), comm_serial());
+		tag = hash_u64(hash_u64(tag, m->handle), comm_get_serial());
 		tag = hash_u64(hash_u64(tag, (uint64_t)getpid()), (uint32_t)session.world_rank);
-		m->id = comm_make_id(0, "custom", (int64_t)tag, NULL, 0, NULL, 0);
+		m->id = comm_compute_id(0, "custom", (int64_t)tag, NULL, 0, NULL, 0);
 	}
 }
 
@@ -173,14 +173,14 @@ static struct comm *comm_at(struct custom_lib *c, uint64_t handle)
 	 * no communicator.
 	 */
 	if (!atomic_compare_exchange_strong(&publishing, &free, true)) {
-		comm_release(m);
+		comm_remove_user(m);
 		return NULL;
 	}
 	first = comm_find(&c->lib, handle);
 	if (first)
-		comm_release(m);
+		comm_remove_user(m);
 	else
-		comm_publish(m);
+		comm_register(m);
 	m = comm_find(&c->lib, handle);
 	atomic_store(&publishing, false);
 	return m;
@@ -222,7 +222,7 @@ static void custom_enter(struct call *c)
 	uint64_t handle;
 
 	if (c->api->spec->task == TASK_COMM_END && handle_of(c, ROLE_COMMP, ROLE_COMM, &handle))
-		call_ends_comm(c, c->api->spec->lib, handle);
+		call_set_ending_comm(c, c->api->spec->lib, handle);
 }
 
 /* A new communicator may have the handle of an old one whose end was not seen. */
@@ -233,7 +233,7 @@ static void custom_leave(struct call *c, int64_t ret)
 	(void)ret;
 	if (c->api->spec->task == TASK_COMM_NEW && c->ok &&
 		handle_of(c, ROLE_NEWCOMM, ROLE_NONE, &handle))
-		comm_drop(c->api->spec->lib, handle);
+		comm_remove(c->api->spec->lib, handle);
 }
 
 /* ---- one set of functions per document, because the core does not pass them the library ---- */

@@ -51,7 +51,7 @@ static bool measure_head(
 	one.counts = size + logits->ndim - 2;
 	one.displs = stride + logits->ndim - 2;
 	if (stats_begin(&acc, (enum dtype)one.dtype, 0) ||
-		!buffer_show(&one, false, add_logits_piece, &acc))
+		!buffer_read_pieces(&one, false, add_logits_piece, &acc))
 		return false;
 	stats_end(&acc, s);
 	return true;

@@ -229,7 +229,8 @@ void train_find_bad(const struct buffer *v, const struct journal_tensor *t)
 
 	if (!(t->name & JOURNAL_NAME_BUCKET) || !b->part || !now ||
 		t->name != own(bucket_here).name || own(bad_here).pending ||
-		atomic_fetch_add(&rows, 1) >= BADS_MAX || !buffer_show(v, true, find_in_piece, &s))
+		atomic_fetch_add(&rows, 1) >= BADS_MAX ||
+		!buffer_read_pieces(v, true, find_in_piece, &s))
 		return;
 	at = s.nan != UINT64_MAX ? s.nan : s.inf;
 	for (uint32_t i = 0; i < b->n && at != UINT64_MAX; i++) {

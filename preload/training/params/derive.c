@@ -18,7 +18,7 @@ static const unsigned char *get_dense_memory(const struct buffer *b, unsigned si
 {
 	uintptr_t lo, hi;
 
-	if (b->nostats || !b->base || !b->count || !size || !buffer_bounds(b, &lo, &hi))
+	if (b->nostats || !b->base || !b->count || !size || !buffer_get_bounds(b, &lo, &hi))
 		return NULL;
 	return hi - lo == b->count * size ? (const unsigned char *)lo : NULL;
 }

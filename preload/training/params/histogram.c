@@ -106,7 +106,7 @@ static bool compute_histogram(const struct buffer *b, double *values, uint16_t *
 
 	if (b->nostats || !b->base || dtype_info(b->dtype)->cls != DTC_FLOAT ||
 		dtype_info(b->dtype)->component != b->dtype ||
-		!buffer_show(b, false, add_blocks, &look) || !s.n)
+		!buffer_read_pieces(b, false, add_blocks, &look) || !s.n)
 		return false;
 	bins = (struct bins){s.least, 0, compute_bin_count(s.n), values + HISTOGRAM_HEAD};
 	if (s.most > s.least)
@@ -116,7 +116,7 @@ static bool compute_histogram(const struct buffer *b, double *values, uint16_t *
 		bins.per_width = 0;
 	memset(bins.count, 0, bins.n * sizeof(*bins.count));
 	look = (struct blocks){add_block_to_bins, &bins};
-	if (!buffer_show(b, false, add_blocks, &look))
+	if (!buffer_read_pieces(b, false, add_blocks, &look))
 		return false;
 	values[HISTOGRAM_LEAST] = s.least;
 	values[HISTOGRAM_MOST] = s.most;

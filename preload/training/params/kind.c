@@ -122,13 +122,13 @@ void train_kind_measure(struct train_value *v, const struct buffer *b)
 
 	if (!read_shape_of(v, b) || b->nostats)
 		return;
-	own = own_work_begin();
+	own = own_work_start();
 	stats_fenv_enter(&fenv);
 	if (!stats_begin(&acc, (enum dtype)b->dtype, keys->eps) &&
-		buffer_show(b, false, add_kind_piece, &acc))
+		buffer_read_pieces(b, false, add_kind_piece, &acc))
 		stats_end(&acc, &v->stats);
 	stats_fenv_leave(&fenv);
-	own_work_end(&own);
+	own_work_stop(&own);
 }
 
 void train_kind_measure_on(struct train_value *v, const struct buffer *b, uint64_t stream)
@@ -141,9 +141,9 @@ void train_kind_measure_on(struct train_value *v, const struct buffer *b, uint64
 	}
 	if (!read_shape_of(v, b))
 		return;
-	own = own_work_begin();
+	own = own_work_start();
 	v->snapshot = late_measure(b, stream).snapshot;
-	own_work_end(&own);
+	own_work_stop(&own);
 }
 
 static struct late_number get_kind_number(const struct train_value *v)

@@ -259,7 +259,7 @@ bool ms_read_host_tensor(const void *tensor, struct ms_tensor *t, int64_t *strid
 	bytes = t->address ? get_address_member(t->address, &l->bytes) : NULL;
 	if (data && *data && bytes && t->v.bytes && t->v.bytes <= *bytes) {
 		t->v.base = *data;
-		t->v.nostats = !buffer_believed(&t->v);
+		t->v.nostats = !is_buffer_readable_now(&t->v);
 	}
 	return true;
 }

@@ -280,7 +280,7 @@ static uint64_t compute_weights_hash(const struct torch_optimizer_view *v)
 
 	for (uint32_t i = 0; i < v->nparam; i++) {
 		if (!torch_read_tensor(v->param[i].impl, &b) || b.nostats || !b.base ||
-			!buffer_bounds(&b, &lo, &hi))
+			!buffer_get_bounds(&b, &lo, &hi))
 			continue;
 		for (; hi - lo >= sizeof(word); lo += sizeof(word)) {
 			memcpy(&word, (const void *)lo, sizeof(word));

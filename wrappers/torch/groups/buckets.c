@@ -73,7 +73,7 @@ static void register_bucket(const struct grad_bucket *b)
 		return;
 	}
 	session_layout_fact(LAYOUT_TORCH_BUCKET, true);
-	part = thread_scratch(t, (n < PARTS_MAX ? n : PARTS_MAX) * sizeof(*part));
+	part = thread_get_scratch(t, (n < PARTS_MAX ? n : PARTS_MAX) * sizeof(*part));
 	for (uint64_t i = 0; part && i < n && k < PARTS_MAX; i++) {
 		const struct train_param *p = train_param_by_impl(now, b->params[0][i]);
 
@@ -189,7 +189,7 @@ uint32_t torch_find_shard_bucket(const struct buffer *v, uint32_t ranks)
 			? &now->at[own(last_accumulated) - 1]
 			: NULL;
 	struct thread *t = p && session_is_on() && ranks ? thread_get() : NULL;
-	struct train_part *part = t ? thread_scratch(t, PARTS_MAX * sizeof(*part)) : NULL;
+	struct train_part *part = t ? thread_get_scratch(t, PARTS_MAX * sizeof(*part)) : NULL;
 	uint32_t n = 0, name = 0;
 
 	torch_reset_shard_bucket();

@@ -168,10 +168,10 @@ static struct comm *add_group_comm(const struct torch_function *row, const char 
 	 */
 	snprintf(how, sizeof(how), "c10d %.*s %s",
 		(int)(strrchr(row->cxx.symbol, ':') - row->cxx.symbol), row->cxx.symbol, name);
-	m->id = comm_make_id(0, how, size, m->world, m->nworld, NULL, 0);
+	m->id = comm_compute_id(0, how, size, m->world, m->nworld, NULL, 0);
 	if (!*name && !all)
 		m->flags |= CF_LOCALCOMM;
-	comm_publish(m);
+	comm_register(m);
 	return m;
 }
 
@@ -342,7 +342,7 @@ static bool read_root(const char *at, const struct comm *m, int32_t *root)
 static bool is_same_memory(const struct cxx_work *k)
 {
 	return k->in_impl[0] == k->out_impl[0] ||
-	       (k->in[0].base && k->out[0].base && buffer_overlap(&k->in[0], &k->out[0]));
+	       (k->in[0].base && k->out[0].base && is_buffer_overlap(&k->in[0], &k->out[0]));
 }
 
 /*
@@ -417,7 +417,7 @@ bool torch_read_group_call(struct call *c)
 			v->peer = w->peer;
 			v->tag = w->tag;
 			if (c->word & API_NUMBERED)
-				v->comm_seq = comm_next_p2p(w->comm, in, w->peer, w->tag);
+				v->comm_seq = comm_get_next_p2p(w->comm, in, w->peer, w->tag);
 		}
 	}
 	if (k->nin == CXX_TENSORS_MAX || k->nout == CXX_TENSORS_MAX)

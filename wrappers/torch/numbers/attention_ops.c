@@ -235,7 +235,7 @@ void record_attention_op(const struct call *c)
 	if (!a.frame || !a.frame->target || !c->ok || thread_state.phase == PHASE_BACKWARD ||
 		(op != ATTENTION_ENTRANCE && a.frame->tracked))
 		return;
-	own = own_work_begin();
+	own = own_work_start();
 	private_stack_call(op == ATTENTION_ENTRANCE ? write_spread : write_logits, &a);
-	own_work_end(&own);
+	own_work_stop(&own);
 }

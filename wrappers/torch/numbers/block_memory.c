@@ -74,9 +74,9 @@ void record_block_event(const struct block_event *e)
 	if (!is_block_memory_wanted() || !session_is_on() || !step_profiled() ||
 		!session_rank_profiled() || !train_kinds_due())
 		return;
-	own = own_work_begin();
+	own = own_work_start();
 	stats_fenv_enter(&fenv);
 	private_stack_call(write_block_event, &event);
 	stats_fenv_leave(&fenv);
-	own_work_end(&own);
+	own_work_stop(&own);
 }

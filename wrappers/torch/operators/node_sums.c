@@ -68,7 +68,7 @@ static void write_node_part(const struct buffer *b)
 		.tag = JOURNAL_NONE,
 		.flags = CF_PART,
 		.phase = PHASE_BACKWARD,
-		.by = config_now(),
+		.config = config_now(),
 		.nout = 1,
 		.all_in = b,
 		.all_out = b};
@@ -78,7 +78,7 @@ static void write_node_part(const struct buffer *b)
 	if (!t)
 		return;
 	thread_count(t, JC_SEEN);
-	operation_fit(&w);
+	operation_remove_excess(&w);
 	e = record_open(t, own(last).row, &w, JOURNAL_NONE64, 0, own(last).seq);
 	if (e)
 		record_close(e, &w, clock_ticks(), false, 0);

@@ -98,11 +98,11 @@ void torch_handle_marker(const struct call *c, bool leaving)
 {
 	if (torch_get_function(c)->scope == SCOPE_LOOK) {
 		if (!leaving && !thread_state.depth)
-			activation_look();
+			activation_check();
 		return;
 	}
 	if (!leaving)
 		own(inside)++;
 	else if (own(inside) && --own(inside) == 0 && !thread_state.depth && c->ok)
-		step_marker_hit();
+		step_handle_marker();
 }

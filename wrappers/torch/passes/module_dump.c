@@ -95,7 +95,7 @@ static void write_module_record(struct writing *r)
 		.peer = JOURNAL_NONE,
 		.tag = JOURNAL_NONE,
 		.flags = r->flags,
-		.by = config_now(),
+		.config = config_now(),
 		.nin = (uint16_t)r->n,
 		.all_in = r->v,
 		.all_out = r->v};
@@ -106,7 +106,7 @@ static void write_module_record(struct writing *r)
 	if (!t || !r->row)
 		return;
 	thread_count(t, JC_SEEN);
-	operation_fit(&w);
+	operation_remove_excess(&w);
 	e = record_open(t, r->row, &w, JOURNAL_NONE64, r->stack, r->parent);
 	if (!e)
 		return;
@@ -518,10 +518,10 @@ static void start_dumped_call(struct module_entry *m, struct named_module *named
 	m->d->rows = get_module_rows(named, py_get_class_name(m->c->self));
 	if (!m->d->rows)
 		return;
-	m->stack = stack_id_wanted() ? stack_id(t, get_module_row(m->d->rows, MODULE_FORWARD),
-					       (uintptr_t)__builtin_return_address(0),
-					       (uintptr_t)__builtin_frame_address(0))
-				     : 0;
+	m->stack = are_stack_ids_wanted() ? stack_id(t, get_module_row(m->d->rows, MODULE_FORWARD),
+						    (uintptr_t)__builtin_return_address(0),
+						    (uintptr_t)__builtin_frame_address(0))
+					  : 0;
 	if (m->stack == STACK_UNWANTED)
 		return;
 	private_stack_call(record_module_begin, m);

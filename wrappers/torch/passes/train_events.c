@@ -81,7 +81,7 @@ static void lock_train_state(void)
 
 static void handle_train_mark(enum train_mark m)
 {
-	step_micro_set(train_micro_step(&train));
+	step_micro_set(train_get_micro_step(&train));
 	if (m == TRAIN_SKIPPED)
 		step_skipped(step_now());
 	pthread_mutex_unlock(&lock);
@@ -134,13 +134,13 @@ static void handle_backward_event(const struct call *c, bool counts, bool leavin
 		own(passes)--;
 	e.outermost = own(passes) == 0;
 	e.ok = c->ok;
-	own = own_work_begin();
+	own = own_work_start();
 	late_check();
 	if (leaving)
 		SHOW_EVENT(backward_end, &e, true);
 	else
 		SHOW_EVENT(backward_begin, &e, false);
-	own_work_end(&own);
+	own_work_stop(&own);
 	if (!leaving)
 		own(passes)++;
 }
@@ -149,14 +149,14 @@ static void handle_optimizer_event(const void *record, uint64_t which, bool oute
 {
 	struct torch_train_event e = {
 		.record = record, .which = which, .outermost = outermost, .ok = true};
-	struct own_work own = own_work_begin();
+	struct own_work own = own_work_start();
 
 	late_check();
 	if (leaving)
 		SHOW_EVENT(optimizer_end, &e, true);
 	else
 		SHOW_EVENT(optimizer_begin, &e, false);
-	own_work_end(&own);
+	own_work_stop(&own);
 }
 
 static void set_phase(uint32_t phase)
@@ -208,14 +208,14 @@ static void handle_backward(struct call *c, bool leaving)
 	lock_train_state();
 	if (!leaving) {
 		if (counts)
-			train_backward_begin(&train);
+			train_handle_backward_begin(&train);
 		c->note.u[0] = thread_state.phase;
 		set_phase(PHASE_BACKWARD);
 		/* Each device has a thread of its own for the pass, with no Python on its stack. */
 		foreign_lend();
 	} else {
 		if (counts)
-			m = train_backward_end(&train);
+			m = train_handle_backward_end(&train);
 		set_phase(c->note.u[0] ? (uint32_t)c->note.u[0] : get_default_phase());
 		foreign_take_back();
 	}
@@ -311,7 +311,7 @@ static void handle_optimizer_mark(const void *record, uint64_t which)
 		(train.anchor_wanted == TRAIN_ANCHOR_ANY || which == train.anchor))
 		torch_handle_step_optimizer();
 	lock_train_state();
-	train_optimizer_begin(&train, which);
+	train_handle_optimizer_begin(&train, which);
 	handle_train_mark(TRAIN_NOTHING);
 	set_phase(PHASE_OPTIMIZER);
 	torch_handle_first_step(true);
@@ -399,7 +399,7 @@ static void mark_record_end(struct call *c)
 				own(open_marks).record[k], own(open_marks).which[k], k == 0, true);
 		lock_train_state();
 		for (unsigned k = own(open_marks).n; k-- > i;)
-			m = train_optimizer_end(&train);
+			m = train_handle_optimizer_end(&train);
 		own(open_marks).n = (uint8_t)i;
 		handle_train_mark(m);
 		set_phase(
@@ -501,7 +501,7 @@ void torch_handle_mark_end(struct call *c, enum torch_scope s)
 		if (scalars_wanted() && c->ok)
 			torch_record_scale_update(*(const void *const *)c->v[0].cp);
 		lock_train_state();
-		m = train_scale_update(&train);
+		m = train_handle_scale_update(&train);
 		/*
 		 * torch_handle_skipped_step() writes to the journal, so the lock is released; the
 		 * step is not over yet.

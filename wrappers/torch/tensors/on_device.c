@@ -123,9 +123,9 @@ static const struct buffer *find_placed(const struct buffer *v, unsigned n)
 uint64_t torch_current_stream(const struct call *c)
 {
 	const struct operation *w = &c->op;
-	const struct buffer *v = find_placed(operation_inputs(w), w->nin);
+	const struct buffer *v = find_placed(operation_get_inputs(w), w->nin);
 
 	if (!v)
-		v = find_placed(operation_outputs(w), w->nout);
+		v = find_placed(operation_get_outputs(w), w->nout);
 	return v ? get_stream_on(v) : 0;
 }
