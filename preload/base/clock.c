@@ -66,7 +66,7 @@ static uint64_t measure_real_minus_mono(void)
 	return minus;
 }
 
-void clock_choose(void)
+void clock_set_source(void)
 {
 #if defined(__x86_64__)
 	clock_use_counter = is_kernel_clock_tsc();
@@ -90,7 +90,7 @@ void clock_init(struct clock_base *base)
 	if (hz)
 		base->ns_per_tick = 1e9 / (double)hz;
 #else
-	/* A first estimate, accurate to 1e-3; clock_settle() refines it before any row is written. */
+	/* A first estimate, accurate to 1e-3; clock_update() refines it before any row is written. */
 	uint64_t tick, mono;
 
 	do
@@ -100,7 +100,7 @@ void clock_init(struct clock_base *base)
 #endif
 }
 
-void clock_settle(struct clock_base *base, bool *settled)
+void clock_update(struct clock_base *base, bool *settled)
 {
 	uint64_t tick, mono;
 

@@ -223,7 +223,7 @@ const char *log_loss_name(enum loss kind)
 	return names[kind];
 }
 
-void log_forget(void)
+void log_reset(void)
 {
 	for (int i = 0; i < LOSS_COUNT; i++)
 		atomic_store_explicit(&reported[i], 0, memory_order_relaxed);

@@ -145,7 +145,7 @@ static void add_unused(struct block *b, uint32_t number)
 	} while (!atomic_compare_exchange_weak(&pool.unused, &was, now));
 }
 
-static struct block *take_unused(uint32_t *number)
+static struct block *remove_unused(uint32_t *number)
 {
 	uint64_t was = atomic_load(&pool.unused), now;
 	struct block *b;
@@ -206,11 +206,11 @@ static bool is_sweep_due(void)
 
 static struct block *get_free_block(pid_t pid, uint32_t *number)
 {
-	struct block *b = take_unused(number);
+	struct block *b = remove_unused(number);
 
 	if (!b && is_sweep_due()) {
 		free_blocks_of_ended(pid);
-		b = take_unused(number);
+		b = remove_unused(number);
 	}
 	if (!b)
 		b = add_block(number);

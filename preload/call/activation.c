@@ -116,7 +116,7 @@ static void find_marker(void *arg)
 	bool new;
 
 	(void)arg;
-	foreign_walk(&s);
+	foreign_read_stack(&s);
 	if (s.n <= 0)
 		return;
 	for (int i = s.n - 1; i >= 0 && at < 0; i--)

@@ -192,9 +192,9 @@ bool is_zero_element(const void *p, unsigned dt)
 	return !any;
 }
 
-bool is_factor_set(const struct api_spec *s, const union arg *v, enum extent_where which)
+bool is_factor_set(const struct api_spec *s, const union arg *v, enum extent_where factor)
 {
-	unsigned i = argument_of(s, which == ON_ALPHA ? ROLE_ALPHA : ROLE_BETA);
+	unsigned i = argument_of(s, factor == ON_ALPHA ? ROLE_ALPHA : ROLE_BETA);
 	const struct api_arg *a = i ? &s->args[i - 1] : NULL;
 
 	if (!a)

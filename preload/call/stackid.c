@@ -147,7 +147,7 @@ void stack_id_update(void)
 	atomic_fetch_add(&rules_epoch, 1);
 	/* The old rules are not freed: a thread may be reading them, and there are few. */
 	atomic_store(&stack_rules, r);
-	stack_id_by_code = foreign_rules_select(r);
+	stack_id_by_code = foreign_rules_have_selection(r);
 }
 
 static uint32_t get_next_id(void)
@@ -213,13 +213,13 @@ static void write_stack_text(void *arg)
 	char text[FOREIGN_TEXT_MAX];
 	size_t len = 0;
 	const struct foreign_rules *rules = atomic_load(&stack_rules);
-	bool selected = !foreign_rules_select(rules);
+	bool selected = !foreign_rules_have_selection(rules);
 
 	/* The stack is a new one, so objects may have been loaded, and with them a language. */
 	if (!w->foreign.language)
-		foreign_look();
+		foreign_find_languages();
 	if (w->foreign.language)
-		len = foreign_text(&w->foreign, rules, text, sizeof(text), &selected);
+		len = foreign_write_text(&w->foreign, rules, text, sizeof(text), &selected);
 	if (!selected)
 		new->id = ID_UNWANTED;
 	else if (get_calls_keys(config_now())->stack)
@@ -241,7 +241,7 @@ __attribute__((noinline)) static uint32_t add_stack(struct thread *t, const stru
 static uint32_t set_cached_id(const struct thread *t, struct stack_note *note, uint32_t id)
 {
 	note->value = id == ID_UNWANTED ? STACK_UNWANTED : id;
-	stack_note_keep(&t->bounds, t->stacks, note);
+	stack_note_copy(&t->bounds, t->stacks, note);
 	return (uint32_t)note->value;
 }
 
@@ -254,7 +254,7 @@ uint32_t stack_id(struct thread *t, const struct api *api, uintptr_t pc, uintptr
 	struct stack_note note = {.at = 0};
 	uint32_t mine = 0;
 
-	foreign_walk(&w->foreign);
+	foreign_read_stack(&w->foreign);
 	note.check = w->foreign.hash ^ ((epoch + 1) << 8 | (uint64_t)keys->stack_depth) *
 					       UINT64_C(0x9e3779b97f4a7c15);
 	/* A fiber's stack, or a signal handler's: how far it may be read is not known. */
@@ -310,7 +310,7 @@ bool stack_write_named(struct thread *t, const struct api *row)
 	uint32_t id;
 
 	w->n = 0;
-	foreign_walk(&w->foreign);
+	foreign_read_stack(&w->foreign);
 	if (!w->foreign.language || !get_stack_id_table())
 		return false;
 	id = add_stack(t, row);

@@ -357,7 +357,7 @@ static void look_at_weak_names(const struct walk *w)
 
 static const char *library_path(void)
 {
-	for (char *const *e = startup_env(); *e; e++)
+	for (char *const *e = startup_get_environment(); *e; e++)
 		if (strncmp(*e, "LD_LIBRARY_PATH=", 16) == 0)
 			return *e + 16;
 	return NULL;
@@ -444,7 +444,7 @@ void stub_before_load(const char *file, int mode, uintptr_t pc)
 	thread_state.busy++;
 	private_stack_call(look_before_load, &want);
 	if (want.wanted)
-		foreign_watch_end();
+		foreign_register_end();
 	thread_state.busy--;
 	errno = err;
 }

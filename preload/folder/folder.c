@@ -149,7 +149,7 @@ static int write_meta(int dirfd, const struct journal_owner *me, const char *tex
 	fd = io_create_file(dirfd, tmp);
 	if (fd < 0)
 		return fd;
-	err = n > io_file_limit() ? -EFBIG : io_write_all(fd, text, n);
+	err = n > io_get_file_limit() ? -EFBIG : io_write_all(fd, text, n);
 	close(fd);
 	if (!err && linkat(dirfd, tmp, dirfd, "meta.json", 0) < 0)
 		err = -errno;
@@ -160,7 +160,7 @@ static int write_meta(int dirfd, const struct journal_owner *me, const char *tex
 		IO_FILE_MODE);
 	if (fd < 0)
 		return -errno;
-	err = n > io_file_limit() ? -EFBIG : io_write_all(fd, text, n);
+	err = n > io_get_file_limit() ? -EFBIG : io_write_all(fd, text, n);
 	close(fd);
 	if (err)
 		unlinkat(dirfd, "meta.json", 0);
@@ -313,7 +313,7 @@ static int claim_folder(struct claim *c, int out, int fd, bool made)
  */
 static int try_claim(struct claim *c)
 {
-	int err = io_mkdirs(c->out), out = err ? err : open_output(c->out), fd;
+	int err = io_add_folders(c->out), out = err ? err : open_output(c->out), fd;
 	bool made;
 	struct stat st;
 
@@ -355,7 +355,7 @@ static int take_name(struct folder *f, struct claim *c)
 		int fd = try_claim(c);
 
 		if (fd >= 0) {
-			io_keep(&f->dir, fd);
+			io_kept_set(&f->dir, fd);
 			return 0;
 		}
 		if (fd != -EAGAIN)
@@ -478,12 +478,12 @@ int folder_reopen(struct folder *f)
 	struct io_kept now;
 	int fd;
 
-	if (io_kept_is(&f->dir, NULL))
+	if (io_kept_is_same(&f->dir, NULL))
 		return 0;
 	fd = open(f->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	io_keep(&now, fd);
+	io_kept_set(&now, fd);
 	if (now.dev != f->dir.dev || now.ino != f->dir.ino) {
 		io_kept_close(&now);
 		return -ENOENT;

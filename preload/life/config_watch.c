@@ -100,7 +100,7 @@ static bool is_file_settled(const struct file_mark *m)
  * *seen. An empty file counts as incomplete: editors that truncate first would switch everything
  * to its default.
  */
-static bool take_changed_text(const char *path, struct file_mark *seen, char **text, size_t *len)
+static bool read_changed_text(const char *path, struct file_mark *seen, char **text, size_t *len)
 {
 	struct file_mark now = read_file_mark(path), after;
 
@@ -219,7 +219,7 @@ static void register_generations(bool again, const char *by)
 
 /* ---- detecting changes ---- */
 
-static bool take_changed_ctl(void)
+static bool read_changed_ctl(void)
 {
 	char buf[PATH_MAX], *text;
 	const char *path = format_ctl_path(buf, sizeof(buf));
@@ -227,7 +227,7 @@ static bool take_changed_ctl(void)
 	size_t len;
 	int err;
 
-	if (!path || !take_changed_text(path, &watch.ctl, &text, &len))
+	if (!path || !read_changed_text(path, &watch.ctl, &text, &len))
 		return false;
 	err = ctl_parse(&c, path, text, len, handle_wrong_ctl, NULL);
 	free(text);
@@ -259,12 +259,12 @@ static bool is_text_acceptable(const char *text, size_t len)
 	return ok;
 }
 
-static bool take_changed_config(void)
+static bool read_changed_config(void)
 {
 	char *text;
 	size_t len;
 
-	if (!life_config_named || !take_changed_text(life_config_file, &watch.config, &text, &len))
+	if (!life_config_named || !read_changed_text(life_config_file, &watch.config, &text, &len))
 		return false;
 	if (!is_text_acceptable(text, len)) {
 		free(text);
@@ -292,7 +292,7 @@ static bool has_list_changed(void)
 	return true;
 }
 
-void config_watch_begin(void)
+void config_watch_start(void)
 {
 	watch.config = read_file_mark(life_config_file);
 	watch.list = read_file_mark(config_now()->wrap_ops);
@@ -329,7 +329,7 @@ static void record_monitor_end(void)
 	if (session.world_rank >= 0 &&
 		(uint64_t)session.world_rank != (g->cfg->rank.n ? g->cfg->rank.item[0].lo : 0))
 		return;
-	if (dynamic_on_end(life_config_file) == 0)
+	if (dynamic_on_reset(life_config_file) == 0)
 		watch.config = read_file_mark(life_config_file);
 }
 
@@ -340,12 +340,12 @@ static void check_watched_files(void *arg)
 
 	(void)arg;
 	read_config_text();
-	config = take_changed_config();
+	config = read_changed_config();
 	if (config)
 		by = "config";
 	if (has_list_changed() && !config)
 		by = "list";
-	ctl = take_changed_ctl();
+	ctl = read_changed_ctl();
 	if (by || ctl)
 		register_generations(by != NULL, by ? by : CTL_FILE);
 	/* The file was replaced by another one meanwhile. */
@@ -355,7 +355,7 @@ static void check_watched_files(void *arg)
 		record_monitor_end();
 }
 
-void config_watch_end(void)
+void config_watch_stop(void)
 {
 	if (pthread_mutex_trylock(&watch.lock))
 		return;
@@ -368,7 +368,7 @@ static uint64_t compute_next_check_ns(uint64_t now)
 	return now + LOOK_NS + hash_u64((uint64_t)getpid(), now) % JITTER_NS;
 }
 
-void life_look_at_config(void)
+void life_check_config(void)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	int cancel;
@@ -398,7 +398,7 @@ static void *run_watch_thread(void *arg)
 		clock_nanosleep(CLOCK_MONOTONIC, 0, &t, NULL);
 		/* From the first record on, the writer thread makes these checks. */
 		if (atomic_load(&session.phase) == SESSION_READY)
-			life_look_at_config();
+			life_check_config();
 	}
 	atomic_store(&watch.alone, false);
 	return NULL;
@@ -414,7 +414,7 @@ void life_step_unrecorded(void)
 		return;
 	}
 	if (!atomic_load_explicit(&watch.alone, memory_order_relaxed) &&
-		!atomic_exchange(&watch.alone, true) && thread_spawn(run_watch_thread, NULL))
+		!atomic_exchange(&watch.alone, true) && thread_start(run_watch_thread, NULL))
 		log_loss(LOSS_CONFIG,
 			"no thread could be started to watch the configuration: changes "
 			"made while the program runs have no effect");

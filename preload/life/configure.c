@@ -35,7 +35,7 @@ static const char *get_startup_value(const char *name)
 {
 	size_t n = strlen(name);
 
-	for (char *const *e = startup_env(); *e; e++)
+	for (char *const *e = startup_get_environment(); *e; e++)
 		if (strncmp(*e, name, n) == 0 && (*e)[n] == '=')
 			return *e + n + 1;
 	return NULL;
@@ -47,7 +47,7 @@ static char *format_absolute_path(const char *path)
 
 	if (path[0] == '/')
 		return strdup(path);
-	return asprintf(&s, "%s/%s", startup_cwd(), path) < 0 ? NULL : s;
+	return asprintf(&s, "%s/%s", startup_get_cwd(), path) < 0 ? NULL : s;
 }
 
 /*
@@ -106,7 +106,7 @@ static void load_armable(const struct config *cfg)
 
 static void load_session_config(void)
 {
-	clock_choose();
+	clock_set_source();
 
 	const char *named = get_startup_value("PROBE_CONFIG");
 	char *file = named && *named ? format_absolute_path(named)
@@ -114,7 +114,8 @@ static void load_session_config(void)
 
 	struct config *cfg = &generation_first.cfg;
 
-	config_load(cfg, file, startup_env(), startup_cwd(), log_config_problem, NULL);
+	config_load(
+		cfg, file, startup_get_environment(), startup_get_cwd(), log_config_problem, NULL);
 	life_config_file = file;
 	life_config_named = named && *named;
 	if (cfg->dynamic_monitor)
@@ -125,7 +126,7 @@ static void load_session_config(void)
 		generation_first.running.list =
 			load_list(cfg, log_missing_list, log_config_problem, NULL);
 	generation_pair_up(&generation_first, 0);
-	config_watch_begin();
+	config_watch_start();
 	if (cfg->disable)
 		return;
 	step_update();
@@ -184,8 +185,8 @@ static void load_config_once(void *arg)
 			session_settle(SESSION_OFF);
 		} else {
 			check_list_names();
-			report_unknown_words(config_now(), life_config_file, startup_env(),
-				list_now(), log_config_problem, NULL);
+			report_unknown_words(config_now(), life_config_file,
+				startup_get_environment(), list_now(), log_config_problem, NULL);
 			atomic_store_explicit(&session.phase, SESSION_READY, memory_order_release);
 		}
 	}

@@ -55,7 +55,7 @@ static void read_past_noise(struct scan *s)
 }
 
 /* Skips a quoted text; the scan moves from the opening quote to after the closing one. */
-static void skip_quoted(struct scan *s)
+static void read_past_quoted(struct scan *s)
 {
 	char quote = s->text[s->at++];
 
@@ -105,7 +105,7 @@ static bool find_in_braces(struct scan *s, size_t *begin, size_t *end)
 		char c = s->text[from];
 
 		if (c == '"' || c == '\'') {
-			skip_quoted(s);
+			read_past_quoted(s);
 			if (depth == 1 && s->at <= s->len && is_key_text(s, from + 1, s->at - 1) &&
 				find_value_after_key(s, begin, end))
 				return true;
@@ -129,7 +129,7 @@ static bool find_in_lines(struct scan *s, size_t *begin, size_t *end)
 		char c = s->text[from];
 
 		if (c == '"' || c == '\'') {
-			skip_quoted(s);
+			read_past_quoted(s);
 			if (s->at <= s->len && is_key_text(s, from + 1, s->at - 1) &&
 				find_value_after_key(s, begin, end))
 				return true;
@@ -153,7 +153,7 @@ bool dynamic_on_find(const char *text, size_t len, size_t *begin, size_t *end)
 	return find_in_lines(&s, begin, end);
 }
 
-static int write_beside(
+static int write_replacement_file(
 	const char *path, mode_t mode, const char *text, size_t len, size_t begin, size_t end)
 {
 	char part[PATH_MAX];
@@ -180,7 +180,7 @@ static int write_beside(
 	return err;
 }
 
-int dynamic_on_end(const char *path)
+int dynamic_on_reset(const char *path)
 {
 	char *real = realpath(path, NULL), *text = NULL;
 	size_t len, begin, end;
@@ -191,7 +191,7 @@ int dynamic_on_end(const char *path)
 		err = -errno;
 	if (!err && dynamic_on_find(text, len, &begin, &end) &&
 		!(end - begin == 5 && memcmp(text + begin, "false", 5) == 0))
-		err = write_beside(real, st.st_mode, text, len, begin, end);
+		err = write_replacement_file(real, st.st_mode, text, len, begin, end);
 	if (err)
 		log_loss(LOSS_CONFIG,
 			"%s: dynamic_on: false could not be written: %s; the recording ended; "

@@ -26,11 +26,11 @@ static void close_on_private_stack(void *arg)
 	stream_poll();
 	late_end();
 	if (atomic_compare_exchange_strong(&session.phase, &on, SESSION_ENDED)) {
-		keep_last_words();
+		write_last_words();
 		session_settle(SESSION_ENDED);
 		stats_threads_stop();
 		writer_end();
-		config_watch_end();
+		config_watch_stop();
 	}
 	pthread_setcancelstate(cancel, NULL);
 }
@@ -38,7 +38,7 @@ static void close_on_private_stack(void *arg)
 static void record_words_on_private_stack(void *arg)
 {
 	(void)arg;
-	keep_last_words();
+	write_last_words();
 }
 
 /*
@@ -50,7 +50,7 @@ void life_aborting(void)
 
 	if (!session_is_on() || getpid() != session.pid)
 		return;
-	note_abort("abort", 0, SIGABRT);
+	record_abort("abort", 0, SIGABRT);
 	thread_state.busy++;
 	private_stack_call(record_words_on_private_stack, NULL);
 	thread_state.busy--;
@@ -60,7 +60,7 @@ void life_aborting(void)
 void life_exiting(int code)
 {
 	if (getpid() == session.pid)
-		note_exit_code(code);
+		record_exit_code(code);
 	session_end();
 }
 

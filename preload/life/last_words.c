@@ -43,12 +43,12 @@ static void copy_words_text(char *to, size_t cap, const char *from)
 	to[n] = 0;
 }
 
-void note_finalized(void)
+void record_finalized(void)
 {
 	atomic_fetch_or(&words.said, SAID_FINALIZED);
 }
 
-void note_exit_code(int code)
+void record_exit_code(int code)
 {
 	/* An earlier signal did not end the process: a handler of the job survived it. */
 	if (words.signal)
@@ -62,12 +62,12 @@ void note_exit_code(int code)
 	atomic_store(&words.code, code & 0xff);
 }
 
-void note_quick_exit(void)
+void record_quick_exit(void)
 {
 	atomic_fetch_or(&words.said, SAID_EXIT);
 }
 
-void note_abort(const char *function, int code, int signal)
+void record_abort(const char *function, int code, int signal)
 {
 	if (atomic_load(&words.said) & SAID_ABORT)
 		return;
@@ -124,7 +124,7 @@ static bool is_exit_with_code(const struct ending *e)
 	       e->code != ENDING_NONE && e->code;
 }
 
-void keep_last_words(void)
+void write_last_words(void)
 {
 	unsigned said = atomic_load(&words.said);
 	int code = atomic_load(&words.code);
@@ -158,7 +158,7 @@ void keep_last_words(void)
 	journal_keep_ending(&session.journal, &e, json, sizeof(json));
 }
 
-void note_exception(const char *text)
+void record_exception(const char *text)
 {
 	copy_words_text(words.text, sizeof(words.text), text);
 	words.at_ns = clock_ns(CLOCK_REALTIME);
@@ -168,10 +168,10 @@ void note_exception(const char *text)
 	 * after which nothing can be written.
 	 */
 	if (session_is_on())
-		keep_last_words();
+		write_last_words();
 }
 
-void note_shown_exception(const char *text)
+void record_shown_exception(const char *text)
 {
 	copy_words_text(words.shown.text, sizeof(words.shown.text), text);
 	words.shown.at_ns = clock_ns(CLOCK_REALTIME);
@@ -179,7 +179,7 @@ void note_shown_exception(const char *text)
 	atomic_store(&words.shown.any, true);
 }
 
-void note_exit_asked(int code)
+void record_exit_requested(int code)
 {
 	struct ending e = {.how = "exit",
 		.code = code & 0xff,
@@ -193,7 +193,7 @@ void note_exit_asked(int code)
 		journal_keep_ending(&session.journal, &e, json, sizeof(json));
 }
 
-void forget_last_words(void)
+void reset_last_words(void)
 {
 	atomic_store(&words.said, 0);
 	atomic_store(&words.shown.any, false);

@@ -23,7 +23,7 @@
 #include "session/state.h"
 
 /* Copies values of the configuration in use for keys that cannot change after the start. */
-static int keep_fixed_keys(struct config *cfg, const struct config *was)
+static int copy_fixed_keys(struct config *cfg, const struct config *was)
 {
 	char old[1024], new[1024];
 
@@ -78,11 +78,11 @@ static void handle_wrong_change(void *arg, const char *line)
 static int set_generation(struct generation_pair *p, struct making *m)
 {
 	const struct change_text *t = m->t;
-	char **env = ctl_environment(t->change, startup_env());
+	char **env = ctl_environment(t->change, startup_get_environment());
 	int err = -ENOMEM;
 
 	if (env)
-		err = config_load_text(&p->cfg, t->name, t->text, t->len, env, startup_cwd(),
+		err = config_load_text(&p->cfg, t->name, t->text, t->len, env, startup_get_cwd(),
 			handle_wrong_change, m);
 	free(env);
 	if (!err && !m->wrong)
@@ -91,7 +91,7 @@ static int set_generation(struct generation_pair *p, struct making *m)
 		return -EINVAL;
 	if (!err && !p->running.list)
 		return -ENOMEM;
-	return err ? err : keep_fixed_keys(&p->cfg, &generation_first.cfg);
+	return err ? err : copy_fixed_keys(&p->cfg, &generation_first.cfg);
 }
 
 int life_make_pair(const struct change_text *t, struct generation_pair **pair)
@@ -152,7 +152,7 @@ int session_reconfigure(const char *name, const char *text, size_t len)
 }
 
 /* If the row was decided with another configuration, makes its next call decide again. */
-static void renew_outdated_row(struct api *a, void *arg)
+static void reset_outdated_row(struct api *a, void *arg)
 {
 	const uint32_t *number = arg;
 
@@ -160,7 +160,7 @@ static void renew_outdated_row(struct api *a, void *arg)
 		api_renew(a);
 }
 
-static void tell_changed_config(void *step)
+static void handle_changed_config(void *step)
 {
 	session_config_changed(*(const uint32_t *)step);
 }
@@ -171,13 +171,13 @@ void life_config_changed(uint32_t step)
 	uint32_t number = g->number;
 
 	for (unsigned i = 0; i < api_count; i++)
-		renew_outdated_row(api_get(i), &number);
-	rows_each(renew_outdated_row, &number);
+		reset_outdated_row(api_get(i), &number);
+	rows_each(reset_outdated_row, &number);
 	/* Stubs of functions that were not listed bypass libprobe, so all stubs are reset. */
 	stub_forget();
 	atomic_store(&session_rank_wanted, 0);
 	log_level_set((int)g->cfg->log_level);
 	stack_id_update();
 	tensor_watch_update(g->cfg);
-	private_stack_call(tell_changed_config, &step);
+	private_stack_call(handle_changed_config, &step);
 }

@@ -32,12 +32,12 @@ static void record_status(int code, void *arg)
 {
 	(void)arg;
 	if (getpid() == session.pid)
-		note_exit_code(code);
+		record_exit_code(code);
 }
 
 static void handle_quick_exit(void)
 {
-	note_quick_exit();
+	record_quick_exit();
 	session_end();
 }
 
@@ -92,7 +92,7 @@ static bool start_recording(void)
 	stack_id_set_first(output.resumed.last_stack);
 	start_process_once();
 	session_statistics();
-	session_about();
+	session_write_description();
 	return true;
 }
 

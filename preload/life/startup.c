@@ -40,7 +40,7 @@ __attribute__((constructor)) static void start_process(void)
 		session_settle(SESSION_OFF);
 		return;
 	}
-	startup_remember();
+	startup_copy_environment();
 	loader_lock_follow_forks();
 	entry_open();
 	errno = err;

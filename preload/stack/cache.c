@@ -70,7 +70,7 @@ static bool is_on_stack(const struct stack_bounds *b, uintptr_t a)
 	return a >= b->floor && a < b->hi;
 }
 
-bool cache_enter(struct stack_cache *c, const struct stack_bounds *b, uintptr_t fp)
+bool cache_open(struct stack_cache *c, const struct stack_bounds *b, uintptr_t fp)
 {
 	/*
 	 * A signal handler on the same stack has a lower frame than the code that it interrupted.
@@ -82,7 +82,7 @@ bool cache_enter(struct stack_cache *c, const struct stack_bounds *b, uintptr_t 
 	return true;
 }
 
-void cache_leave(struct stack_cache *c)
+void cache_close(struct stack_cache *c)
 {
 	atomic_signal_fence(memory_order_seq_cst);
 	c->inside = 0;
@@ -125,7 +125,7 @@ bool cache_get_rule(struct stack_cache *c, uintptr_t pc, bool exact, struct cfi_
 	return true;
 }
 
-void cache_put_rule(struct stack_cache *c, uintptr_t pc, bool exact, const struct cfi_rule *r)
+void cache_add_rule(struct stack_cache *c, uintptr_t pc, bool exact, const struct cfi_rule *r)
 {
 	uint64_t key = compute_rule_key(pc, exact);
 	struct rule_slot *s = &c->rules[merge_cache_key(key, 0) >> 32 & (RULES - 1)];
@@ -231,12 +231,12 @@ int cache_find(struct stack_cache *c, const struct cache_key *k, struct memory *
 	return 0;
 }
 
-void stack_note_keep(
+void stack_note_copy(
 	const struct stack_bounds *b, struct stack_cache *c, const struct stack_note *note)
 {
 	struct kept *s;
 
-	if (!c || !note->at || !cache_enter(c, b, note->fp))
+	if (!c || !note->at || !cache_open(c, b, note->fp))
 		return;
 	s = (struct kept *)get_kept_stack(c, note->at);
 	/* A signal handler may have changed the ring meanwhile. */
@@ -244,7 +244,7 @@ void stack_note_keep(
 		s->value = note->value;
 		s->check = note->check;
 	}
-	cache_leave(c);
+	cache_close(c);
 }
 
 static void update_slot_range(const int32_t *at, int n, int32_t *lowest, int32_t *highest)
@@ -277,7 +277,7 @@ static void set_kept_stack(
 	memcpy(at + frames, t->extra_at, extra * sizeof(*at));
 }
 
-void cache_put(struct stack_cache *c, const struct cache_key *k, const struct trail *t, bool ended)
+void cache_add(struct stack_cache *c, const struct cache_key *k, const struct trail *t, bool ended)
 {
 	size_t words = (size_t)t->n - 1 + (size_t)t->extra;
 	size_t need = sizeof(struct kept) / sizeof(uint64_t) + words + (words + 1) / 2;

@@ -109,7 +109,7 @@ static int64_t compute_data_offset(struct machine *m, int64_t v)
 
 static struct cursor read_block(struct cursor *c)
 {
-	uint64_t len = cursor_uleb(c);
+	uint64_t len = cursor_get_uleb(c);
 	struct cursor b = *c;
 
 	cursor_skip(c, len);
@@ -123,12 +123,12 @@ static struct cursor read_block(struct cursor *c)
  * Location of a register saved at address e. With `deref` the address itself would have to be
  * read, which a rule cannot describe.
  */
-static struct cfi_place saved_at(struct machine *m, struct cursor e)
+static struct cfi_place read_saved_place(struct machine *m, struct cursor e)
 {
 	struct cfi_value v;
 	struct cfi_place p = get_place_at_base(CFI_LOST);
 
-	if (cfi_expression(e, m->pc, &v) && !v.deref && v.base != CFI_SAME &&
+	if (cfi_read_expression(e, m->pc, &v) && !v.deref && v.base != CFI_SAME &&
 		v.off == (int32_t)v.off) {
 		p.off = (int32_t)v.off;
 		p.base = v.base;
@@ -136,7 +136,7 @@ static struct cfi_place saved_at(struct machine *m, struct cursor e)
 	return p;
 }
 
-static void cfa_is(struct machine *m, uint64_t reg, int64_t off)
+static void set_cfa_rule(struct machine *m, uint64_t reg, int64_t off)
 {
 	m->row.reg = reg;
 	m->row.off = off;
@@ -151,49 +151,50 @@ static bool update_location(struct machine *m, uint64_t delta)
 }
 
 /* Runs operations that change where a register is saved. */
-static bool run_register_op(struct machine *m, struct cursor *c, uint8_t op)
+static bool handle_register_op(struct machine *m, struct cursor *c, uint8_t op)
 {
 	uint64_t reg;
 
 	switch (op) {
 	case CFA_OFFSET_EXTENDED:
-		reg = cursor_uleb(c);
-		set_register_rule(
-			m, reg, get_place_at_cfa(compute_data_offset(m, (int64_t)cursor_uleb(c))));
+		reg = cursor_get_uleb(c);
+		set_register_rule(m, reg,
+			get_place_at_cfa(compute_data_offset(m, (int64_t)cursor_get_uleb(c))));
 		return true;
 	case CFA_OFFSET_EXTENDED_SF:
-		reg = cursor_uleb(c);
-		set_register_rule(m, reg, get_place_at_cfa(compute_data_offset(m, cursor_sleb(c))));
+		reg = cursor_get_uleb(c);
+		set_register_rule(
+			m, reg, get_place_at_cfa(compute_data_offset(m, cursor_get_sleb(c))));
 		return true;
 	case CFA_GNU_NEGATIVE_OFFSET_EXTENDED:
-		reg = cursor_uleb(c);
-		set_register_rule(
-			m, reg, get_place_at_cfa(-compute_data_offset(m, (int64_t)cursor_uleb(c))));
+		reg = cursor_get_uleb(c);
+		set_register_rule(m, reg,
+			get_place_at_cfa(-compute_data_offset(m, (int64_t)cursor_get_uleb(c))));
 		return true;
 	case CFA_RESTORE_EXTENDED:
-		restore_register_rule(m, cursor_uleb(c));
+		restore_register_rule(m, cursor_get_uleb(c));
 		return true;
 	case CFA_UNDEFINED:
-		set_register_rule(m, cursor_uleb(c), get_place_at_base(CFI_UNDEFINED));
+		set_register_rule(m, cursor_get_uleb(c), get_place_at_base(CFI_UNDEFINED));
 		return true;
 	case CFA_SAME_VALUE:
-		set_register_rule(m, cursor_uleb(c), get_place_at_base(CFI_SAME));
+		set_register_rule(m, cursor_get_uleb(c), get_place_at_base(CFI_SAME));
 		return true;
 	case CFA_REGISTER:
 	case CFA_VAL_OFFSET:
-		set_register_rule(m, cursor_uleb(c), get_place_at_base(CFI_LOST));
-		cursor_uleb(c);
+		set_register_rule(m, cursor_get_uleb(c), get_place_at_base(CFI_LOST));
+		cursor_get_uleb(c);
 		return true;
 	case CFA_VAL_OFFSET_SF:
-		set_register_rule(m, cursor_uleb(c), get_place_at_base(CFI_LOST));
-		cursor_sleb(c);
+		set_register_rule(m, cursor_get_uleb(c), get_place_at_base(CFI_LOST));
+		cursor_get_sleb(c);
 		return true;
 	case CFA_EXPRESSION:
-		reg = cursor_uleb(c);
-		set_register_rule(m, reg, saved_at(m, read_block(c)));
+		reg = cursor_get_uleb(c);
+		set_register_rule(m, reg, read_saved_place(m, read_block(c)));
 		return true;
 	case CFA_VAL_EXPRESSION:
-		set_register_rule(m, cursor_uleb(c), get_place_at_base(CFI_LOST));
+		set_register_rule(m, cursor_get_uleb(c), get_place_at_base(CFI_LOST));
 		read_block(c);
 		return true;
 	}
@@ -208,25 +209,25 @@ static bool handle_cfa_op(struct machine *m, struct cursor *c, uint8_t op)
 
 	switch (op) {
 	case CFA_DEF_CFA:
-		reg = cursor_uleb(c);
-		cfa_is(m, reg, (int64_t)cursor_uleb(c));
+		reg = cursor_get_uleb(c);
+		set_cfa_rule(m, reg, (int64_t)cursor_get_uleb(c));
 		return true;
 	case CFA_DEF_CFA_SF:
-		reg = cursor_uleb(c);
-		cfa_is(m, reg, compute_data_offset(m, cursor_sleb(c)));
+		reg = cursor_get_uleb(c);
+		set_cfa_rule(m, reg, compute_data_offset(m, cursor_get_sleb(c)));
 		return true;
 	case CFA_DEF_CFA_REGISTER:
-		cfa_is(m, cursor_uleb(c), m->row.off);
+		set_cfa_rule(m, cursor_get_uleb(c), m->row.off);
 		return true;
 	case CFA_DEF_CFA_OFFSET:
-		cfa_is(m, m->row.reg, (int64_t)cursor_uleb(c));
+		set_cfa_rule(m, m->row.reg, (int64_t)cursor_get_uleb(c));
 		return true;
 	case CFA_DEF_CFA_OFFSET_SF:
-		cfa_is(m, m->row.reg, compute_data_offset(m, cursor_sleb(c)));
+		set_cfa_rule(m, m->row.reg, compute_data_offset(m, cursor_get_sleb(c)));
 		return true;
 	case CFA_DEF_CFA_EXPRESSION:
 		m->row.expression = true;
-		if (!cfi_expression(read_block(c), m->pc, &v))
+		if (!cfi_read_expression(read_block(c), m->pc, &v))
 			v.base = CFI_LOST;
 		m->row.cfa = v;
 		return true;
@@ -254,7 +255,7 @@ static void handle_other_op(struct machine *m, struct cursor *c, uint8_t op)
 		m->row = m->remembered[--m->depth];
 		break;
 	case CFA_GNU_ARGS_SIZE:
-		cursor_uleb(c);
+		cursor_get_uleb(c);
 		break;
 #if defined(__aarch64__)
 	/* ignored: signatures are removed from every return address */
@@ -280,7 +281,8 @@ static bool handle_cfi_program(struct machine *m, struct cursor c)
 			continue;
 		case CFA_OFFSET:
 			set_register_rule(m, low,
-				get_place_at_cfa(compute_data_offset(m, (int64_t)cursor_uleb(&c))));
+				get_place_at_cfa(
+					compute_data_offset(m, (int64_t)cursor_get_uleb(&c))));
 			continue;
 		case CFA_RESTORE:
 			restore_register_rule(m, low);
@@ -288,7 +290,7 @@ static bool handle_cfi_program(struct machine *m, struct cursor c)
 		}
 		switch (op) {
 		case CFA_SET_LOC:
-			m->loc = cursor_pointer(&c, m->cie->enc);
+			m->loc = cursor_get_pointer(&c, m->cie->enc);
 			if (m->loc > m->pc)
 				return !c.bad;
 			continue;
@@ -300,7 +302,7 @@ static bool handle_cfi_program(struct machine *m, struct cursor c)
 				return !c.bad;
 			continue;
 		}
-		if (!run_register_op(m, &c, op) && !handle_cfa_op(m, &c, op))
+		if (!handle_register_op(m, &c, op) && !handle_cfa_op(m, &c, op))
 			handle_other_op(m, &c, op);
 	}
 	return !c.bad && !m->unknown;
@@ -333,8 +335,8 @@ static void set_cfa(const struct row *row, struct cfi_rule *r)
 	r->add = (int32_t)v.add;
 }
 
-bool cfi_run(const struct cfi_common *cie, struct cursor program, uint64_t start, uint64_t pc,
-	struct cfi_rule *r)
+bool cfi_compute_rule(const struct cfi_common *cie, struct cursor program, uint64_t start,
+	uint64_t pc, struct cfi_rule *r)
 {
 	struct machine m;
 

@@ -51,12 +51,12 @@ static void find_languages(bool again)
 	atomic_flag_clear_explicit(&looking, memory_order_release);
 }
 
-void foreign_look(void)
+void foreign_find_languages(void)
 {
 	find_languages(true);
 }
 
-void foreign_watch_end(void)
+void foreign_register_end(void)
 {
 	for (unsigned i = 0; get_stack_language(i); i++)
 		if (get_stack_language(i)->watch_end)
@@ -98,7 +98,7 @@ static void open_own_stack(void *arg)
 	(void)arg;
 
 	/* The counter is always incremented, because foreign_unlend() decrements it. */
-	bool own = foreign_walk_own(&s) || foreign_walk_given(&s);
+	bool own = foreign_read_own_stack(&s) || foreign_read_given_stack(&s);
 
 	pthread_mutex_lock(&lending);
 	if (own) {
@@ -112,12 +112,12 @@ static void open_own_stack(void *arg)
 	pthread_mutex_unlock(&lending);
 }
 
-void foreign_lend(void)
+void foreign_start_lending(void)
 {
 	private_stack_call(open_own_stack, NULL);
 }
 
-void foreign_take_back(void)
+void foreign_stop_lending(void)
 {
 	pthread_mutex_lock(&lending);
 	lent.language = NULL;
@@ -136,7 +136,7 @@ void foreign_forked(void)
 
 /* ---- walks ---- */
 
-bool foreign_walk_own(struct foreign_stack *s)
+bool foreign_read_own_stack(struct foreign_stack *s)
 {
 	s->language = NULL;
 	s->n = 0;
@@ -175,9 +175,9 @@ bool foreign_walk_own(struct foreign_stack *s)
 	return true;
 }
 
-void foreign_walk(struct foreign_stack *s)
+void foreign_read_stack(struct foreign_stack *s)
 {
-	if (!foreign_walk_own(s) && !foreign_walk_given(s))
+	if (!foreign_read_own_stack(s) && !foreign_read_given_stack(s))
 		copy_lent_stack(s);
 }
 
@@ -236,7 +236,7 @@ void foreign_rules_free(struct foreign_rules *r)
 	free(r);
 }
 
-bool foreign_rules_select(const struct foreign_rules *r)
+bool foreign_rules_have_selection(const struct foreign_rules *r)
 {
 	return r && r->has_select;
 }
@@ -257,13 +257,13 @@ static void check_frame(
 		*selected = match_rule(&r->select, line);
 }
 
-size_t foreign_text(const struct foreign_stack *s, const struct foreign_rules *rules, char *buf,
-	size_t cap, bool *selected)
+size_t foreign_write_text(const struct foreign_stack *s, const struct foreign_rules *rules,
+	char *buf, size_t cap, bool *selected)
 {
 	struct text t = text_over(buf, cap - sizeof(MORE));
 	bool whole = s->n < FOREIGN_FRAMES_MAX;
 
-	*selected = !foreign_rules_select(rules);
+	*selected = !foreign_rules_have_selection(rules);
 	for (int i = 0; i < s->n; i++) {
 		struct foreign_name n;
 		size_t before = t.len;
@@ -289,7 +289,7 @@ size_t foreign_text(const struct foreign_stack *s, const struct foreign_rules *r
 	return t.len;
 }
 
-bool foreign_goes_on(const struct foreign_stack *was, const struct foreign_stack *now)
+bool is_foreign_continued(const struct foreign_stack *was, const struct foreign_stack *now)
 {
 	int n = was->n < now->n ? was->n : now->n;
 

@@ -131,7 +131,7 @@ static void copy_own_stack(void *arg)
 	const struct foreign_kept **out = arg;
 	struct keeping k;
 
-	if (!foreign_walk_own(&k.own))
+	if (!foreign_read_own_stack(&k.own))
 		return;
 	*out = find_kept_stack(
 		atomic_load_explicit(&buckets[k.own.hash % BUCKETS], memory_order_acquire),
@@ -140,7 +140,7 @@ static void copy_own_stack(void *arg)
 		*out = register_new_stack(&k);
 }
 
-const struct foreign_kept *foreign_keep(void)
+const struct foreign_kept *foreign_copy_stack(void)
 {
 	const struct foreign_kept *k = NULL;
 
@@ -148,7 +148,7 @@ const struct foreign_kept *foreign_keep(void)
 	return k ? k : own(given);
 }
 
-const struct foreign_kept *foreign_give(const struct foreign_kept *k)
+const struct foreign_kept *foreign_set_stack(const struct foreign_kept *k)
 {
 	const struct foreign_kept *before = own(given);
 
@@ -156,7 +156,7 @@ const struct foreign_kept *foreign_give(const struct foreign_kept *k)
 	return before;
 }
 
-bool foreign_walk_given(struct foreign_stack *s)
+bool foreign_read_given_stack(struct foreign_stack *s)
 {
 	const struct foreign_kept *k = own(given);
 

@@ -215,7 +215,7 @@ static void find_rule(struct walk *w, const struct frame *f, struct cfi_rule *r)
 	r->kind = CFI_FOREIGN;
 	objects_find(q.lookup, copy_object_answer, &q);
 	if (w->cache)
-		cache_put_rule(w->cache, f->pc, f->exact, r);
+		cache_add_rule(w->cache, f->pc, f->exact, r);
 }
 
 /* Steps by the kernel's signal frame, which contains all registers of the interrupted code. */

@@ -26,7 +26,7 @@ static enum writer_help write_a_little(void)
 	if (!session_is_on() || atomic_load(&output.stop) || atomic_load(&output.failed))
 		return HELP_USELESS;
 	fpenv_enter(&env);
-	clock_settle(&session.journal.head->clock, &output.clock_settled);
+	clock_update(&session.journal.head->clock, &output.clock_settled);
 	more = drain_one_pass(&output.drain, DRAIN_TEXT_LIGHT, true, false);
 	fpenv_leave(&env);
 	if (more < 0)

@@ -199,7 +199,7 @@ static void write_over_meta(void)
 		struct stat st;
 
 		meta_format(&t, &session.journal, NULL);
-		if (!t.cut && t.len <= io_file_limit() && fstat(fd, &st) == 0 &&
+		if (!t.cut && t.len <= io_get_file_limit() && fstat(fd, &st) == 0 &&
 			t.len <= (uint64_t)st.st_blocks * 512 && t.len >= (uint64_t)st.st_size)
 			io_write_all(fd, buf, t.len);
 		close(fd);

@@ -43,7 +43,7 @@ static void update_head(void)
 {
 	struct journal_head *h = session.journal.head;
 
-	clock_settle(&h->clock, &output.clock_settled);
+	clock_update(&h->clock, &output.clock_settled);
 	h->clock_last = h->clock;
 	h->clock_last.tick = clock_ticks();
 	h->clock_last.mono_ns = clock_ns(CLOCK_MONOTONIC);
@@ -516,7 +516,7 @@ int writer_start(void)
 	atomic_store(&output.waiting, 0);
 	atomic_store(&output.end, END_NONE);
 	atomic_store(&output.writer_tid, 0);
-	err = thread_spawn(writer_main, NULL);
+	err = thread_start(writer_main, NULL);
 	if (err) {
 		output.inline_writer = true;
 		log_loss(LOSS_WRITER,

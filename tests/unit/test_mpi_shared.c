@@ -341,7 +341,7 @@ static void test_ended_while_asked(void **state)
 	seq[0] = make(&f_ibcast, 77, a, true);
 	mpi.done_mask = 0xfc000000;
 	mpi.done = 0x6c000000;
-	session_layout_fact(LAYOUT_MPI_REQUESTS, true);
+	session_record_layout_fact(LAYOUT_MPI_REQUESTS, true);
 	seq[1] = make(&f_ibcast, 0x6c00000a, a, true);
 	assert_int_equal(asked, 1);
 	munmap(a, 4096);

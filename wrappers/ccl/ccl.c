@@ -231,7 +231,7 @@ static void register_ccl_comm(const struct ccl_library *l, struct call *c)
 		m->rank = (int32_t)rank->i;
 		m->size = (int32_t)size->i;
 		if (!from)
-			session_rank_guess(m->rank, m->size);
+			session_set_guessed_rank(m->rank, m->size);
 	}
 	if (session.rank_guessed && session.world_rank == m->rank && !from)
 		m->flags |= CF_GUESSED;

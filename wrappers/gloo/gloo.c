@@ -75,7 +75,7 @@ static void publish_context(uint64_t handle, int32_t rank, int32_t size, const v
 		m->id = comm_compute_id(
 			0, "gloo", (int64_t)atomic_fetch_add(&whole, 1), NULL, 0, NULL, 0);
 		m->flags |= CF_GUESSED;
-		session_rank_guess(rank, size);
+		session_set_guessed_rank(rank, size);
 	} else {
 		m->id = comm_compute_id(
 			handle, "gloo", (int64_t)comm_get_serial(), NULL, 0, NULL, 0);
@@ -99,7 +99,7 @@ static struct comm *context_at(const struct call *c, const char *options)
 	memcpy(&rank, context + 8, sizeof(rank));
 	memcpy(&size, context + 12, sizeof(size));
 	if (size <= 0 || size > GLOO_RANKS_MAX || rank < 0 || rank >= size) {
-		session_layout_fact(LAYOUT_GLOO_OPTIONS, false);
+		session_record_layout_fact(LAYOUT_GLOO_OPTIONS, false);
 		return NULL;
 	}
 	m = comm_find(&adapter_gloo, (uint64_t)(uintptr_t)context);
@@ -206,7 +206,7 @@ static bool do_options_hold(const struct options_layout *l, const char *options)
 	if (!b)
 		return true;
 	holds = element && element <= GLOO_ELEMENT_MAX && b->bytes % element == 0;
-	session_layout_fact(LAYOUT_GLOO_OPTIONS, holds);
+	session_record_layout_fact(LAYOUT_GLOO_OPTIONS, holds);
 	return holds;
 }
 

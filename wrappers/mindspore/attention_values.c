@@ -27,10 +27,10 @@ bool is_softmax_due(void)
 {
 	uint32_t interval;
 
-	if (!(train_kinds_wanted() & (LOGIT_KINDS | SPREAD_KINDS)))
+	if (!(train_get_kinds() & (LOGIT_KINDS | SPREAD_KINDS)))
 		return false;
 	interval = (uint32_t)get_kinds_keys(config_now())->attention_interval;
-	return step_now() % interval == 0 && train_kinds_due();
+	return step_now() % interval == 0 && train_are_kinds_due();
 }
 
 /* True if the softmax is over the last dimension. The kernel's second input is the axis, one integer. */
@@ -70,7 +70,7 @@ static void write_softmax_row(
 		.nvalue = n,
 		.value = value};
 
-	if (train_kinds_wanted() >> kind & 1)
+	if (train_get_kinds() >> kind & 1)
 		train_kind_write(&v);
 }
 
@@ -104,10 +104,9 @@ void ms_record_softmax(const struct kernel_tensors *in)
 		return;
 	number = get_next_softmax_number();
 	stats_fenv_enter(&fenv);
-	if (train_kinds_wanted() & LOGIT_KINDS)
+	if (train_get_kinds() & LOGIT_KINDS)
 		write_largest_logits(&logits, number);
-	known = train_kinds_wanted() & SPREAD_KINDS &&
-		compute_logits_spread(&logits.v, rows_max, &s);
+	known = train_get_kinds() & SPREAD_KINDS && compute_logits_spread(&logits.v, rows_max, &s);
 	stats_fenv_leave(&fenv);
 	if (!known)
 		return;

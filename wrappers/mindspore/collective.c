@@ -188,7 +188,7 @@ void ms_handle_new_group(const struct call *c)
 	if (rank < 0)
 		return; /* a group of other ranks, or this process' rank is not known */
 	if (is_world_group(name, r))
-		session_rank(rank, (int)n);
+		session_set_rank(rank, (int)n);
 	m = comm_alloc((uint32_t)n);
 	if (!m)
 		return;
@@ -226,16 +226,16 @@ static bool read_ms_call(struct call *c)
 static void start_ms_call(struct call *c)
 {
 	if (c->api->spec->completion == DONE_RETURN)
-		step_comm_begins();
+		step_comm_start();
 	else
-		step_comm_unknown();
+		step_comm_set_unknown();
 }
 
 static void handle_ms_return(struct call *c, int64_t ret)
 {
 	(void)ret;
 	if (c->api->spec->completion == DONE_RETURN)
-		step_comm_ends();
+		step_comm_stop();
 }
 
 static void read_ms_dtype(uint64_t value, struct dtype_desc *d)

@@ -95,7 +95,7 @@ void ms_set_instance_hooks(const void *manager)
 		if (!cxx_object_is(word[i], MS_COLLECTIVES))
 			continue;
 		if (!known && !find_method_slots(place)) {
-			session_layout_fact(LAYOUT_MS_COLLECTIVES, false);
+			session_record_layout_fact(LAYOUT_MS_COLLECTIVES, false);
 			return;
 		}
 		known = true;
@@ -103,6 +103,6 @@ void ms_set_instance_hooks(const void *manager)
 		err = cxx_shadow(word[i], &s);
 		atomic_store_explicit(&any_instance, word[i], memory_order_release);
 		if (err != -ENOENT)
-			session_layout_fact(LAYOUT_MS_COLLECTIVES, err == 0);
+			session_record_layout_fact(LAYOUT_MS_COLLECTIVES, err == 0);
 	}
 }

@@ -200,7 +200,7 @@ static void set_executor_hook(const void *context)
 	err = place >= 0 ? cxx_shadow(executor, &s) : -EINVAL;
 	/* Out of memory, or too many classes; neither means that the layout is wrong. */
 	if (!err || err == -EINVAL)
-		session_layout_fact(LAYOUT_MS_EXECUTOR, !err);
+		session_record_layout_fact(LAYOUT_MS_EXECUTOR, !err);
 	for (unsigned i = 0; !err && i < CLASSES_MAX; i++) {
 		const void *none = NULL;
 

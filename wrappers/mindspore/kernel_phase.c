@@ -101,7 +101,7 @@ void ms_handle_graph_end(uint32_t before, const struct graph_run *r)
 			m = train_handle_optimizer_end(&train);
 		/* If the graph is the whole step, the duration of the optimizer's part is not known. */
 		if (update_began && !passed)
-			step_part_was(PART_OPTIMIZER, update_began, clock_ticks());
+			step_part_add(PART_OPTIMIZER, update_began, clock_ticks());
 		update_began = 0;
 		passed = false;
 		updating = false;

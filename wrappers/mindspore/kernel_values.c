@@ -34,7 +34,7 @@ void ms_values_forked(void)
 
 bool ms_values_wanted(void)
 {
-	return get_training_keys(config_now())->names || train_kinds_wanted() || scalars_wanted();
+	return get_training_keys(config_now())->names || train_get_kinds() || scalars_wanted();
 }
 
 /* ---- tensors of a kernel ---- */
@@ -70,7 +70,7 @@ static void set_value_name(struct train_value *v, enum train_kind kind,
 	const struct train_params *all, const struct train_param *p)
 {
 	*v = (struct train_value){.kind = kind,
-		.name = train_kind_name(all, p),
+		.name = train_get_kind_name(all, p),
 		.step = step_now(),
 		.micro_step = UINT32_MAX,
 		.vpp_stage = p->vpp_stage};
@@ -91,7 +91,7 @@ struct kernel_run {
 
 static bool is_kind_wanted(enum train_kind kind)
 {
-	return train_kinds_wanted() >> kind & 1;
+	return train_get_kinds() >> kind & 1;
 }
 
 static void write_input(const struct kernel_run *r, enum train_kind kind, unsigned at,
@@ -137,12 +137,12 @@ static void write_graph_gradient(const struct ms_tensor_view *given, const struc
 
 void ms_write_left_gradients(void)
 {
-	const struct train_params *all = train_params_now();
+	const struct train_params *all = train_get_params();
 	uint64_t dims[CXX_DIMS_MAX];
 	struct train_value m;
 	uint32_t at = 0, id;
 
-	if (!is_kind_wanted(TK_GRAD_UNREDUCED) || !train_kinds_due())
+	if (!is_kind_wanted(TK_GRAD_UNREDUCED) || !train_are_kinds_due())
 		return;
 	while ((id = ms_get_next_gradient(&at, &m, dims))) {
 		const struct train_param *p = all && id <= all->n ? &all->at[id - 1] : NULL;
@@ -210,24 +210,24 @@ static const struct train_param *find_updated(
 		if (state[i] && ms_read_kernel_tensor(r->in, state[i], &s))
 			u.state[u.nstate++] = s.v.base;
 	p = ms_parameter_updated(&u, all);
-	*kinds = p && train_kinds_wanted() && train_kinds_due() && train_param_is_target(*all, p);
+	*kinds = p && train_get_kinds() && train_are_kinds_due() && train_param_is_target(*all, p);
 	return p;
 }
 
 /* A parameter without a known name may be any of the measured ones. */
 static void add_expected_values(const struct train_param *p, const struct train_params *all)
 {
-	if (!train_kinds_wanted() || !train_kinds_due() || (p && !train_param_is_target(all, p)))
+	if (!train_get_kinds() || !train_are_kinds_due() || (p && !train_param_is_target(all, p)))
 		return;
 	pthread_mutex_lock(&writing);
-	metric_expect_value(step_now());
+	metric_add_expected_value(step_now());
 	pthread_mutex_unlock(&writing);
 }
 
 void ms_add_expected_values(uint32_t n)
 {
 	pthread_mutex_lock(&writing);
-	metric_expect_values(n);
+	metric_set_expected_values(n);
 	pthread_mutex_unlock(&writing);
 }
 
@@ -310,7 +310,7 @@ static void handle_inputs(const struct kernel_run *r)
 		struct ms_tensor_view s;
 
 		if (!p || !ms_read_kernel_tensor(r->in, (unsigned)(t - r->in->begin), &s) ||
-			!train_kinds_due() || !train_param_is_target(all, p))
+			!train_are_kinds_due() || !train_param_is_target(all, p))
 			continue;
 		set_value_name(&v, TK_GRAD_UNREDUCED, all, p);
 		train_kind_measure(&v, &s.v);
@@ -386,7 +386,7 @@ static void handle_on_private_stack(void (*handle)(void *), struct kernel_run *r
 static bool is_gradient_kernel(struct kernel_run *r)
 {
 	if (!is_kind_wanted(TK_GRAD_UNREDUCED) || !(r->node || ms_has_graph_gradients()) ||
-		!train_kinds_due())
+		!train_are_kinds_due())
 		return false;
 	r->place = ms_find_kernel_place(r->k, r->node, &r->key);
 	return true;

@@ -86,7 +86,7 @@ static bool read_parameter(const void *tensor, struct train_param *p, struct mad
 static void update_parameter_table(struct train_param *list, struct made_param *made,
 	const void *const *tensor, uint32_t n, const char *why)
 {
-	const struct train_params *old = train_params_now();
+	const struct train_params *old = train_get_params();
 	uint32_t total = old ? old->n : 0, known = total;
 	bool changed = false;
 
@@ -94,7 +94,7 @@ static void update_parameter_table(struct train_param *list, struct made_param *
 		list[i] = old->at[i];
 	for (uint32_t i = 0; i < n; i++) {
 		struct train_param p = {.optimizer = 0};
-		const struct train_param *was = train_param_by_impl(old, tensor[i]);
+		const struct train_param *was = train_find_param_by_impl(old, tensor[i]);
 
 		if (!read_parameter(tensor[i], &p, &made[i]))
 			continue;
@@ -111,7 +111,7 @@ static void update_parameter_table(struct train_param *list, struct made_param *
 			list[total++] = p;
 		}
 	}
-	if (changed && train_params_publish(list, total, why) < 0)
+	if (changed && train_update_params(list, total, why) < 0)
 		log_loss(LOSS_ENTRY, "names: too many parameters: further ones have no names");
 }
 
@@ -134,20 +134,20 @@ static bool has_moved(const void *tensor, const struct train_param *p)
 
 void ms_register_parameters(const void *const *tensor, uint32_t n, const char *why)
 {
-	const struct train_params *now = train_params_now();
+	const struct train_params *now = train_get_params();
 	struct train_param *list;
 	size_t bytes, known;
 	bool new = false;
 
 	for (uint32_t i = 0; i < n && !new; i++) {
-		const struct train_param *p = train_param_by_impl(now, tensor[i]);
+		const struct train_param *p = train_find_param_by_impl(now, tensor[i]);
 
 		new = !p || !p->lo || has_moved(tensor[i], p);
 	}
 	if (!new || !n || n > ARGUMENTS_MAX || !session_start())
 		return;
 	pthread_mutex_lock(&table_lock);
-	now = train_params_now();
+	now = train_get_params();
 	known = now ? now->n : 0;
 	bytes = (known + n) * sizeof(*list) + n * sizeof(struct made_param);
 	list = map_parameter_pages(bytes);
@@ -447,8 +447,8 @@ const struct train_param *ms_parameter_updated(
 	uint32_t step = step_now() + 1;
 	bool found;
 
-	*all = train_params_now();
-	p = train_param_by_address(*all, u->parameter);
+	*all = train_get_params();
+	p = train_find_param_by_address(*all, u->parameter);
 	if (p || !u->parameter || is_unknown(compute_unknown_key(u->parameter, *all), step))
 		return p;
 	/*
@@ -456,12 +456,12 @@ const struct train_param *ms_parameter_updated(
 	 * parameters, too.
 	 */
 	pthread_mutex_lock(&search_lock);
-	*all = train_params_now();
-	p = train_param_by_address(*all, u->parameter);
+	*all = train_get_params();
+	p = train_find_param_by_address(*all, u->parameter);
 	if (!p) {
 		found = find_and_register_updated(u);
-		*all = train_params_now();
-		p = train_param_by_address(*all, u->parameter);
+		*all = train_get_params();
+		p = train_find_param_by_address(*all, u->parameter);
 		if (!p && !found)
 			record_unknown(compute_unknown_key(u->parameter, *all), step);
 	}

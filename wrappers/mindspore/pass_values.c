@@ -75,8 +75,8 @@ const struct train_param *ms_remove_gradient(const void *address, const struct t
 		pending_get_count -= parameter != NULL;
 	}
 	pthread_mutex_unlock(&lock);
-	*all = train_params_now();
-	return parameter ? train_param_by_impl(*all, parameter) : NULL;
+	*all = train_get_params();
+	return parameter ? train_find_param_by_impl(*all, parameter) : NULL;
 }
 
 /* Drops gradients of the previous pass that no kernel has used. */
@@ -241,11 +241,11 @@ static const void *find_gradient_list(const void *o, size_t n)
  */
 static uint32_t count_measured(const void *const *tensor, uint32_t n)
 {
-	const struct train_params *all = train_params_now();
+	const struct train_params *all = train_get_params();
 	uint32_t measured = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
-		const struct train_param *p = train_param_by_impl(all, tensor[i]);
+		const struct train_param *p = train_find_param_by_impl(all, tensor[i]);
 
 		measured += !p || train_param_is_target(all, p);
 	}
@@ -279,7 +279,7 @@ static void read_pass(void *arg)
 	}
 	if (measured)
 		ms_add_expected_values(measured);
-	if (!(train_kinds_wanted() & KIND_BIT(GRAD_UNREDUCED)))
+	if (!(train_get_kinds() & KIND_BIT(GRAD_UNREDUCED)))
 		return;
 	remove_gradients();
 	for (size_t i = 0; i < n && of; i++) {
@@ -372,7 +372,7 @@ void ms_handle_pass_begin(void)
 	}
 	if (left_out)
 		ms_handle_skipped_step();
-	step_part_begins(PART_BACKWARD);
+	step_part_start(PART_BACKWARD);
 }
 
 void ms_handle_pass_end(const struct call *c)
@@ -382,7 +382,7 @@ void ms_handle_pass_end(const struct call *c)
 	struct py_lock_gil h;
 	const char *why;
 
-	step_part_ends(PART_BACKWARD);
+	step_part_stop(PART_BACKWARD);
 	if (!ms_values_wanted() || !session_start() || !py_lock_objects(&h, &why))
 		return;
 	private_stack_call(read_pass, &p);

@@ -117,7 +117,7 @@ static bool is_method_name(const char *symbol)
  */
 bool ms_is_scheduler(void)
 {
-	for (char *const *e = startup_env(); *e; e++)
+	for (char *const *e = startup_get_environment(); *e; e++)
 		if (strcmp(*e, "MS_ROLE=MS_SCHED") == 0)
 			return true;
 	return false;

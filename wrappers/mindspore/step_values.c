@@ -213,14 +213,14 @@ static void write_group_rates(uint32_t step, struct step_numbers *n)
 		n->rate[k] = r;
 	}
 	for (uint32_t i = 0; i < n->nrate; i++)
-		scalar_put_of(SCALAR_LEARNING_RATE, step, 0,
+		scalar_write_of(SCALAR_LEARNING_RATE, step, 0,
 			n->nrate == 1 ? JOURNAL_NO_GROUP : (uint16_t)i, n->rate[i].rate);
 }
 
 static void write_mean_loss(uint32_t step, double mean, uint32_t passes)
 {
-	scalar_put(SCALAR_LOSS, step, mean);
-	metric_put_losses(step, mean, passes);
+	scalar_write(SCALAR_LOSS, step, mean);
+	metric_record_losses(step, mean, passes);
 }
 
 /*
@@ -244,10 +244,10 @@ static void write_grad_norm(uint32_t step, const struct step_numbers *n)
 	if (n->updates)
 		root_is_norm = n->roots == 1 && !n->between;
 	if ((n->roots == 1 && !n->between) || (n->roots && !n->updates && root_is_norm)) {
-		scalar_put(SCALAR_GRAD_NORM, step, n->root);
+		scalar_write(SCALAR_GRAD_NORM, step, n->root);
 	} else if (n->updates && !isnan(n->squares) && are_updates_unclipped(n)) {
 		scalar_is_derived(SCALAR_GRAD_NORM);
-		scalar_put(SCALAR_GRAD_NORM, step, stats_sqrt(n->squares));
+		scalar_write(SCALAR_GRAD_NORM, step, stats_sqrt(n->squares));
 	}
 }
 

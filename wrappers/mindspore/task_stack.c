@@ -119,7 +119,7 @@ bool ms_is_marker_searched(void)
 /* const shared_ptr<AsyncTask> & */
 static void handle_task_push(const struct call *c)
 {
-	const struct foreign_kept *stack = are_stack_ids_wanted() ? foreign_keep() : NULL;
+	const struct foreign_kept *stack = are_stack_ids_wanted() ? foreign_copy_stack() : NULL;
 	const void *task = *(const void *const *)c->v[1].cp;
 	uint32_t phase = thread_state.phase;
 
@@ -146,7 +146,7 @@ static void handle_task_run(struct call *c, bool leaving)
 		c->note.u[1] = thread_state.phase;
 	}
 	thread_state.phase = phase;
-	c->note.u[0] = (uintptr_t)foreign_give(stack);
+	c->note.u[0] = (uintptr_t)foreign_set_stack(stack);
 }
 
 static void handle_graph_run(struct call *c, bool leaving)
@@ -154,12 +154,12 @@ static void handle_graph_run(struct call *c, bool leaving)
 	const struct graph_run r = {c->v[2].cp, c->v[3].cp};
 
 	if (leaving) {
-		foreign_take_back();
+		foreign_stop_lending();
 		ms_register_graph_parameters();
 		ms_handle_graph_end((uint32_t)c->note.u[0], &r);
 	} else {
 		c->note.u[0] = ms_handle_graph_begin(&r);
-		foreign_lend();
+		foreign_start_lending();
 	}
 }
 

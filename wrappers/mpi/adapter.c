@@ -54,14 +54,14 @@ static void mpi_started(void)
 	world = (uint64_t)mpi.constant[CONST_MPI_COMM_WORLD];
 	if (mpi.f.comm_rank((mpi_handle)world, &rank) == 0 &&
 		mpi.f.comm_size((mpi_handle)world, &size) == 0)
-		session_rank(rank, size);
+		session_set_rank(rank, size);
 }
 
 static void mpi_finalizing(void)
 {
-	note_finalized();
+	record_finalized();
 	if (session_is_on())
-		keep_last_words();
+		write_last_words();
 	/* Writes recorded data while MPI still works; libprobe does not call MPI afterwards. */
 	session_flush();
 	if (atomic_exchange(&mpi.state, MPI_OVER) == MPI_ACTIVE && mpi.world_group) {
@@ -124,7 +124,7 @@ static void mpi_enter(struct call *c)
 			mpi_finalizing();
 		break;
 	case TASK_ABORT:
-		note_abort(c->api->spec->symbol, (int)c->v[c->api->spec->nargs - 1].i, 0);
+		record_abort(c->api->spec->symbol, (int)c->v[c->api->spec->nargs - 1].i, 0);
 		session_end();
 		break;
 	}

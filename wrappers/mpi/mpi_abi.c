@@ -147,7 +147,7 @@ static void report_mpi_version(void)
 	for (char *p = line; *p; p++)
 		if (*p == '\t')
 			*p = ' ';
-	session_library("mpi", line);
+	session_record_library("mpi", line);
 }
 
 /* Open MPI uses the handles of its own ABI in the standard's ABI, too. */
@@ -315,7 +315,8 @@ void mpi_received(struct operation *w, const void *status)
 	if (!wildcard) {
 		if (layout_fact_state(LAYOUT_MPI_STATUS) == LAYOUT_UNSEEN && v->bytes &&
 			v->peer >= 0)
-			session_layout_fact(LAYOUT_MPI_STATUS, source == v->peer && tag == v->tag);
+			session_record_layout_fact(
+				LAYOUT_MPI_STATUS, source == v->peer && tag == v->tag);
 		return;
 	}
 	if (layout_fact_state(LAYOUT_MPI_STATUS) == LAYOUT_FAILED)

@@ -73,7 +73,7 @@ static struct comm *register_mpi_comm(
 		(inter && mpi.f.comm_remote_size(h, &remote)))
 		return NULL;
 	if (rank < 0 || rank >= size || remote < 0) {
-		session_layout_fact(LAYOUT_MPI_HANDLES, false);
+		session_record_layout_fact(LAYOUT_MPI_HANDLES, false);
 		return NULL;
 	}
 
@@ -126,7 +126,7 @@ void mpi_comm_predefined(void)
 	if (mpi.f.comm_group((mpi_handle)world, &group) == 0)
 		mpi.world_group = (mpi_handle)mpi_clean(group);
 	c = register_mpi_comm(world, NULL, "world", 0);
-	session_layout_fact(LAYOUT_MPI_HANDLES, c != NULL);
+	session_record_layout_fact(LAYOUT_MPI_HANDLES, c != NULL);
 	if (c) {
 		strcpy(c->name, "MPI_COMM_WORLD");
 		mpi.world_size = c->size;
@@ -156,7 +156,7 @@ void mpi_session_group(const struct call *c)
 	mpi.group_of_session = true;
 	if (mpi.f.group_rank && mpi.f.group_rank(mpi.world_group, &rank) == 0 && rank >= 0 &&
 		mpi.f.group_size(mpi.world_group, &size) == 0)
-		session_rank(rank, size);
+		session_set_rank(rank, size);
 }
 
 void mpi_session_ends(void)

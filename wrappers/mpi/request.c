@@ -352,7 +352,7 @@ __attribute__((noinline)) static bool verify_request_done(uint64_t h)
 	uint64_t status[MPI_STATUS_MAX / 8];
 	bool holds = mpi_request_ask(h, status);
 
-	session_layout_fact(LAYOUT_MPI_REQUESTS, holds);
+	session_record_layout_fact(LAYOUT_MPI_REQUESTS, holds);
 	if (!holds)
 		mpi.done_mask = 0;
 	return holds;

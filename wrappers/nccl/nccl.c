@@ -28,7 +28,7 @@ static void report_nccl_version(const void *from)
 	if (!get || atomic_flag_test_and_set(&reported) || get(&v))
 		return;
 	snprintf(text, sizeof(text), "%d.%d.%d", v / 10000, v / 100 % 100, v % 100);
-	session_library(nccl_label(from), text);
+	session_record_library(nccl_label(from), text);
 }
 
 CCL_FUNCTIONS(nccl)

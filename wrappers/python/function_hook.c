@@ -319,8 +319,8 @@ static py_vectorcall_fn *find_usual_vectorcall(size_t at)
 	return alike == ALIKE_FUNCTIONS ? plain_vectorcall : NULL;
 }
 
-const char *py_set_call_hook(const char *module, const char *class_name, py_vectorcall_fn *with,
-	py_vectorcall_fn *_Atomic *old)
+const char *py_set_call_hook(const char *module, const char *class_name,
+	py_vectorcall_fn *replacement, py_vectorcall_fn *_Atomic *old)
 {
 	py_object *m = find_in_dict(py.module_dict(), module), *class, *f;
 	py_vectorcall_fn *plain_vectorcall;
@@ -342,8 +342,8 @@ const char *py_set_call_hook(const char *module, const char *class_name, py_vect
 	if (!plain_vectorcall || AT(f, at, py_vectorcall_fn *) != plain_vectorcall)
 		return "the function has an unknown vectorcall";
 	atomic_store(old, plain_vectorcall);
-	set_vectorcall_pointer(f, at, with);
-	if (AT(f, at, py_vectorcall_fn *) == with && check_trial_call(class))
+	set_vectorcall_pointer(f, at, replacement);
+	if (AT(f, at, py_vectorcall_fn *) == replacement && check_trial_call(class))
 		return NULL;
 	set_vectorcall_pointer(f, at, plain_vectorcall);
 	return "the trial call did not reach the hook";
@@ -422,7 +422,7 @@ py_object *py_find_function(
 }
 
 const char *py_set_function_hook(
-	py_object *function, py_vectorcall_fn *with, py_vectorcall_fn *_Atomic *old)
+	py_object *function, py_vectorcall_fn *replacement, py_vectorcall_fn *_Atomic *old)
 {
 	size_t at = AT(py.function, TYPE_VECTORCALL, size_t);
 	py_vectorcall_fn *plain_vectorcall;
@@ -434,7 +434,7 @@ const char *py_set_function_hook(
 		return "the function has an unknown vectorcall";
 	atomic_store(old, plain_vectorcall);
 	py.keep(function);
-	set_vectorcall_pointer(function, at, with);
+	set_vectorcall_pointer(function, at, replacement);
 	return NULL;
 }
 

@@ -38,9 +38,9 @@ static void stop_python_stacks(const char *why)
 	char text[200];
 
 	atomic_store(&trust, REFUSED);
-	session_layout_fact(LAYOUT_PYTHON_FRAMES, false);
+	session_record_layout_fact(LAYOUT_PYTHON_FRAMES, false);
 	snprintf(text, sizeof(text), "%.60s; no Python stacks: %s", version, why);
-	session_library("python", text);
+	session_record_library("python", text);
 	log_info(2, "Python %.40s: stacks are not read: %s", version, why);
 }
 
@@ -99,8 +99,8 @@ static bool are_thread_frames_valid(uintptr_t tstate, uint8_t now)
 	if (!frames)
 		return now != UNVERIFIED;
 	if (now == UNVERIFIED && atomic_compare_exchange_strong(&trust, &now, BY_STRUCTURE))
-		session_library("python", version);
-	session_layout_fact(LAYOUT_PYTHON_FRAMES, true);
+		session_record_library("python", version);
+	session_record_layout_fact(LAYOUT_PYTHON_FRAMES, true);
 	if (held)
 		atomic_store(&trust, BY_INTERPRETER);
 	return true;

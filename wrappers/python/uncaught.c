@@ -252,7 +252,7 @@ static void record_uncaught(void *args)
 	if (!py.tuple_item(args, 1) || !value)
 		return;
 	format_exception(value, py.tuple_item(args, 3), words);
-	note_exception(words);
+	record_exception(words);
 }
 
 static bool is_system_exit(void *value)
@@ -275,7 +275,7 @@ static void record_handled_exception(void *tb)
 		first = py.traceback_of(value);
 		if ((!tb || tb == first) && (value != described || first != described_at)) {
 			format_exception(value, first, words);
-			note_shown_exception(words);
+			record_shown_exception(words);
 			described = value;
 			described_at = first;
 		}
@@ -361,7 +361,7 @@ static int init_system_exit(void *self, void *args, void *kwargs)
 {
 	if (can_call_python()) {
 		record_handled_if_allowed(NULL);
-		note_exit_asked(get_exit_code(args));
+		record_exit_requested(get_exit_code(args));
 	}
 	return real_init(self, args, kwargs);
 }

@@ -145,7 +145,7 @@ static bool are_method_params_valid(const struct torch_method *m, const struct c
 
 static bool are_gradients_wanted(void)
 {
-	return train_kinds_wanted() & KIND_BIT(ACTV_GRAD) || torch_module_gradients_dumped();
+	return train_get_kinds() & KIND_BIT(ACTV_GRAD) || torch_module_gradients_dumped();
 }
 
 /* Must be cheap: most symbols of a process are not PyTorch's. */

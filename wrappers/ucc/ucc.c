@@ -115,7 +115,7 @@ static bool ask_ucc_team(struct comm *m)
 
 		m->id = comm_compute_id(
 			0, "ucc", (int64_t)atomic_fetch_add(&whole, 1), NULL, 0, NULL, 0);
-		session_rank_guess(m->rank, (int32_t)a.size);
+		session_set_guessed_rank(m->rank, (int32_t)a.size);
 	} else {
 		m->id = comm_compute_id(
 			m->handle, "ucc", (int64_t)comm_get_serial(), NULL, 0, NULL, 0);

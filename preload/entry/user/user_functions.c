@@ -239,12 +239,12 @@ static char *find_custom_file(bool *named)
 	*named = given && *given;
 	if (*named)
 		return copy_path(given, strlen(given));
-	for (char *const *e = startup_env(); *e; e++)
+	for (char *const *e = startup_get_environment(); *e; e++)
 		if (strncmp(*e, "PROBE_CONFIG=", 13) == 0)
 			config = *e + 13;
 	slash = config ? strrchr(config, '/') : NULL;
 	if (config && *config &&
-		asprintf(&path, "%s%s%.*sapis/custom.yaml", *config == '/' ? "" : startup_cwd(),
+		asprintf(&path, "%s%s%.*sapis/custom.yaml", *config == '/' ? "" : startup_get_cwd(),
 			*config == '/' ? "" : "/", slash ? (int)(slash - config + 1) : 0,
 			config) > 0) {
 		int fd = io_open_regular(AT_FDCWD, path, O_RDONLY, 0);

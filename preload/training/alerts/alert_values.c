@@ -48,7 +48,7 @@ static int copy_alert_value(struct alert_values *all, const struct alert_seen *v
 	return 0;
 }
 
-struct alert_seen *alert_values_next(struct alert_values *v, size_t *at)
+struct alert_seen *alert_values_get_next(struct alert_values *v, size_t *at)
 {
 	struct alert_seen *s = (struct alert_seen *)(v->buf + *at);
 

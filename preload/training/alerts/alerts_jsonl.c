@@ -144,14 +144,14 @@ static int open_alerts(void *state, struct files *files)
 		read_alert_names(a, i);
 	set_rule_order(a);
 	if (get_alerts_keys(cfg)->anomaly_json)
-		a->anomalies = anomalies_new();
+		a->anomalies = anomalies_init();
 	if (a->anomalies)
 		anomaly_place_read(&a->place, cfg, a->mates);
 	read_old_alerts(a);
 	return 0;
 }
 
-static bool alerts_are_idle(const void *state)
+static bool has_no_alerts(const void *state)
 {
 	return !((const struct alerts *)state)->nrule;
 }
@@ -191,7 +191,7 @@ static void remove_last_value(void *state)
 
 /* ---- series ---- */
 
-static struct alert_series *find_place(struct alert_series *table, uint32_t cap, uint64_t key)
+static struct alert_series *find_series_slot(struct alert_series *table, uint32_t cap, uint64_t key)
 {
 	uint32_t i = (uint32_t)hash_mix(key) & (cap - 1);
 
@@ -209,7 +209,7 @@ static bool reserve_series(struct alerts *a)
 		return false;
 	for (uint32_t i = 0; i < a->cap; i++)
 		if (a->series[i].key)
-			*find_place(more, 2 * a->cap, a->series[i].key) = a->series[i];
+			*find_series_slot(more, 2 * a->cap, a->series[i].key) = a->series[i];
 	free(a->series);
 	a->series = more;
 	a->cap *= 2;
@@ -222,7 +222,7 @@ static struct alert_series *find_series(struct alerts *a, uint64_t key)
 	struct alert_series *s;
 
 	key |= 1;
-	s = find_place(a->series, a->cap, key);
+	s = find_series_slot(a->series, a->cap, key);
 	if (s->key)
 		return s;
 	if (a->nseries >= a->cap / 2) {
@@ -236,7 +236,7 @@ static struct alert_series *find_series(struct alerts *a, uint64_t key)
 			a->full_said = true;
 			return NULL;
 		}
-		s = find_place(a->series, a->cap, key);
+		s = find_series_slot(a->series, a->cap, key);
 	}
 	a->nseries++;
 	s->key = key;
@@ -566,7 +566,7 @@ static void emit_alert(struct alerts *a, unsigned rule, const struct alert_seen 
  * the first rule counts.
  */
 static void check_op(struct alerts *a, unsigned rule, const struct alert_seen *v, enum train_op op,
-	const char *word, uint32_t *spoken)
+	const char *word, uint32_t *fired_ops)
 {
 	const struct alert_rule *r = &a->rule[rule];
 	struct alert_series none = {0}, *s = &none;
@@ -579,24 +579,24 @@ static void check_op(struct alerts *a, unsigned rule, const struct alert_seen *v
 		s = find_series(a, hash_u64(hash_u64(v->key, rule), 100 + op));
 	if (!s)
 		return;
-	speaks = alert_judge(r, s, &x, &history);
-	if (!speaks || (counts && *spoken >> op & 1))
+	speaks = alert_check_value(r, s, &x, &history);
+	if (!speaks || (counts && *fired_ops >> op & 1))
 		return;
 	if (counts)
-		*spoken |= UINT32_C(1) << op;
+		*fired_ops |= UINT32_C(1) << op;
 	emit_alert(a, rule, v, word, v->nan && r->rule == ALERT_NAN ? NAN : x.x, history);
 }
 
 /* For rules that check elements instead of one of their statistics. */
 static void check_elements(
-	struct alerts *a, unsigned rule, const struct alert_seen *v, uint32_t *spoken)
+	struct alerts *a, unsigned rule, const struct alert_seen *v, uint32_t *fired_ops)
 {
 	const struct alert_rule *r = &a->rule[rule];
 
 	switch (r->rule) {
 	case ALERT_NAN:
-		if (v->nan && !(*spoken & 1)) {
-			*spoken = UINT32_MAX;
+		if (v->nan && !(*fired_ops & 1)) {
+			*fired_ops = UINT32_MAX;
 			emit_alert(a, rule, v, "nans", v->x[TO_NANS], NAN);
 		}
 		break;
@@ -605,26 +605,27 @@ static void check_elements(
 			emit_alert(a, rule, v, "infs", v->x[TO_INFS], NAN);
 		break;
 	case ALERT_ZERO:
-		check_op(a, rule, v, TO_NORM, "", spoken);
+		check_op(a, rule, v, TO_NORM, "", fired_ops);
 		break;
 	}
 }
 
 static void check_tensor(
-	struct alerts *a, unsigned rule, const struct alert_seen *v, uint32_t *spoken)
+	struct alerts *a, unsigned rule, const struct alert_seen *v, uint32_t *fired_ops)
 {
 	const struct alert_rule *r = &a->rule[rule];
 	bool elements = r->rule == ALERT_NAN || r->rule == ALERT_INF || r->rule == ALERT_ZERO;
 
 	if (elements)
-		check_elements(a, rule, v, spoken);
+		check_elements(a, rule, v, fired_ops);
 	/* A NaN cannot be compared. */
 	if (v->nan && r->rule != ALERT_SPIKE)
 		return;
 	if (!elements || (r->rule == ALERT_NAN && r->has_threshold))
 		for (unsigned op = TO_MIN; op <= TO_INFS; op++)
 			if (r->ops >> op & 1)
-				check_op(a, rule, v, (enum train_op)op, train_op_words[op], spoken);
+				check_op(a, rule, v, (enum train_op)op, train_op_words[op],
+					fired_ops);
 }
 
 /* Numbers the values of a step; the values of one thread come in order. */
@@ -647,7 +648,7 @@ static void check_seen_value(struct alerts *a, struct alert_seen *v)
 							: a->of_calls;
 	bool number = v->source == ALERT_OF_SCALAR ||
 		      (v->source == ALERT_OF_KIND && train_kinds[v->kind].form != KIND_OPS);
-	uint32_t spoken = 0;
+	uint32_t fired_ops = 0;
 
 	set_value_number(a, v);
 	for (; rules; rules &= rules - 1) {
@@ -656,9 +657,9 @@ static void check_seen_value(struct alerts *a, struct alert_seen *v)
 		if (!is_name_wanted(a, rule, v))
 			continue;
 		if (number)
-			check_op(a, rule, v, TO_NORM, "", &spoken);
+			check_op(a, rule, v, TO_NORM, "", &fired_ops);
 		else
-			check_tensor(a, rule, v, &spoken);
+			check_tensor(a, rule, v, &fired_ops);
 	}
 }
 
@@ -702,7 +703,7 @@ static void handle_alerts_written(void *state, bool written)
 
 	if (!a->nrule)
 		return;
-	while (written && (v = alert_values_next(&a->pass, &at)))
+	while (written && (v = alert_values_get_next(&a->pass, &at)))
 		check_seen_value(a, v);
 	a->pass.len = a->pass.before = 0;
 	if (!written || !a->changed)
@@ -729,7 +730,7 @@ const struct sink_format alerts_format = {
 	.formats = ~SINK_FROM_FILES,
 	.state_bytes = sizeof(struct alerts),
 	.open = open_alerts,
-	.idle = alerts_are_idle,
+	.idle = has_no_alerts,
 	.record = handle_call_values,
 	.kind = handle_kind_values,
 	.scalar = handle_scalar_value,

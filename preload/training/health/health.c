@@ -188,14 +188,14 @@ static bool is_made_meanwhile(const struct health *h, uint64_t begun_ns)
 static void check_ckpt_path(struct health *h, const char *path, bool folder)
 {
 	uint64_t began = h->files->j->head->clock.real_ns;
-	struct ckpt_look l;
+	struct ckpt_file_state l;
 
 	if (find_health_ckpt(h, path))
 		return;
 	if (folder)
-		ckpt_look_at_folder(path, &l);
+		ckpt_check_folder(path, &l);
 	else
-		ckpt_look_at_file(path, &l);
+		ckpt_check_file(path, &l);
 	if (l.begun_ns && l.begun_ns + get_tick_ns() >= began && !is_made_meanwhile(h, l.begun_ns))
 		add_health_ckpt(h, path, folder, l.begun_ns, -1);
 }
@@ -226,7 +226,7 @@ static bool is_own_folder(const struct health *h, const char *dir, const char *n
 static void find_ckpts_below(struct health *h, const char *dir, unsigned deep)
 {
 	DIR *d = opendir(dir);
-	struct ckpt_look l;
+	struct ckpt_file_state l;
 
 	for (struct dirent *e; d && (e = readdir(d)) && h->entries < ENTRIES_MAX;) {
 		char path[4200];
@@ -242,7 +242,7 @@ static void find_ckpts_below(struct health *h, const char *dir, unsigned deep)
 			check_ckpt_path(h, path, false);
 		else if (!S_ISDIR(st.st_mode))
 			continue;
-		else if (ckpt_look_at_folder(path, &l))
+		else if (ckpt_check_folder(path, &l))
 			check_ckpt_path(h, path, true);
 		else if (deep)
 			find_ckpts_below(h, path, deep - 1);
@@ -251,17 +251,17 @@ static void find_ckpts_below(struct health *h, const char *dir, unsigned deep)
 		closedir(d);
 }
 
-static void look_at_named(struct health *h, const char *path)
+static void check_named_path(struct health *h, const char *path)
 {
 	const char *slash = strrchr(path, '/');
-	struct ckpt_look l;
+	struct ckpt_file_state l;
 	struct stat st;
 
 	if (stat(path, &st))
 		return;
 	if (S_ISREG(st.st_mode) && !ckpt_name_is_temporary(slash ? slash + 1 : path))
 		check_ckpt_path(h, path, false);
-	else if (S_ISDIR(st.st_mode) && ckpt_look_at_folder(path, &l))
+	else if (S_ISDIR(st.st_mode) && ckpt_check_folder(path, &l))
 		check_ckpt_path(h, path, true);
 	else if (S_ISDIR(st.st_mode))
 		find_ckpts_below(h, path, LEVELS);
@@ -277,7 +277,7 @@ static void find_ckpts_by_pattern(struct health *h, const char *word, size_t n)
 		return;
 	if (glob(pattern, GLOB_NOSORT, NULL, &g) == 0)
 		for (size_t i = 0; i < g.gl_pathc; i++)
-			look_at_named(h, g.gl_pathv[i]);
+			check_named_path(h, g.gl_pathv[i]);
 	globfree(&g);
 }
 
@@ -314,7 +314,7 @@ static void check_health_ckpt(struct health *h, struct health_ckpt *c)
 	c->value = value;
 	c->healthy =
 		isfinite(value) && value < get_alerts_keys(cfg)->embedding_local_norm_threshold;
-	if (health_alert_between(
+	if (health_find_alert_between(
 		    files_dir(h->files), h->last_step, c->step, c->alert, sizeof(c->alert)))
 		c->healthy = false;
 	if (c->step > h->last_step)
@@ -344,7 +344,7 @@ static int compare_health_ckpts(const void *a, const void *b)
 	return (x->begun_ns > y->begun_ns) - (x->begun_ns < y->begun_ns);
 }
 
-static void write_settled(struct health *h)
+static void write_judged_ckpts(struct health *h)
 {
 	/*
 	 * The newest checkpoint is made the last in the file, whatever the order in which they
@@ -354,14 +354,14 @@ static void write_settled(struct health *h)
 		qsort(h->ckpt, h->nckpt, sizeof(h->ckpt[0]), compare_health_ckpts);
 	for (unsigned i = 0; i < h->nckpt; i++) {
 		struct health_ckpt *c = &h->ckpt[i];
-		struct ckpt_look l;
+		struct ckpt_file_state l;
 
 		if (!c->judged || c->written || c->votes < h->peers.active)
 			continue;
 		if (c->folder)
-			ckpt_look_at_folder(c->path, &l);
+			ckpt_check_folder(c->path, &l);
 		else
-			ckpt_look_at_file(c->path, &l);
+			ckpt_check_file(c->path, &l);
 		if (l.complete)
 			c->written = health_write_entry(h->files, c) == 0;
 	}
@@ -396,7 +396,7 @@ static void handle_votes(struct health *h, bool last)
 		if (lock < 0)
 			return;
 		votes = get_vote_count(h);
-		write_settled(h);
+		write_judged_ckpts(h);
 		close(lock);
 		health_read_peers(&h->peers, h->files, handle_peer_line, h);
 	} while (get_vote_count(h) != votes);

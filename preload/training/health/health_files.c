@@ -35,9 +35,9 @@ static const char *get_file_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static int handle_health_error(const char *what, int err)
+static int handle_health_error(const char *file_name, int err)
 {
-	log_loss(LOSS_HEALTH, "%s: %s: the health of checkpoints is not written there", what,
+	log_loss(LOSS_HEALTH, "%s: %s: the health of checkpoints is not written there", file_name,
 		io_error_text(err));
 	return err;
 }
@@ -400,7 +400,7 @@ int health_write_entry(const struct files *f, const struct health_ckpt *c)
 
 /* ---- alerts ---- */
 
-bool health_alert_between(int dirfd, int64_t before, uint32_t step, char *why, size_t cap)
+bool health_find_alert_between(int dirfd, int64_t before, uint32_t step, char *why, size_t cap)
 {
 	char *buf = malloc(ALERTS_BYTES), *line, *save = NULL;
 	ssize_t n = buf ? io_read_file(dirfd, "alerts.jsonl", buf, ALERTS_BYTES - 1) : 0;

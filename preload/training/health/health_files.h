@@ -69,6 +69,6 @@ int health_write_entry(const struct files *f, const struct health_ckpt *c);
  * True if an alert of the rank's folder fired in a step after `before`, up to `step`. `why`
  * receives its text.
  */
-bool health_alert_between(int dirfd, int64_t before, uint32_t step, char *why, size_t cap);
+bool health_find_alert_between(int dirfd, int64_t before, uint32_t step, char *why, size_t cap);
 
 #endif

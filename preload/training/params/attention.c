@@ -19,7 +19,7 @@ static bool start_heads(struct max_logits *m, uint64_t heads)
 	return true;
 }
 
-/* A NaN stays. */
+/* Sets *bound to the larger of both; a NaN is kept. */
 static void update_bound(double *bound, double v)
 {
 	if (v > *bound || __builtin_isnan(v))
@@ -35,7 +35,7 @@ static void add_logits_piece(
 	stats_add_piece(acc, p, count, next);
 }
 
-/* The logits of one head and sequence: all rows and keys, from that address on. */
+/* Measures the logits of one head and sequence: `count` elements from address `at` on. */
 static bool measure_head(
 	const struct buffer *logits, const unsigned char *at, uint64_t count, struct stats *s)
 {

@@ -42,7 +42,7 @@ static struct grad *find_grad_slot(const void *impl)
 	return &grads[i];
 }
 
-void train_grad_seen(const struct train_param *p, const void *impl, uintptr_t lo, uintptr_t hi)
+void train_record_grad(const struct train_param *p, const void *impl, uintptr_t lo, uintptr_t hi)
 {
 	struct grad *g;
 
@@ -58,7 +58,7 @@ void train_grad_seen(const struct train_param *p, const void *impl, uintptr_t lo
 	pthread_mutex_unlock(&lock);
 }
 
-void train_grads_forget(void)
+void train_reset_grads(void)
 {
 	pthread_mutex_lock(&lock);
 	grad_round++;
@@ -66,7 +66,7 @@ void train_grads_forget(void)
 	pthread_mutex_unlock(&lock);
 }
 
-uint32_t train_grad_of(const void *impl, uintptr_t lo)
+uint32_t train_find_grad(const void *impl, uintptr_t lo)
 {
 	const struct grad *g;
 	uint32_t name = 0;
@@ -109,12 +109,13 @@ static bool register_part(uint32_t bucket, const struct train_param *p,
 
 	snprintf(name, sizeof(name), "%s%s", p->name, part->grad ? ".grad" : "");
 	e.e.n = what == JN_PART ? p->ndim : 0;
-	return train_name_enter(&e, p->dims, name, p->module, "");
+	return train_write_name(&e, p->dims, name, p->module, "");
 }
 
-uint32_t train_bucket_seen(uintptr_t lo, uint64_t count, const struct train_part *part, uint32_t n)
+uint32_t train_register_bucket(
+	uintptr_t lo, uint64_t count, const struct train_part *part, uint32_t n)
 {
-	const struct train_params *now = train_params_now();
+	const struct train_params *now = train_get_params();
 	uint64_t key = hash_u64(hash_u64(1, lo), count);
 	uint32_t number, lost = 0;
 
@@ -140,17 +141,18 @@ uint32_t train_bucket_seen(uintptr_t lo, uint64_t count, const struct train_part
 			lost += !register_part(
 				number, &now->at[part[i].id - 1], &part[i], JN_PART, 0);
 	if (lost)
-		log_loss(LOSS_ENTRY, "what a bucket holds is not recorded: the journal is full");
+		log_loss(LOSS_ENTRY,
+			"the parameters of a bucket are not recorded: the journal is full");
 	return number | JOURNAL_NAME_BUCKET;
 }
 
-uint32_t train_name_buffer(const struct buffer *v)
+uint32_t train_find_buffer_name(const struct buffer *v)
 {
 	const struct train_param *p;
 
 	if (own(bucket_here).name && v->count == own(bucket_here).count)
 		return own(bucket_here).name;
-	p = train_param_by_address(train_params_now(), v->base);
+	p = train_find_param_by_address(train_get_params(), v->base);
 	return p ? p->id : 0;
 }
 
@@ -221,7 +223,7 @@ static void find_in_piece(void *arg, const void *p, uint64_t count, enum dtype d
 void train_find_bad(const struct buffer *v, const struct journal_tensor *t)
 {
 	static atomic_uint rows;
-	const struct train_params *now = train_params_now();
+	const struct train_params *now = train_get_params();
 	uint32_t number = t->name & JOURNAL_NAME_ID;
 	struct bad_search s = {0, UINT64_MAX, UINT64_MAX};
 	const struct bucket *b = &buckets[number % BUCKETS];
@@ -246,7 +248,7 @@ void train_find_bad(const struct buffer *v, const struct journal_tensor *t)
 	}
 }
 
-bool train_bucket_enter(uint32_t name, uintptr_t lo, uint64_t count)
+bool train_open_bucket(uint32_t name, uintptr_t lo, uint64_t count)
 {
 	if (own(bucket_here).name)
 		return false;
@@ -257,9 +259,9 @@ bool train_bucket_enter(uint32_t name, uintptr_t lo, uint64_t count)
 	return true;
 }
 
-void train_bucket_leave(void)
+void train_close_bucket(void)
 {
-	const struct train_params *now = train_params_now();
+	const struct train_params *now = train_get_params();
 
 	own(bucket_here).name = 0;
 	if (own(bad_here).pending && now && own(bad_here).part.id <= now->n)

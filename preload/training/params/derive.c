@@ -138,7 +138,7 @@ static int get_sign(double v)
 	return (v > 0) - (v < 0);
 }
 
-bool derive_sign_agreement(const struct buffer *a, const struct buffer *b, double *out)
+bool derive_compute_sign_agreement(const struct buffer *a, const struct buffer *b, double *out)
 {
 	double x[BLOCK], y[BLOCK];
 	struct stats_fenv fenv;
@@ -163,7 +163,7 @@ bool derive_sign_agreement(const struct buffer *a, const struct buffer *b, doubl
 /* independent sums, so that the compiler can use the vector unit of every machine */
 #define LANES 8
 
-bool derive_squares(const struct buffer *b, double *sum)
+bool derive_compute_squares(const struct buffer *b, double *sum)
 {
 	const struct dtype_info *d = dtype_info(b->dtype);
 	const unsigned char *at = d->cls == DTC_FLOAT && d->component == b->dtype

@@ -18,7 +18,7 @@
 #define MIB (UINT64_C(1) << 20)
 #define BLOCK 256 /* elements converted at once */
 
-uint32_t grad_probe_kinds_of(const struct config *cfg)
+uint32_t grad_probe_get_kinds(const struct config *cfg)
 {
 	return get_dump_keys(cfg)->task == DUMP_GRAD_PROBE &&
 			       output_has_format(get_files_keys(cfg)->format, FORMAT_DUMP)
@@ -189,7 +189,7 @@ static struct tensor_copy *find_or_add_signs(const struct buffer *b, uint32_t id
 	return c;
 }
 
-unsigned grad_probe_look(
+unsigned grad_probe_measure(
 	const struct buffer *grad, uint32_t id, uint32_t step, double numbers[GRAD_PROBE_NUMBERS])
 {
 	const struct dtype_info *d = dtype_info(grad->dtype);

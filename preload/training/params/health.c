@@ -110,15 +110,15 @@ static struct {
 static void write_embedding_norm(uint32_t step)
 {
 	if (seen.step == step + 1)
-		scalar_put_metric(SCALAR_EMBEDDING_NORM, step, seen.value);
+		scalar_write_metric(SCALAR_EMBEDDING_NORM, step, seen.value);
 	seen.step = 0;
 }
 
-bool health_see_value(const struct train_value *v)
+bool health_handle_value(const struct train_value *v)
 {
 	const struct config *cfg = config_now();
 	const struct alerts_keys *alerts_keys = get_alerts_keys(cfg);
-	const struct train_params *all = alerts_keys->health_checkpoint ? train_params_now() : NULL;
+	const struct train_params *all = alerts_keys->health_checkpoint ? train_get_params() : NULL;
 	uint32_t id;
 	bool alone;
 
@@ -131,7 +131,7 @@ bool health_see_value(const struct train_value *v)
 		return false;
 	}
 	id = find_embedding(all);
-	if (!id || strcmp(v->name, train_kind_name(all, &all->at[id - 1])))
+	if (!id || strcmp(v->name, train_get_kind_name(all, &all->at[id - 1])))
 		return false;
 	alone = health_is_alone() || !train_is_target(all->at[id - 1].name);
 	/*

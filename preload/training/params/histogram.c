@@ -126,10 +126,10 @@ static bool compute_histogram(const struct buffer *b, double *values, uint16_t *
 	return true;
 }
 
-void histogram_see(const struct train_value *of, unsigned index, const struct buffer *b)
+void histogram_write(const struct train_value *param_value, unsigned index, const struct buffer *b)
 {
 	double values[HISTOGRAM_VALUES_MAX];
-	struct train_value v = *of;
+	struct train_value v = *param_value;
 	struct stats_fenv fenv;
 	bool filled;
 

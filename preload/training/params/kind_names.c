@@ -36,7 +36,7 @@ static const char *find_last_part(const char *name, const char *word, bool dot)
 	return found;
 }
 
-const char *train_squash(const char *name)
+const char *train_get_short_name(const char *name)
 {
 	/*
 	 * Words at which names are cut, to the same result as the regular expression
@@ -112,7 +112,7 @@ static unsigned get_target_line_count(const char *words)
 }
 
 /* words must live as long as the process. Returns NULL if there is no memory. */
-static struct target_set *make_target_set(const char *words)
+static struct target_set *read_target_words(const char *words)
 {
 	struct target_set *s =
 		calloc(1, sizeof(*s) + get_target_line_count(words) * sizeof(struct target));
@@ -158,7 +158,7 @@ static struct target_set *get_targets(bool locked)
 		pthread_mutex_lock(&making);
 	s = atomic_load(&targets_made);
 	if ((!s || strcmp(s->words, words)) && target_sets < GENERATIONS_MAX &&
-		(made = make_target_set(words))) {
+		(made = read_target_words(words))) {
 		target_sets++;
 		atomic_store_explicit(&targets_made, made, memory_order_release);
 		s = made;
@@ -168,7 +168,7 @@ static struct target_set *get_targets(bool locked)
 	return s;
 }
 
-const void *train_targets_now(void)
+const void *train_get_targets(void)
 {
 	return get_targets(false);
 }
@@ -189,7 +189,7 @@ static bool match_target(const char *name, const struct target *t)
 {
 	if (t->exact)
 		return !strncmp(name, t->text, t->len) ||
-		       !strncmp(train_squash(name), t->text, t->len);
+		       !strncmp(train_get_short_name(name), t->text, t->len);
 	return t->pattern ? regexec(&t->re, name, 0, NULL, 0) == 0 : match_plain(name, t);
 }
 
@@ -215,7 +215,7 @@ static bool is_same_target(const char *name, const struct target *t)
 
 static bool is_module_matched(const char *name, const struct target *t)
 {
-	return t->exact ? is_same_target(name, t) || is_same_target(train_squash(name), t)
+	return t->exact ? is_same_target(name, t) || is_same_target(train_get_short_name(name), t)
 			: match_target(name, t);
 }
 
@@ -231,7 +231,7 @@ enum { DECIDED = 1, TARGET = 2, SHORT = 4 };
 static struct decisions {
 	uint32_t generation, n;
 	const struct target_set *targets;
-	uint8_t *of; /* index: id - 1 */
+	uint8_t *name_flags; /* index: id - 1 */
 } decisions;
 
 struct short_name {
@@ -251,7 +251,7 @@ static int compare_short(const void *a, const void *b)
  * Decides which names are shortened: of several with the same short name only the first, as in
  * msprobe. The others keep their complete name.
  */
-static void set_short_names(const struct train_params *all, uint8_t *of)
+static void set_short_names(const struct train_params *all, uint8_t *name_flags)
 {
 	size_t bytes = all->n * sizeof(struct short_name);
 	struct short_name *s =
@@ -260,7 +260,7 @@ static void set_short_names(const struct train_params *all, uint8_t *of)
 	if (s == MAP_FAILED)
 		return;
 	for (uint32_t i = 0; i < all->n; i++)
-		s[i] = (struct short_name){train_squash(all->at[i].name), i};
+		s[i] = (struct short_name){train_get_short_name(all->at[i].name), i};
 	qsort(s, all->n, sizeof(*s), compare_short);
 	for (uint32_t i = 0, end; i < all->n; i = end) {
 		/* True if another parameter has this short name as its complete name. */
@@ -269,7 +269,7 @@ static void set_short_names(const struct train_params *all, uint8_t *of)
 		for (end = i; end < all->n && !strcmp(s[end].name, s[i].name); end++)
 			is_taken |= !strcmp(all->at[s[end].at].name, s[end].name);
 		if (!is_taken || end == i + 1)
-			of[s[i].at] |= SHORT;
+			name_flags[s[i].at] |= SHORT;
 	}
 	munmap(s, bytes);
 }
@@ -322,7 +322,7 @@ static void record_targets(const struct train_params *all, const struct target_s
 		text_str(&t, i ? ", " : "");
 		if (!write_target_matches(&t, &s->at[i], all) && !modules)
 			log_loss(LOSS_CONFIG,
-				"targets: %.*s is the name of no parameter: no kind is written for "
+				"targets: no parameter is named %.*s: no kind is written for "
 				"it; "
 				"names.csv has the names",
 				(int)s->at[i].len, s->at[i].text);
@@ -335,16 +335,16 @@ static void record_targets(const struct train_params *all, const struct target_s
 /* Called under `making`. */
 static void set_params_decisions(const struct train_params *all, const struct target_set *targets)
 {
-	uint8_t *of =
+	uint8_t *name_flags =
 		mmap(NULL, all->n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	if (of == MAP_FAILED)
+	if (name_flags == MAP_FAILED)
 		return;
 	if (get_kinds_keys(config_now())->squash_name)
-		set_short_names(all, of);
-	if (decisions.of)
-		munmap(decisions.of, decisions.n);
-	decisions = (struct decisions){all->generation, all->n, targets, of};
+		set_short_names(all, name_flags);
+	if (decisions.name_flags)
+		munmap(decisions.name_flags, decisions.n);
+	decisions = (struct decisions){all->generation, all->n, targets, name_flags};
 	record_targets(all, targets);
 }
 
@@ -359,16 +359,16 @@ static uint8_t get_decision(const struct train_params *all, const struct train_p
 	if (all->n && (decisions.generation != all->generation || decisions.targets != targets))
 		set_params_decisions(all, targets);
 	if (decisions.generation == all->generation && p->id <= decisions.n)
-		d = decisions.of[p->id - 1];
+		d = decisions.name_flags[p->id - 1];
 	pthread_mutex_unlock(&making);
 	return d;
 }
 
-const char *train_kind_name(const struct train_params *all, const struct train_param *p)
+const char *train_get_kind_name(const struct train_params *all, const struct train_param *p)
 {
 	if (!get_kinds_keys(config_now())->squash_name)
 		return p->name;
-	return get_decision(all, p) & SHORT ? train_squash(p->name) : p->name;
+	return get_decision(all, p) & SHORT ? train_get_short_name(p->name) : p->name;
 }
 
 bool train_param_is_target(const struct train_params *all, const struct train_param *p)
@@ -390,7 +390,7 @@ bool train_param_is_target(const struct train_params *all, const struct train_pa
 		pthread_mutex_lock(&making);
 		if (decisions.generation == all->generation && decisions.targets == targets &&
 			p->id <= decisions.n)
-			decisions.of[p->id - 1] = d;
+			decisions.name_flags[p->id - 1] = d;
 		pthread_mutex_unlock(&making);
 	}
 	return d & TARGET;

@@ -44,7 +44,7 @@ static struct group *find_or_add_group(uint64_t id)
 	return NULL;
 }
 
-void train_group_carries(enum train_carries what, uint64_t comm, int32_t place, int32_t size,
+void train_record_group_use(enum train_carries carried, uint64_t comm, int32_t place, int32_t size,
 	uint64_t elements, uint32_t phase)
 {
 	struct group *g = comm && size > 1 ? find_or_add_group(comm) : NULL;
@@ -53,11 +53,12 @@ void train_group_carries(enum train_carries what, uint64_t comm, int32_t place, 
 		return;
 	atomic_store_explicit(&g->place, place, memory_order_relaxed);
 	atomic_store_explicit(&g->size, size, memory_order_release);
-	if (what == CARRIES_GRADIENTS)
+	if (carried == CARRIES_GRADIENTS)
 		atomic_fetch_add_explicit(&g->gradients, elements, memory_order_relaxed);
-	else if (what == CARRIES_MESSAGE)
+	else if (carried == CARRIES_MESSAGE)
 		atomic_fetch_add_explicit(&g->messages, 1, memory_order_relaxed);
-	else if (what == CARRIES_REDUCTION && (phase == PHASE_FORWARD || phase == PHASE_BACKWARD))
+	else if (carried == CARRIES_REDUCTION &&
+		 (phase == PHASE_FORWARD || phase == PHASE_BACKWARD))
 		atomic_fetch_add_explicit(
 			&g->reductions[phase == PHASE_BACKWARD], 1, memory_order_relaxed);
 }
@@ -85,7 +86,7 @@ static uint64_t compute_group_rating(const struct group *g, enum train_axis axis
 	return 0;
 }
 
-int32_t train_place_in(enum train_axis axis)
+int32_t train_get_place(enum train_axis axis)
 {
 	const struct group *best = NULL;
 	uint64_t most = 0;

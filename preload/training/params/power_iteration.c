@@ -38,9 +38,9 @@ static double compute_row_product(const double *a, const double *b, uint64_t n)
 }
 
 /* Computes to += by * a. */
-static void add_row(double *to, const double *a, double by, uint64_t n)
+static void add_row(double *to, const double *a, double factor, uint64_t n)
 {
-	pair f = {by, by}, x, y;
+	pair f = {factor, factor}, x, y;
 
 	for (uint64_t i = 0; i < n; i += 2) {
 		memcpy(&x, a + i, sizeof(x));
@@ -131,7 +131,7 @@ static bool compute_iterations(struct iteration *it, const unsigned char *p, uin
 	return true;
 }
 
-bool stable_rank_of(const void *p, uint64_t m, uint64_t n, enum dtype dt, unsigned iterations,
+bool stable_rank_compute(const void *p, uint64_t m, uint64_t n, enum dtype dt, unsigned iterations,
 	uint64_t until, struct stable_rank *out)
 {
 	struct iteration it = {.n = n, .lanes = (n + LANES - 1) / LANES * LANES};

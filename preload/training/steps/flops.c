@@ -52,17 +52,17 @@ void flops_add_leader_call(uint64_t shapes)
 	atomic_fetch_add_explicit(&leader_hash, hash_mix(shapes | 1), memory_order_relaxed);
 }
 
-void flops_miss(void)
+void flops_set_unknown(void)
 {
 	atomic_store_explicit(&missed, true, memory_order_relaxed);
 }
 
-void flops_give_up(void)
+void flops_stop_counting(void)
 {
 	atomic_store_explicit(&given_up, true, memory_order_relaxed);
 }
 
-void flops_on_switch(flops_switch_fn *fn)
+void flops_register_switch(flops_switch_fn *fn)
 {
 	atomic_store_explicit(&switch_watch, fn, memory_order_relaxed);
 }
@@ -87,7 +87,7 @@ static bool record_step_count(uint32_t step, const struct flops *f, uint64_t lea
 	return !whole || !same || get_training_keys(config_now())->flops_interval <= 1;
 }
 
-bool flops_end_step(uint32_t step, struct flops *of_step)
+bool flops_close_step(uint32_t step, struct flops *of_step)
 {
 	struct flops f = {(double)atomic_exchange(&model, 0), (double)atomic_exchange(&all, 0)};
 	uint64_t n = atomic_exchange(&operators, 0), leader = atomic_exchange(&leader_hash, 0);

@@ -41,22 +41,22 @@ void flops_add(double model, double all);
 void flops_add_leader_call(uint64_t shapes);
 
 /* Notes that an operator's shapes could not be read: this step has no number. */
-void flops_miss(void);
+void flops_set_unknown(void);
 
 /*
  * Stops counting permanently: some computation is not visible. The caller writes the reason to
  * meta.json.
  */
-void flops_give_up(void);
+void flops_stop_counting(void);
 
 /*
  * Called when counting begins (true) and ends, on the thread that ends the step. Only one adapter
  * may set it.
  */
 typedef void flops_switch_fn(bool count);
-void flops_on_switch(flops_switch_fn *fn);
+void flops_register_switch(flops_switch_fn *fn);
 
 /* Ends a step. Returns false if its number of operations is not known. */
-bool flops_end_step(uint32_t step, struct flops *of_step);
+bool flops_close_step(uint32_t step, struct flops *of_step);
 
 #endif

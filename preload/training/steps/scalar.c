@@ -80,7 +80,7 @@ static void write_scalar_record(
 	chain_publish(&t->chain, sizeof(*e));
 }
 
-void scalar_put_of(
+void scalar_write_of(
 	enum scalar which, uint32_t step, uint16_t optimizer, uint16_t group, double value)
 {
 	if (scalar_is_wanted(which))
@@ -92,14 +92,14 @@ void record_metric_of(enum scalar which, uint32_t step, uint16_t group, double v
 	write_scalar_record(which, step, 0, group, value);
 }
 
-void scalar_put_metric(enum scalar which, uint32_t step, double value)
+void scalar_write_metric(enum scalar which, uint32_t step, double value)
 {
 	write_scalar_record(which, step, 0, JOURNAL_NO_GROUP, value);
 }
 
-void scalar_put(enum scalar which, uint32_t step, double value)
+void scalar_write(enum scalar which, uint32_t step, double value)
 {
-	scalar_put_of(which, step, 0, JOURNAL_NO_GROUP, value);
+	scalar_write_of(which, step, 0, JOURNAL_NO_GROUP, value);
 }
 
 void scalar_is_derived(enum scalar which)

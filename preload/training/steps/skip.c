@@ -114,7 +114,7 @@ static void write_skip_meta(bool changed)
 		journal_dict_add(&session.journal, DICT_META, META_SKIP_ON_SPIKE, part, t.len + 1);
 }
 
-void skip_begin(void)
+void skip_start(void)
 {
 	uint8_t none = SKIP_UNSEEN;
 
@@ -198,7 +198,7 @@ static int write_skip_file(const char *word)
 	write_peer_text(&l, word);
 	if (strcmp(word, "on") == 0 && promised)
 		format_promise(&l);
-	err = io_mkdirs(path);
+	err = io_add_folders(path);
 	p = text_over(path, sizeof(path));
 	write_peer_path(&p, session.world_rank);
 	if (!err)
@@ -252,7 +252,7 @@ static int find_unready_peer(bool first)
 	return -1;
 }
 
-void skip_refuse(const char *why)
+void skip_stop(const char *why)
 {
 	if (skip_is_refused())
 		return;
@@ -314,14 +314,14 @@ static bool is_everybody_ready(bool first, bool is_promised)
 		return true;
 	}
 	if (r < 0) {
-		skip_refuse("another rank has said in folder " PEER_FOLDER
-			    " of output_dir that it no longer withholds steps");
+		skip_stop("another rank has said in folder " PEER_FOLDER
+			  " of output_dir that it no longer withholds steps");
 		return false;
 	}
 	snprintf(why, sizeof(why),
 		"rank %d has not said in %.80s/" PEER_FOLDER " that it withholds steps", r,
 		get_files_keys(config_now())->output_dir);
-	skip_refuse(why);
+	skip_stop(why);
 	return false;
 }
 
@@ -354,12 +354,12 @@ static void print_first_withheld(double norm)
 static void write_withheld(unsigned optimizer)
 {
 	if (of[optimizer].put != last_step + 1)
-		scalar_put_of(SCALAR_WITHHELD, last_step, (uint16_t)optimizer, JOURNAL_NO_GROUP,
+		scalar_write_of(SCALAR_WITHHELD, last_step, (uint16_t)optimizer, JOURNAL_NO_GROUP,
 			(double)last_count);
 	of[optimizer].put = last_step + 1;
 }
 
-bool skip_judge(unsigned optimizer, double norm, bool is_promised)
+bool is_step_spike(unsigned optimizer, double norm, bool is_promised)
 {
 	double most = get_alerts_keys(config_now())->global_norm_spike_threshold;
 	bool first;
@@ -374,8 +374,8 @@ bool skip_judge(unsigned optimizer, double norm, bool is_promised)
 	}
 	if (!told && session.world_size > 1) {
 		if (write_skip_file("on")) {
-			skip_refuse("the file that tells the other ranks could not be written "
-				    "(folder " PEER_FOLDER " in output_dir)");
+			skip_stop("the file that tells the other ranks could not be written "
+				  "(folder " PEER_FOLDER " in output_dir)");
 			return false;
 		}
 		told = true;

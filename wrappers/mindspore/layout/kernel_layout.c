@@ -231,7 +231,7 @@ static void find_layout_of_release(void)
 	bool holds = l && has_kernel_tensor(l) && has_primitive(l);
 
 	if (*version)
-		session_library("mindspore", version);
+		session_record_library("mindspore", version);
 	if (!holds) {
 		snprintf(why, sizeof(why),
 			l ? "%s: objects do not match the headers of this release: no kernels, no "
@@ -240,13 +240,13 @@ static void find_layout_of_release(void)
 			  : "%s: the layout of this release is unknown: no kernels, no "
 			    "steps by optimizers; collectives are recorded; update libprobe",
 			*version ? version : "no version found");
-		session_invisible("kernels of MindSpore", why);
+		session_record_invisible("kernels of MindSpore", why);
 		if (ms_kernels_listed())
 			log_loss(LOSS_ENTRY, "MindSpore %s", why);
 	}
-	session_layout_fact(LAYOUT_MS_KERNELS, holds);
+	session_record_layout_fact(LAYOUT_MS_KERNELS, holds);
 	if (holds)
-		session_layout_fact(LAYOUT_MS_TENSORS,
+		session_record_layout_fact(LAYOUT_MS_TENSORS,
 			l->host_bytes && has_host_tensor(l) && ms_are_members_valid(l));
 	layout = l;
 	atomic_store_explicit(&state, holds ? KNOWN : REFUSED, memory_order_release);

@@ -91,7 +91,7 @@ static mutable_grad_fn *find_mutable_grad(void)
 static void stop_withholding(const char *why)
 {
 	pthread_mutex_lock(&lock);
-	skip_refuse(why);
+	skip_stop(why);
 	pthread_mutex_unlock(&lock);
 }
 
@@ -431,7 +431,7 @@ static void check_step(const struct torch_train_event *e)
 	if (sure == NO_GRADIENTS || l.scaler_skips_step)
 		return;
 	pthread_mutex_lock(&lock);
-	spikes = skip_judge(v->number, norm, is_promised(l.self));
+	spikes = is_step_spike(v->number, norm, is_promised(l.self));
 	pthread_mutex_unlock(&lock);
 	if (spikes && !start_withheld_step(e, v, l.self))
 		stop_withholding("the step could not be withheld: no memory, or a number that it "
@@ -448,7 +448,7 @@ static void handle_withhold_begin(const struct torch_train_event *e)
 	 */
 	if (skip_is_refused() || !session_start())
 		return;
-	skip_begin();
+	skip_start();
 	/* NaN norms raise floating-point flags, or trap. */
 	fpenv_enter(&env);
 	if (e->outermost)
@@ -504,7 +504,7 @@ static void handle_withhold_pass(const struct torch_train_event *e)
 	sure_norm_reset();
 	if (!session_start())
 		return;
-	skip_begin();
+	skip_start();
 	record_first_promise();
 }
 

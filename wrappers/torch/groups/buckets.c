@@ -35,7 +35,7 @@ static void handle_unknown_buckets(void)
 {
 	if (atomic_exchange(&refused, true))
 		return;
-	session_layout_fact(LAYOUT_TORCH_BUCKET, false);
+	session_record_layout_fact(LAYOUT_TORCH_BUCKET, false);
 	log_loss(LOSS_ENTRY, "PyTorch: the layout of DDP's buckets in this version is unknown: "
 			     "gradients in buckets get no names; update libprobe");
 }
@@ -59,7 +59,7 @@ static bool are_bucket_lengths_valid(const struct grad_bucket *b, uint64_t n, ui
 
 static void register_bucket(const struct grad_bucket *b)
 {
-	const struct train_params *now = train_params_now();
+	const struct train_params *now = train_get_params();
 	struct thread *t = now && session_is_on() ? thread_get() : NULL;
 	uint64_t n = (uint64_t)(b->offsets[1] - b->offsets[0]);
 	struct train_part *part;
@@ -72,17 +72,17 @@ static void register_bucket(const struct grad_bucket *b)
 		handle_unknown_buckets();
 		return;
 	}
-	session_layout_fact(LAYOUT_TORCH_BUCKET, true);
+	session_record_layout_fact(LAYOUT_TORCH_BUCKET, true);
 	part = thread_get_scratch(t, (n < PARTS_MAX ? n : PARTS_MAX) * sizeof(*part));
 	for (uint64_t i = 0; part && i < n && k < PARTS_MAX; i++) {
-		const struct train_param *p = train_param_by_impl(now, b->params[0][i]);
+		const struct train_param *p = train_find_param_by_impl(now, b->params[0][i]);
 
 		if (p)
 			part[k++] = (struct train_part){
 				p->id, true, b->offsets[0][i], b->lengths[0][i]};
 	}
 	if (k)
-		train_bucket_enter(train_bucket_seen((uintptr_t)v.base, v.count, part, k),
+		train_open_bucket(train_register_bucket((uintptr_t)v.base, v.count, part, k),
 			(uintptr_t)v.base, v.count);
 }
 
@@ -113,7 +113,7 @@ static void handle_bucket(const struct grad_bucket *b)
 void torch_handle_bucket_hook(const struct call *c, bool leaving)
 {
 	if (leaving) {
-		train_bucket_leave();
+		train_close_bucket();
 		own(open_bucket) = NULL;
 	} else if (!atomic_load_explicit(&refused, memory_order_relaxed)) {
 		register_bucket(c->v[1].cp);
@@ -183,7 +183,7 @@ static uint32_t find_group_parts(const struct train_params *all, uint32_t group,
 
 uint32_t torch_find_shard_bucket(const struct buffer *v, uint32_t ranks)
 {
-	const struct train_params *now = train_params_now();
+	const struct train_params *now = train_get_params();
 	const struct train_param *p =
 		now && own(last_accumulated) && own(last_accumulated) <= now->n
 			? &now->at[own(last_accumulated) - 1]
@@ -199,16 +199,16 @@ uint32_t torch_find_shard_bucket(const struct buffer *v, uint32_t ranks)
 			   : find_flat_parts(now, p, v->count, ranks, part);
 	/* The buffer's memory differs each time. */
 	if (n)
-		name = train_bucket_seen(0, v->count, part, n);
+		name = train_register_bucket(0, v->count, part, n);
 	if (name)
-		own(shard_bucket_open) = train_bucket_enter(name, (uintptr_t)v->base, v->count);
+		own(shard_bucket_open) = train_open_bucket(name, (uintptr_t)v->base, v->count);
 	return name;
 }
 
 void torch_reset_shard_bucket(void)
 {
 	if (own(shard_bucket_open))
-		train_bucket_leave();
+		train_close_bucket();
 	own(shard_bucket_open) = false;
 }
 
@@ -216,19 +216,19 @@ void torch_reset_shard_bucket(void)
 
 void torch_register_gradient(const void *impl)
 {
-	const struct train_param *p = train_param_by_impl(train_params_now(), impl);
+	const struct train_param *p = train_find_param_by_impl(train_get_params(), impl);
 	struct buffer b;
 
 	own(last_accumulated) = p ? p->id : 0;
 	if (p && torch_get_grad_buffer(impl, &b))
-		train_grad_seen(
+		train_record_grad(
 			p, torch_get_grad(impl), (uintptr_t)b.base, (uintptr_t)b.base + b.bytes);
 }
 
 uint32_t torch_find_tensor_name(const void *impl, const void *base)
 {
-	const struct train_params *now = train_params_now();
-	const struct train_param *p = train_param_by_impl(now, impl);
+	const struct train_params *now = train_get_params();
+	const struct train_param *p = train_find_param_by_impl(now, impl);
 
 	if (!now)
 		return 0;
@@ -238,5 +238,5 @@ uint32_t torch_find_tensor_name(const void *impl, const void *base)
 	 */
 	if (p && (!base || !p->lo || ((uintptr_t)base >= p->lo && (uintptr_t)base < p->hi)))
 		return p->id;
-	return train_grad_of(impl, (uintptr_t)base);
+	return train_find_grad(impl, (uintptr_t)base);
 }

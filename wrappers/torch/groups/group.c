@@ -132,7 +132,7 @@ static const uint64_t *read_global_ranks(
 		return NULL;
 	/* The group's size differs from the number of ranks that its method returned. */
 	if ((size_t)(v[1] - v[0]) != size)
-		session_layout_fact(LAYOUT_TORCH_GROUP, false);
+		session_record_layout_fact(LAYOUT_TORCH_GROUP, false);
 	return (size_t)(v[1] - v[0]) == size ? v[0] : NULL;
 }
 
@@ -140,7 +140,7 @@ static struct comm *add_group_comm(const struct torch_function *row, const char 
 	int32_t rank, int32_t size, const char *name, const char *kind)
 {
 	if (session.world_rank < 0 && (strcmp(name, "0") == 0 || !*name))
-		session_rank(rank, size);
+		session_set_rank(rank, size);
 
 	const uint64_t *ranks = read_global_ranks(row, group, (uint32_t)size);
 	/*
@@ -187,7 +187,7 @@ static struct comm *get_group_comm(const struct torch_function *row, const char 
 	if (layout_fact_state(LAYOUT_TORCH_GROUP) == LAYOUT_FAILED)
 		return NULL;
 	if (size < 1 || size > GROUP_RANKS_MAX || rank < 0 || rank >= size) {
-		session_layout_fact(LAYOUT_TORCH_GROUP, false);
+		session_record_layout_fact(LAYOUT_TORCH_GROUP, false);
 		return NULL;
 	}
 	name[0] = 0;
@@ -199,7 +199,7 @@ static struct comm *get_group_comm(const struct torch_function *row, const char 
 	if (*name)
 		kind = read_group_kind(fields);
 	m = add_group_comm(row, group, rank, size, name, kind);
-	session_layout_fact(LAYOUT_TORCH_GROUP, true);
+	session_record_layout_fact(LAYOUT_TORCH_GROUP, true);
 	return m;
 }
 
@@ -298,14 +298,14 @@ static void record_group_use(
 	uint64_t elements = 0;
 
 	for (unsigned i = 0; i < k->nin; i++) {
-		grads |= (train_name_buffer(&k->in[i]) &
+		grads |= (train_find_buffer_name(&k->in[i]) &
 				 (JOURNAL_NAME_GRAD | JOURNAL_NAME_BUCKET)) != 0;
 		elements += k->in[i].count;
 	}
-	train_group_carries(f->form >= FORM_SEND ? CARRIES_MESSAGE
-			    : whole && grads	 ? CARRIES_GRADIENTS
-			    : whole		 ? CARRIES_REDUCTION
-						 : CARRIES_OTHER,
+	train_record_group_use(f->form >= FORM_SEND ? CARRIES_MESSAGE
+			       : whole && grads	    ? CARRIES_GRADIENTS
+			       : whole		    ? CARRIES_REDUCTION
+						    : CARRIES_OTHER,
 		m->id, m->rank, m->size, elements, thread_state.phase);
 }
 
@@ -329,7 +329,7 @@ static bool read_root(const char *at, const struct comm *m, int32_t *root)
 	if (layout_fact_state(LAYOUT_TORCH_OPTIONS) == LAYOUT_FAILED)
 		return false;
 	if (is_rank != (layout_fact_state(LAYOUT_TORCH_OPTIONS) == LAYOUT_VERIFIED))
-		session_layout_fact(LAYOUT_TORCH_OPTIONS, is_rank);
+		session_record_layout_fact(LAYOUT_TORCH_OPTIONS, is_rank);
 	if (is_rank)
 		*root = (int32_t)v;
 	return is_rank;

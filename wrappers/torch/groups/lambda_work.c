@@ -75,7 +75,7 @@ bool torch_watch_wait(void *work)
 		return false;
 	}
 	ok = set_shadow_table(work);
-	session_layout_fact(LAYOUT_TORCH_WORK, ok);
+	session_record_layout_fact(LAYOUT_TORCH_WORK, ok);
 	if (ok) {
 		atomic_store(&lambda_shadow, *(void **)work);
 		atomic_store(&lambda_table, table);

@@ -126,14 +126,15 @@ static bool has_name_suffix(const char *whole, const char *end, size_t *rest)
 static bool compare_module_params(struct walk *w, py_object *module)
 {
 	py_object *own = py_get_own_attribute(module, "_parameters"), *key, *value;
-	const struct train_params *all = train_params_now();
+	const struct train_params *all = train_get_params();
 	char full[TRAIN_NAME_MAX + 1], *dot;
 	intptr_t at = 0;
 	size_t rest;
 
 	while (py_get_next_of_dict(own, &at, &key, &value)) {
 		const void *impl = torch_get_object_tensor(value);
-		const struct train_param *p = all && impl ? train_param_by_impl(all, impl) : NULL;
+		const struct train_param *p =
+			all && impl ? train_find_param_by_impl(all, impl) : NULL;
 
 		if (!p || p->flags & (TP_FLAT | TP_UNNAMED | TP_TIED))
 			continue;
@@ -187,7 +188,8 @@ static bool add_module(struct walk *w, py_object *module)
 	wrapper = get_wrapped_module(module) != NULL;
 	*m = (struct named_module){.self = module,
 		.type = get_object_type(module),
-		.name = get_kinds_keys(config_now())->squash_name ? train_squash(text) : text,
+		.name = get_kinds_keys(config_now())->squash_name ? train_get_short_name(text)
+								  : text,
 		.full = text,
 		.vpp_stage = w->vpp_stage,
 		/* A wrapper around the model (DDP) that parameter names omit is not a module of its own. */
@@ -200,7 +202,7 @@ static bool add_module(struct walk *w, py_object *module)
 
 bool module_is_target(struct named_module *m)
 {
-	const void *now = m->targetable ? train_targets_now() : NULL;
+	const void *now = m->targetable ? train_get_targets() : NULL;
 
 	if (m->targetable && (!now || m->target_by != now)) {
 		m->target = is_target_module(m->full);
@@ -232,7 +234,7 @@ void set_root_module(py_object *root)
 struct named_module *find_named_module(py_object *self, bool root)
 {
 	static py_object *unknown;
-	const struct train_params *all = train_params_now();
+	const struct train_params *all = train_get_params();
 	struct named_module *m;
 
 	if (!table) {

@@ -20,7 +20,7 @@ struct named_module {
 	const char *full; /* the name without squash_name */
 	uint16_t vpp_stage;
 	bool targetable, target; /* it is a module of the model; key targets selects it */
-	/* value of key targets for which `target` was computed: train_targets_now() */
+	/* value of key targets for which `target` was computed: train_get_targets() */
 	const void *target_by;
 	bool wrapper; /* it only wraps the module in it, and has the same name */
 	uint32_t routed_step; /* step in which it was last a router, for expert_routing.c */

@@ -47,7 +47,7 @@ static bool are_names_wanted(void)
 {
 	const struct training_keys *keys = get_training_keys(config_now());
 	/* Only names show whether gradients of several ranks are parts of one. */
-	return keys->names || keys->print_struct || train_kinds_wanted() ||
+	return keys->names || keys->print_struct || train_get_kinds() ||
 	       (scalar_is_wanted(SCALAR_GRAD_NORM) && session.world_size > 1);
 }
 
@@ -60,8 +60,8 @@ static void stop_name_search(const char *why)
 	if (atomic_exchange(&are_names_impossible, true))
 		return;
 	snprintf(text, sizeof(text), "none: %s", why);
-	session_library("names", text);
-	session_layout_fact(LAYOUT_PYTHON_OBJECTS, false);
+	session_record_library("names", text);
+	session_record_layout_fact(LAYOUT_PYTHON_OBJECTS, false);
 	log_info(1, "names: parameters of PyTorch have none: %s", why);
 }
 
@@ -91,7 +91,7 @@ static void add_module_frames(struct look *l)
 	for (uint32_t i = 0; i < t->nmodule; i++)
 		list[i] = (struct train_module){t->module[i].name,
 			py_get_class_name(t->module[i].object), t->module[i].root};
-	train_modules_enter(list, t->nmodule);
+	train_write_modules(list, t->nmodule);
 	modules_entered = true;
 }
 
@@ -115,7 +115,7 @@ static void find_names(struct look *l, struct seen_optimizer *o, const char *why
 
 	l->tree.until = clock_ns(CLOCK_THREAD_CPUTIME_ID) + FRAMES_NS;
 	l->tree.want_modules = get_training_keys(config_now())->print_struct;
-	session_layout_fact(LAYOUT_PYTHON_OBJECTS, true);
+	session_record_layout_fact(LAYOUT_PYTHON_OBJECTS, true);
 	tree_find_in_frames(&l->tree);
 	tree_set_param_names(&l->tree);
 	if (o)
@@ -208,11 +208,11 @@ static struct seen_optimizer *find_optimizer(const void *self)
 
 static void set_param_ids(struct torch_optimizer_view *v)
 {
-	const struct train_params *now = train_params_now();
+	const struct train_params *now = train_get_params();
 	struct optimizer_param *param = (struct optimizer_param *)v->param;
 
 	for (uint32_t i = 0; i < v->nparam; i++) {
-		const struct train_param *p = train_param_by_impl(now, param[i].impl);
+		const struct train_param *p = train_find_param_by_impl(now, param[i].impl);
 
 		param[i].id = p ? p->id : 0;
 	}
@@ -220,10 +220,10 @@ static void set_param_ids(struct torch_optimizer_view *v)
 
 static bool is_view_complete(const struct torch_optimizer_view *v)
 {
-	const struct train_params *now = train_params_now();
+	const struct train_params *now = train_get_params();
 
 	for (uint32_t i = 0; i < v->nparam; i++) {
-		const struct train_param *p = train_param_by_impl(now, v->param[i].impl);
+		const struct train_param *p = train_find_param_by_impl(now, v->param[i].impl);
 
 		if (!p || p->optimizer != v->number)
 			return false;
@@ -337,7 +337,7 @@ static void close_view(const struct torch_train_event *e)
 		arena_close(&own(open_views).arena);
 	/* After the step the program clears the gradients (zero_grad). */
 	if (!own(open_views).depth)
-		train_grads_forget();
+		train_reset_grads();
 }
 
 /* Learning rates and the set of gradients are known only from the optimizer. */

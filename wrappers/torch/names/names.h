@@ -22,7 +22,7 @@ struct look {
 
 /*
  * Makes and publishes a table from this result and earlier ones (param_list.c). Returns as
- * train_params_publish().
+ * train_update_params().
  */
 int param_list_update(struct look *l, const char *why);
 

@@ -111,7 +111,7 @@ static bool is_same_form(const struct train_param *a, const struct train_param *
  */
 static uint32_t find_old_id(const struct train_params *old, const struct train_param *p)
 {
-	const struct train_param *was = train_param_by_impl(old, p->impl);
+	const struct train_param *was = train_find_param_by_impl(old, p->impl);
 
 	if (!was)
 		return 0;
@@ -212,7 +212,7 @@ static const struct train_param *find_containing_param(
 
 	if (!old || !torch_read_tensor(impl, &v) || !v.base || !torch_buffer_is_dense(&v))
 		return NULL;
-	p = train_param_by_address(old, v.base);
+	p = train_find_param_by_address(old, v.base);
 	return p && p->dtype == v.dtype && (uintptr_t)v.base + v.bytes <= p->hi ? p : NULL;
 }
 
@@ -227,7 +227,7 @@ bool param_list_is_complete(struct look *l)
 		const void *impl = l->view->param[i].impl;
 
 		if (!tree_find_param(&l->tree, impl) && !find_by_main(&l->tree, &x, impl) &&
-			!find_containing_param(train_params_now(), impl))
+			!find_containing_param(train_get_params(), impl))
 			return false;
 	}
 	return true;
@@ -289,7 +289,7 @@ static void set_original_flag(struct look *l, const struct train_params *old, co
 {
 	const void *outer, *impl = tree_get_tensor(&l->tree, piece->object, &outer);
 	const struct tree_param *in_tree = impl ? tree_find_param(&l->tree, impl) : NULL;
-	const struct train_param *was = impl ? train_param_by_impl(old, impl) : NULL;
+	const struct train_param *was = impl ? train_find_param_by_impl(old, impl) : NULL;
 	uint32_t at = in_tree ? place[in_tree - l->tree.param] : was ? was->id - 1 : UINT32_MAX;
 
 	if (at == UINT32_MAX)
@@ -429,7 +429,7 @@ static void add_view_params(
 {
 	for (uint32_t i = 0; l->view && i < l->view->nparam; i++) {
 		const struct optimizer_param *o = &l->view->param[i];
-		const struct train_param *was = train_param_by_impl(old, o->impl);
+		const struct train_param *was = train_find_param_by_impl(old, o->impl);
 		struct train_param p;
 
 		if (tree_find_param(&l->tree, o->impl) || find_by_main(&l->tree, x, o->impl) ||
@@ -448,7 +448,7 @@ static void add_view_params(
 /* Lists all parameters of the modules, then those that only the optimizer has. */
 int param_list_update(struct look *l, const char *why)
 {
-	const struct train_params *old = train_params_now();
+	const struct train_params *old = train_get_params();
 	uint32_t nold = old ? old->n : 0, nview = l->view ? l->view->nparam : 0;
 	struct tree *t = &l->tree;
 	uint8_t *ambiguous = arena_reserve_bytes(&l->arena, (size_t)t->nroot + 1);
@@ -479,5 +479,5 @@ int param_list_update(struct look *l, const char *why)
 			ambiguous[t->param[i].root]);
 	add_view_params(l, old, &x);
 	add_all_pieces(l, old, place);
-	return train_params_publish(l->list, l->n, why);
+	return train_update_params(l->list, l->n, why);
 }

@@ -42,7 +42,7 @@ bool is_attention_op(const char *name)
 {
 	for (unsigned i = 0; i < NATTENTION_OPS; i++)
 		if (strcmp(ops[i].name, name) == 0)
-			return train_kinds_wanted() & ops[i].kinds;
+			return train_get_kinds() & ops[i].kinds;
 	return false;
 }
 
@@ -55,14 +55,14 @@ void set_attention_op(struct torch_function *r, const char *name)
 
 bool is_attention_wanted(void)
 {
-	return train_kinds_wanted() & (LOGIT_KINDS | SPREAD_KINDS);
+	return train_get_kinds() & (LOGIT_KINDS | SPREAD_KINDS);
 }
 
 bool is_attention_due(void)
 {
 	uint32_t interval = (uint32_t)get_kinds_keys(config_now())->attention_interval;
 
-	return is_attention_wanted() && step_now() % interval == 0 && train_kinds_due();
+	return is_attention_wanted() && step_now() % interval == 0 && train_are_kinds_due();
 }
 
 /* ---- rows ---- */
@@ -83,7 +83,7 @@ static void write_attention_row(const struct module_frame *f, enum train_kind ki
 		.value = value};
 
 	snprintf(name, sizeof(name), "%.*s%s", TRAIN_NAME_MAX, f->name, part);
-	if (!(train_kinds_wanted() >> kind & 1))
+	if (!(train_get_kinds() >> kind & 1))
 		return;
 	atomic_fetch_or_explicit(&written, UINT32_C(1) << kind, memory_order_relaxed);
 	train_kind_write(&v);
@@ -106,19 +106,19 @@ void write_max_logits(const struct module_frame *f, const struct max_logits *m, 
 void check_attention_values(void)
 {
 	static _Atomic uint32_t noted;
-	uint32_t missing = train_kinds_wanted() & (LOGIT_KINDS | SPREAD_KINDS) &
+	uint32_t missing = train_get_kinds() & (LOGIT_KINDS | SPREAD_KINDS) &
 			   ~atomic_load_explicit(&written, memory_order_relaxed);
 
 	missing &= ~atomic_fetch_or(&noted, missing);
 	if (missing & LOGIT_KINDS)
-		session_invisible(train_kinds[TK_MAX_LOGIT].word,
-			"no module called softmax with [batch, heads, queries, keys] or attention "
-			"for "
-			"the CPU, or has a tensor of its largest logits, in the host's memory");
+		session_record_invisible(train_kinds[TK_MAX_LOGIT].word,
+			"no module has a tensor of its largest logits in host memory, or has "
+			"called "
+			"softmax on [batch, heads, queries, keys] or attention for the CPU");
 	if (missing & SPREAD_KINDS)
-		session_invisible("attention_entropy, softmax_max",
-			"no module called scaled_dot_product_attention with tensors in the host's "
-			"memory, as many queries as keys");
+		session_record_invisible("attention_entropy, softmax_max",
+			"no module has called scaled_dot_product_attention with tensors in host "
+			"memory and as many queries as keys");
 }
 
 /* ---- operators; on a private stack ---- */

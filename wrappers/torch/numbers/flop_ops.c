@@ -134,7 +134,7 @@ void torch_register_flop_op(struct torch_function *r, const char *name, bool wat
 	r->flop_op = find_flop_op(name);
 	if (!watched)
 		return;
-	flops_on_switch(set_rows_idle);
+	flops_register_switch(set_rows_idle);
 	at = atomic_fetch_add(&nwatched, 1);
 	if (at < WATCHED_MAX)
 		atomic_store(&watched_rows[at], &r->cxx.api);
@@ -144,17 +144,17 @@ void torch_register_flop_op(struct torch_function *r, const char *name, bool wat
 
 #define UNSEEN_NAME "model-flops-throughput-per-npu"
 
-static void stop_flop_count(const char *what, const char *why)
+static void stop_flop_count(const char *subject, const char *why)
 {
 	static atomic_flag reported = ATOMIC_FLAG_INIT;
 	char text[200];
 
 	if (!flops_are_wanted() || atomic_flag_test_and_set(&reported))
 		return;
-	flops_give_up();
+	flops_stop_counting();
 	snprintf(text, sizeof(text),
-		"not counted, nor are mfu and hfu: %s %s; give model_flops_per_step", what, why);
-	session_invisible(UNSEEN_NAME, text);
+		"not counted, nor are mfu and hfu: %s %s; give model_flops_per_step", subject, why);
+	session_record_invisible(UNSEEN_NAME, text);
 }
 
 void torch_record_flops_unseen(const char *library)
@@ -516,7 +516,7 @@ static void add_op_flops(const struct call *c, const struct operands *o)
 	if (compute_op_flops(c, o, &f))
 		flops_add(is_model_flop() ? f.model : 0, f.all);
 	else
-		flops_miss();
+		flops_set_unknown();
 }
 
 void torch_record_flop_op(const struct call *c)
@@ -537,7 +537,7 @@ void torch_record_flop_op(const struct call *c)
 	case OPERANDS_TRACED:
 		return;
 	case OPERANDS_UNKNOWN:
-		flops_miss();
+		flops_set_unknown();
 		return;
 	case OPERANDS_READ:
 		break;

@@ -116,7 +116,7 @@ static void find_clip(void *arg)
 	struct foreign_name n;
 	bool *clips = arg;
 
-	foreign_walk(&s);
+	foreign_read_stack(&s);
 	for (int i = 0; i < s.n && i < 6 && !*clips; i++)
 		*clips = s.language->describe(&s.frame[i], &n) &&
 			 has_suffix(n.file, "/torch/nn/utils/clip_grad.py");
@@ -145,12 +145,12 @@ void torch_record_stack(const struct torch_list *from, const void *made)
 		own(notes).stacked_roots |= from->at[i] == own(notes).root;
 }
 
-void torch_record_norm(const void *of, const void *impl)
+void torch_record_norm(const void *operand, const void *impl)
 {
 	bool roots = own(notes).stacked_roots, clips = roots, plain, replica, late = false;
 	struct scalar_source norm;
 
-	if (!impl || of != own(notes).stacked)
+	if (!impl || operand != own(notes).stacked)
 		return;
 	own(notes).stacked = NULL;
 	if (!clips)
@@ -187,7 +187,7 @@ static void find_clip_in_all_frames(void *arg)
 	struct foreign_name n;
 	bool *clips = arg;
 
-	foreign_walk(&s);
+	foreign_read_stack(&s);
 	for (int i = 0; i < s.n && !*clips; i++)
 		*clips = s.language->describe(&s.frame[i], &n) &&
 			 has_suffix(n.file, "/torch/nn/utils/clip_grad.py");
@@ -211,16 +211,16 @@ static bool is_sent(const void *impl)
 	return own(notes).sent && torch_read_tensor(impl, &v) && v.base == own(notes).sent;
 }
 
-void torch_record_root(const void *of, const void *impl)
+void torch_record_root(const void *operand, const void *impl)
 {
 	double sum, root;
 
-	if (!is_sent(of) || !torch_read_number(impl, &root) || root < 0)
+	if (!is_sent(operand) || !torch_read_number(impl, &root) || root < 0)
 		return;
 	/* The square root was taken in place, which has overwritten the sum. */
-	if (of == impl)
+	if (operand == impl)
 		sum = root * root;
-	else if (!torch_read_number(of, &sum))
+	else if (!torch_read_number(operand, &sum))
 		return;
 	own(notes).sent = NULL;
 	if (fabs(root * root - sum) > NORM_AGREES * sum)
@@ -229,11 +229,11 @@ void torch_record_root(const void *of, const void *impl)
 	own(notes).root = impl;
 }
 
-void torch_record_item(const void *of)
+void torch_record_item(const void *operand)
 {
 	double all;
 
-	if (!is_sent(of) || !torch_read_number(of, &all) || !(all > 0) ||
+	if (!is_sent(operand) || !torch_read_number(operand, &all) || !(all > 0) ||
 		own(notes).nsum == SUMS_MAX)
 		return;
 	own(notes).sent = NULL;

@@ -95,7 +95,7 @@ void torch_read_optimizer_steps(const struct call *c)
 		return;
 	atomic_store_explicit(&when, AFTER, memory_order_relaxed);
 	if (steps >= 1)
-		session_steps_before((uint64_t)steps);
+		session_record_steps_before((uint64_t)steps);
 }
 
 bool torch_has_seen_optimizer(void)

@@ -51,7 +51,7 @@ enum scalar_op {
 static const struct {
 	const char *name;
 	uint8_t op; /* enum scalar_op */
-	uint8_t which; /* enum scalar: the number for which it is observed */
+	uint8_t purpose; /* enum scalar: the number for which it is observed */
 } ops[] = {
 	{"ones_like", OP_ONES_LIKE, SCALAR_LOSS},
 	{"div_Tensor", OP_DIV, SCALAR_LOSS},
@@ -82,8 +82,8 @@ static bool is_loss_wanted(void)
 /* To compute the loss, the loss scale is needed, too. */
 static bool is_watched_for(unsigned i)
 {
-	return scalar_is_wanted(ops[i].which) ||
-	       ((ops[i].which == SCALAR_LOSS || ops[i].op == OP_UNSCALE) && is_loss_wanted()) ||
+	return scalar_is_wanted(ops[i].purpose) ||
+	       ((ops[i].purpose == SCALAR_LOSS || ops[i].op == OP_UNSCALE) && is_loss_wanted()) ||
 	       (ops[i].op == OP_UNSCALE && skip_is_wanted()) ||
 	       (ops[i].op == OP_EMPTY &&
 		       (scalar_is_wanted(SCALAR_GRAD_NORM) || scalar_is_wanted(SCALAR_LOSS_SCALE)));

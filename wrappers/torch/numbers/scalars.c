@@ -56,7 +56,7 @@ struct segment {
 
 /* Results of an optimizer that are kept until the end of the step. */
 struct optimizer_results {
-	uint64_t which; /* 0: no such optimizer yet */
+	uint64_t optimizer_number; /* 0: no such optimizer yet */
 	bool loss_there, norm_there, norm_is_own;
 	double loss, norm, scale;
 	uint32_t passes; /* number of micro steps */
@@ -93,7 +93,7 @@ static void find_trainer(void *arg)
 	struct foreign_name n;
 	bool *found = arg;
 
-	foreign_walk(&s);
+	foreign_read_stack(&s);
 	for (int i = 0; i < s.n && !*found; i++)
 		if (s.language->describe(&s.frame[i], &n)) {
 			size_t len = strlen(n.file);
@@ -233,7 +233,7 @@ static void handle_scalars_backward_begin(const struct torch_train_event *e)
 	torch_reset_sums();
 	find_trainer_once();
 	handle_scalar_event(handle_pass, &grad, sizeof(grad), NULL, 0);
-	step_part_begins(PART_BACKWARD);
+	step_part_start(PART_BACKWARD);
 }
 
 /* ---- the norm of the gradients, where the program does not compute it ---- */
@@ -276,7 +276,7 @@ static void handle_own_norm(const void *data, const double *value, const bool *k
 /* With several ranks only the names show that a gradient is complete. */
 static void set_gradient_state(struct norm_sum *s, const struct optimizer_param *o)
 {
-	const struct train_params *all = train_params_now();
+	const struct train_params *all = train_get_params();
 	bool named = o->id && all && o->id <= all->n;
 
 	if (o->outer || s->view->partitions ||
@@ -354,7 +354,7 @@ static void handle_scalars_backward_end(const struct torch_train_event *e)
 {
 	if (!e->outermost || !e->accumulates)
 		return;
-	step_part_ends(PART_BACKWARD);
+	step_part_stop(PART_BACKWARD);
 	if (inside_step)
 		measure_own_norm();
 }
@@ -372,22 +372,22 @@ void torch_record_batch(void)
 	 * session_start() takes locks of libprobe, which must not be waited for with the GIL
 	 * held.
 	 */
-	if (!step_wants_batch() || !session_start() || !py_lock_objects(&h, &why))
+	if (!step_is_batch_wanted() || !session_start() || !py_lock_objects(&h, &why))
 		return;
 	found = tree_find_batch(&samples, &tokens);
 	py_unlock_objects(&h);
 	if (found)
-		step_saw_batch(samples, tokens);
+		step_record_batch(samples, tokens);
 }
 
 /* ---- optimizers ---- */
 
-static struct optimizer_results *get_optimizer_result(uint64_t which)
+static struct optimizer_results *get_optimizer_result(uint64_t optimizer_number)
 {
 	for (unsigned i = 0; i < OPTIMIZERS_MAX; i++) {
-		if (!optimizer_results[i].which)
-			optimizer_results[i].which = which;
-		if (optimizer_results[i].which == which)
+		if (!optimizer_results[i].optimizer_number)
+			optimizer_results[i].optimizer_number = optimizer_number;
+		if (optimizer_results[i].optimizer_number == optimizer_number)
 			return &optimizer_results[i];
 	}
 	return NULL;
@@ -395,7 +395,7 @@ static struct optimizer_results *get_optimizer_result(uint64_t which)
 
 /* The optimizer's step begins, with these learning rates of its groups. */
 struct step_begin {
-	uint64_t which;
+	uint64_t optimizer_number;
 	uint32_t ngroup;
 	double rate[GROUPS_MAX];
 };
@@ -416,7 +416,7 @@ static void handle_step_begin(const void *data, const double *value, const bool 
 	pthread_mutex_lock(&lock);
 	in_optimizer = true;
 	has_inner_pass = false;
-	k = get_optimizer_result(b->which);
+	k = get_optimizer_result(b->optimizer_number);
 	if (k) {
 		k->ngroup = b->ngroup;
 		memcpy(k->rate, b->rate, b->ngroup * sizeof(*k->rate));
@@ -428,13 +428,13 @@ static void write_scalar_sources(uint32_t step);
 
 static void handle_scalars_optimizer_begin(const struct torch_train_event *e)
 {
-	struct step_begin b = {.which = e->which};
+	struct step_begin b = {.optimizer_number = e->optimizer_number};
 
 	step_add_source(write_scalar_sources);
 	if (!e->outermost)
 		return;
 	measure_own_norm();
-	step_part_begins(PART_OPTIMIZER);
+	step_part_start(PART_OPTIMIZER);
 	copy_rates(&b, torch_get_optimizer());
 	inside_step = true;
 	handle_scalar_event(handle_step_begin, &b,
@@ -470,10 +470,11 @@ static void handle_scalars_optimizer_end(const struct torch_train_event *e)
 {
 	if (!e->outermost)
 		return;
-	step_part_ends(PART_OPTIMIZER);
+	step_part_stop(PART_OPTIMIZER);
 	inside_step = false;
 	torch_remove_used_norm();
-	handle_scalar_event(handle_step_end, &e->which, sizeof(e->which), NULL, 0);
+	handle_scalar_event(
+		handle_step_end, &e->optimizer_number, sizeof(e->optimizer_number), NULL, 0);
 }
 
 /* ---- the end of the step ---- */
@@ -486,7 +487,7 @@ static void write_rates_of(uint32_t step, uint16_t number, const struct optimize
 		same &= k->rate[i] >= k->rate[0] && k->rate[i] <= k->rate[0];
 	for (uint32_t i = 0; i < (same && k->ngroup ? 1 : k->ngroup); i++)
 		if (!isnan(k->rate[i]))
-			scalar_put_of(SCALAR_LEARNING_RATE, step, number,
+			scalar_write_of(SCALAR_LEARNING_RATE, step, number,
 				same ? JOURNAL_NO_GROUP : (uint16_t)i, k->rate[i]);
 }
 
@@ -495,9 +496,10 @@ static void write_kept(
 	uint32_t step, uint16_t number, const struct optimizer_results *k, double scaler_scale)
 {
 	if (k->loss_there)
-		scalar_put_of(SCALAR_LOSS, step, number, JOURNAL_NO_GROUP, k->loss / scaler_scale);
+		scalar_write_of(
+			SCALAR_LOSS, step, number, JOURNAL_NO_GROUP, k->loss / scaler_scale);
 	if (k->loss_there && !number)
-		metric_put_losses(step, k->loss / scaler_scale, k->passes);
+		metric_record_losses(step, k->loss / scaler_scale, k->passes);
 	if (k->loss_there && !number && k->passes > 1 && k->passes <= MICRO_MAX) {
 		double micro[MICRO_MAX];
 
@@ -509,7 +511,7 @@ static void write_kept(
 	if (k->norm_is_own)
 		scalar_is_derived(SCALAR_GRAD_NORM);
 	if (k->norm_there)
-		scalar_put_of(SCALAR_GRAD_NORM, step, number, JOURNAL_NO_GROUP, k->norm);
+		scalar_write_of(SCALAR_GRAD_NORM, step, number, JOURNAL_NO_GROUP, k->norm);
 }
 
 static void write_scalar_sources(uint32_t step)
@@ -531,17 +533,18 @@ static void write_scalar_sources(uint32_t step)
 	for (uint16_t i = 0; i < OPTIMIZERS_MAX; i++) {
 		pthread_mutex_lock(&lock);
 		now = optimizer_results[i];
-		optimizer_results[i] = (struct optimizer_results){.which = now.which};
+		optimizer_results[i] =
+			(struct optimizer_results){.optimizer_number = now.optimizer_number};
 		pthread_mutex_unlock(&lock);
 		/* Without a scaler: the program's own loss scale. */
 		if (!scaled && now.loss_there && now.scale > 1) {
 			scalar_is_derived(SCALAR_LOSS_SCALE);
-			scalar_put_of(SCALAR_LOSS_SCALE, step, i, JOURNAL_NO_GROUP, now.scale);
+			scalar_write_of(SCALAR_LOSS_SCALE, step, i, JOURNAL_NO_GROUP, now.scale);
 		}
 		write_kept(step, i, &now, scaled || !now.loss_there ? scale : now.scale);
 	}
 	if (scaled)
-		scalar_put(SCALAR_LOSS_SCALE, step, scale);
+		scalar_write(SCALAR_LOSS_SCALE, step, scale);
 }
 
 const struct torch_train_observer scalars_observer = {

@@ -42,9 +42,9 @@ void torch_record_norm_sum(int ranks);
  */
 struct torch_list;
 void torch_record_stack(const struct torch_list *from, const void *made);
-void torch_record_norm(const void *of, const void *impl);
-void torch_record_root(const void *of, const void *impl);
-void torch_record_item(const void *of);
+void torch_record_norm(const void *operand, const void *impl);
+void torch_record_root(const void *operand, const void *impl);
+void torch_record_item(const void *operand);
 
 /* A backward pass begins on this thread: earlier sums are not the norm of its gradients. */
 void torch_reset_sums(void);

@@ -53,5 +53,5 @@ void torch_record_seeds(void)
 			deterministic(context()) ? "true" : "false");
 	text_char(&t, '}');
 	if (t.len > 2)
-		session_seeds(json);
+		session_record_seeds(json);
 }

@@ -201,7 +201,8 @@ static const char *compute_own_norm(const struct torch_optimizer_view *v, double
 		if (p->outer)
 			return "gradients are parts (DTensor), and the program has not clipped by "
 			       "the norm of all of them";
-		if (!torch_get_grad_buffer(p->impl, &b) || (b.count && !derive_squares(&b, &one)))
+		if (!torch_get_grad_buffer(p->impl, &b) ||
+			(b.count && !derive_compute_squares(&b, &one)))
 			return "gradients cannot be read on the host (a device's memory, sparse, "
 			       "an unusual type), and the program has not clipped them";
 		sum += b.count ? one : 0;

@@ -110,7 +110,7 @@ void torch_check_leaf_node(const void *node)
 	if (now == was)
 		return;
 	atomic_store(&place, now);
-	session_layout_fact(LAYOUT_TORCH_NODE, now != NODE_NO_PLACE);
+	session_record_layout_fact(LAYOUT_TORCH_NODE, now != NODE_NO_PLACE);
 	if (now == NODE_NO_PLACE)
 		log_loss(LOSS_ENTRY,
 			"PyTorch: the layout of autograd's nodes in this version is unknown: "

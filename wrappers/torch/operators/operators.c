@@ -251,7 +251,7 @@ bool torch_set_op_row(struct torch_function *r, const char *symbol)
 	}
 	if (!is_listed && !scope)
 		return false;
-	session_layout_fact(LAYOUT_TORCH_OPERATORS, true);
+	session_record_layout_fact(LAYOUT_TORCH_OPERATORS, true);
 	snprintf(r->cxx.symbol, sizeof(r->cxx.symbol), "at::_ops::%.100s::%s", name,
 		call ? "call" : "redispatch");
 	snprintf(r->op_name, sizeof(r->op_name), "%s%s%s", base, *overload ? "." : "", overload);

@@ -114,7 +114,7 @@ static void write_gradient_row(const struct remembered *r, const struct buffer *
 static void measure_inputs_or_outputs(
 	const struct torch_module_call *c, const struct named_module *m, bool output)
 {
-	uint32_t kinds = train_kinds_wanted(), micro = step_micro();
+	uint32_t kinds = train_get_kinds(), micro = step_micro();
 	struct tensors t = {.n = 0};
 	struct measured_tensors s = {.t = &t,
 		.owner = {.arrived = write_gradient_row,
@@ -140,7 +140,7 @@ static void handle_activations_begin(const struct torch_module_call *c)
 	bool root = c->depth == 0 && !c->again;
 	struct named_module *m;
 
-	if (!train_kinds_due())
+	if (!train_are_kinds_due())
 		return;
 	if (!c->training) {
 		if (root)
@@ -167,7 +167,7 @@ static void handle_activations_end(const struct torch_module_call *c)
 {
 	struct named_module *m;
 
-	if (!c->training || !c->result || !train_kinds_due())
+	if (!c->training || !c->result || !train_are_kinds_due())
 		return;
 	m = find_named_module(c->self, false);
 	if (m && module_is_target(m) && (c->again || m->calls == 1))
@@ -176,7 +176,7 @@ static void handle_activations_end(const struct torch_module_call *c)
 
 static bool are_activations_wanted(void)
 {
-	return train_kinds_wanted() & (KIND_BIT(ACTV) | KIND_BIT(ACTV_GRAD));
+	return train_get_kinds() & (KIND_BIT(ACTV) | KIND_BIT(ACTV_GRAD));
 }
 
 const struct torch_module_observer activations_observer = {

@@ -34,7 +34,7 @@ void torch_check_compiled_module(const char *module, const char *file)
 	if (!is_compiled(module, file) || atomic_flag_test_and_set(&reported))
 		return;
 	torch_record_flops_unseen("a compiled graph");
-	session_invisible("torch.compile",
+	session_record_invisible("torch.compile",
 		"graphs were compiled: operators inside of them are in no row, collectives and "
 		"steps "
 		"are; TORCH_COMPILE_DISABLE=1 runs the same script without graphs");
@@ -58,7 +58,7 @@ void torch_count_node(void)
 
 static bool are_nodes_wanted(void)
 {
-	return train_kinds_wanted() & (KIND_BIT(GRAD_UNREDUCED) | KIND_BIT(ACTV_GRAD));
+	return train_get_kinds() & (KIND_BIT(GRAD_UNREDUCED) | KIND_BIT(ACTV_GRAD));
 }
 
 static void record_nodes_before(const struct torch_train_event *e)
@@ -76,7 +76,7 @@ static void find_empty_pass(const struct torch_train_event *e)
 	if (atomic_load_explicit(&nodes, memory_order_relaxed) != own(nodes_before))
 		atomic_store_explicit(&empty, 0, memory_order_relaxed);
 	else if (atomic_fetch_add_explicit(&empty, 1, memory_order_relaxed) == EMPTY_PASSES - 1)
-		session_invisible("torch.autograd",
+		session_record_invisible("torch.autograd",
 			"backward passes run as compiled graphs (compiled autograd): kinds "
 			"grad_unreduced and actv_grad have no rows for them");
 }

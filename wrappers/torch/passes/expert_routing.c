@@ -117,7 +117,7 @@ static void write_routing_value(
 		.value = &value};
 
 	snprintf(name, sizeof(name), "%.*s%s", TRAIN_NAME_MAX, r->module->name, part);
-	if (train_kinds_wanted() >> kind & 1)
+	if (train_get_kinds() >> kind & 1)
 		train_kind_write(&v);
 }
 
@@ -198,7 +198,7 @@ static void write_tokens(struct routing *r)
 static void measure_routing(void *arg)
 {
 	struct routing *r = arg;
-	uint32_t wanted = train_kinds_wanted(), experts;
+	uint32_t wanted = train_get_kinds(), experts;
 	const int64_t *dims;
 	struct buffer weight, logits;
 	double value;
@@ -278,7 +278,7 @@ static void handle_router_begin(const struct torch_module_call *c)
 {
 	if (c->depth < DEPTH_MAX)
 		own(callers)[c->depth] = c->self;
-	if (c->depth == 0 && !c->again && c->training && train_kinds_due())
+	if (c->depth == 0 && !c->again && c->training && train_are_kinds_due())
 		find_named_module(c->self, true);
 }
 
@@ -287,7 +287,7 @@ static void handle_router_end(const struct torch_module_call *c)
 	static struct routing r; /* static: the GIL is held */
 	struct named_module *m;
 
-	if (!c->training || c->again || !c->result || !train_kinds_due())
+	if (!c->training || c->again || !c->result || !train_are_kinds_due())
 		return;
 	m = find_named_module(c->self, false);
 	if (!m || !is_router(m))
@@ -312,7 +312,7 @@ static void handle_router_end(const struct torch_module_call *c)
 
 bool torch_routing_wanted(void)
 {
-	return train_kinds_wanted() & EXPERT_KINDS;
+	return train_get_kinds() & EXPERT_KINDS;
 }
 
 const struct torch_module_observer expert_routing_observer = {

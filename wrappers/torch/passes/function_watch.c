@@ -279,7 +279,7 @@ static py_object *call_watched(
 	char series[SERIES_MAX] = "";
 	py_object *result;
 
-	if (thread_state.busy || !train_kinds_due() || !(w = find_watched(function)))
+	if (thread_state.busy || !train_are_kinds_due() || !(w = find_watched(function)))
 		return run(function, args, nargsf, kwnames);
 	write_watched_arguments(w, series, args, nargsf, kwnames);
 	result = run(function, args, nargsf, kwnames);
@@ -312,7 +312,7 @@ static void register_watched(struct watched *w)
 	if (wrong)
 		log_loss(LOSS_ENTRY, "watch_functions: %s is not watched: %s", w->name, wrong);
 	else if (py_has_direct_calls())
-		session_invisible("python",
+		session_record_invisible("python",
 			"CPython 3.11 runs plain calls of a function of watch_functions by itself: "
 			"calls with * or **, of decorated functions, and of forward() of modules "
 			"are seen");

@@ -106,12 +106,12 @@ static bool find_graph_layout(const void *impl)
 			return false;
 		if (node == get_meta_node(impl)) {
 			atomic_store_explicit(&graph.state, GRAPH_KNOWN, memory_order_release);
-			session_layout_fact(LAYOUT_TORCH_GRAPH, true);
+			session_record_layout_fact(LAYOUT_TORCH_GRAPH, true);
 			return true;
 		}
 	}
 	if (atomic_exchange(&graph.state, GRAPH_REFUSED) != GRAPH_REFUSED) {
-		session_layout_fact(LAYOUT_TORCH_GRAPH, false);
+		session_record_layout_fact(LAYOUT_TORCH_GRAPH, false);
 		log_loss(LOSS_ENTRY,
 			"PyTorch: the offset of a tensor's graph node in this version is unknown: "
 			"actv_grad is off; update libprobe");

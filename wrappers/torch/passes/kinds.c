@@ -108,7 +108,7 @@ static struct held_value *add_held_value(enum train_kind kind, const struct trai
 	h->id = p->id;
 	h->at = 0;
 	h->v = (struct train_value){.kind = kind,
-		.name = train_kind_name(held.all, p),
+		.name = train_get_kind_name(held.all, p),
 		.dtype_prefix = TORCH_DTYPE_PREFIX,
 		.step = held.step,
 		.micro_step = UINT32_MAX,
@@ -147,9 +147,9 @@ static void record_grad_summary(const struct train_param *p, const struct buffer
 	struct held_value *h;
 	unsigned n;
 
-	if (!grad_probe_has_param(train_kind_name(held.all, p)))
+	if (!grad_probe_has_param(train_get_kind_name(held.all, p)))
 		return;
-	n = grad_probe_look(grad, p->id, held.step, numbers);
+	n = grad_probe_measure(grad, p->id, held.step, numbers);
 	at = n ? add_growing_bytes(&held.numbers, n * sizeof(*at)) : NULL;
 	h = at ? add_held_tensor(TK_GRAD_SUMMARY, NULL, p, grad) : NULL;
 	if (!h)
@@ -273,7 +273,7 @@ static void measure_direction(const struct torch_optimizer_view *view,
 	if (!find_state_buffer(op, p, "exp_avg", &m)) {
 		if (isnan(torch_get_group_number(&view->group[op->group], "betas.0")) || op->nstate)
 			return;
-	} else if (!derive_sign_agreement(grad, &m, &value)) {
+	} else if (!derive_compute_sign_agreement(grad, &m, &value)) {
 		return;
 	}
 	add_held_numbers(TK_MG_DIRECTION, p, &value, 1);
@@ -423,12 +423,12 @@ static void handle_kinds_optimizer_begin(const struct torch_train_event *e)
 	}
 	if (!view)
 		return;
-	if (!(train_kinds_wanted() & AT_STEP) || !train_kinds_due() || !train_params_now() ||
+	if (!(train_get_kinds() & AT_STEP) || !train_are_kinds_due() || !train_get_params() ||
 		!lock_held_step())
 		return;
 	held.partitions = view->partitions;
-	held.kinds = train_kinds_wanted();
-	held.all = train_params_now();
+	held.kinds = train_get_kinds();
+	held.all = train_get_params();
 	held.step = step_now();
 	private_stack_call(measure_step_begin, &s);
 }
@@ -472,7 +472,7 @@ static void write_updated(void)
 		const struct train_param *p = &held.all->at[at->id - 1];
 
 		if (at->impl && torch_find_buffer(at->impl, &b) && set_piece_range(p, &b))
-			train_kind_write_tensor(TK_PARAM_UPDATED, train_kind_name(held.all, p),
+			train_kind_write_tensor(TK_PARAM_UPDATED, train_get_kind_name(held.all, p),
 				p->vpp_stage, UINT32_MAX, TORCH_DTYPE_PREFIX, &b,
 				torch_get_stream(&b));
 	}
@@ -497,7 +497,7 @@ static void write_moments(void)
 
 		for (unsigned k = 0; p && k < 2; k++) {
 			struct train_value v = {.kind = of[k].kind,
-				.name = train_kind_name(held.all, p),
+				.name = train_get_kind_name(held.all, p),
 				.dtype_prefix = TORCH_DTYPE_PREFIX,
 				.step = held.step,
 				.micro_step = UINT32_MAX,
@@ -525,7 +525,7 @@ static void handle_updated_params(void (*handle)(
 
 	for (unsigned i = 0; i < n; i++, at++) {
 		const struct train_param *p = &held.all->at[at->id - 1];
-		struct train_value v = {.name = train_kind_name(held.all, p),
+		struct train_value v = {.name = train_get_kind_name(held.all, p),
 			.dtype_prefix = TORCH_DTYPE_PREFIX,
 			.step = held.step,
 			.micro_step = UINT32_MAX,
@@ -541,14 +541,14 @@ static void measure_param_rank(
 {
 	(void)index;
 	if (stable_rank_has_target(v->name))
-		stable_rank_see(v, id, b);
+		stable_rank_measure(v, id, b);
 }
 
 static void update_histograms(
 	const struct train_value *v, uint32_t id, unsigned index, const struct buffer *b)
 {
 	(void)id;
-	histogram_see(v, index, b);
+	histogram_write(v, index, b);
 }
 
 static void write_step(void *arg)
@@ -565,7 +565,7 @@ static void write_step(void *arg)
 	late_close_tensors();
 	if (is_wanted(TK_STABLE_RANK) && stable_rank_is_due(held.step)) {
 		handle_updated_params(measure_param_rank);
-		stable_rank_seen();
+		stable_rank_close_step();
 	}
 	if (is_wanted(TK_HISTOGRAM) && histogram_is_due(held.step))
 		handle_updated_params(update_histograms);
@@ -592,7 +592,7 @@ bool torch_step_is_open(void)
 
 static bool are_kinds_wanted(void)
 {
-	return train_kinds_wanted();
+	return train_get_kinds();
 }
 
 void torch_kinds_forked(void)

@@ -34,13 +34,13 @@
 
 bool torch_accumulate_wanted(void)
 {
-	return train_kinds_wanted() & KIND_BIT(GRAD_UNREDUCED);
+	return train_get_kinds() & KIND_BIT(GRAD_UNREDUCED);
 }
 
 bool torch_are_gradient_names_wanted(void)
 {
 	return get_training_keys(config_now())->names ||
-	       (train_kinds_wanted() && train_places_wanted());
+	       (train_get_kinds() && train_places_wanted());
 }
 
 bool torch_leaves_wanted(void)
@@ -61,7 +61,7 @@ static _Atomic unsigned doubtful;
 static void handle_unknown_leaf(void)
 {
 	atomic_store(&leaf_at, NOT_THERE);
-	session_layout_fact(LAYOUT_TORCH_LEAF, false);
+	session_record_layout_fact(LAYOUT_TORCH_LEAF, false);
 	log_loss(LOSS_ENTRY, "PyTorch: the layout of leaf nodes in this version is unknown: kind "
 			     "grad_unreduced is not written; update libprobe");
 }
@@ -116,7 +116,7 @@ void torch_handle_new_leaf(struct call *c, bool leaving)
 		return;
 	}
 	atomic_store(&leaf_at, at);
-	session_layout_fact(LAYOUT_TORCH_LEAF, true);
+	session_record_layout_fact(LAYOUT_TORCH_LEAF, true);
 }
 
 /* ---- measurements ---- */
@@ -221,8 +221,8 @@ static void measure_gradient(void *arg)
 	const struct call *c = arg;
 	int at = atomic_load_explicit(&leaf_at, memory_order_relaxed);
 	const void *impl = *(const void *const *)((const char *)c->v[0].cp + at);
-	const struct train_params *all = train_params_now();
-	const struct train_param *p = train_param_by_impl(all, impl);
+	const struct train_params *all = train_get_params();
+	const struct train_param *p = train_find_param_by_impl(all, impl);
 	struct buffer b;
 
 	/*
@@ -259,8 +259,8 @@ static void measure_sent(void *arg)
 {
 	const struct buffer *b = arg;
 
-	train_params_kept_in(train_params_now(), (uintptr_t)b->base, (uintptr_t)b->base + b->bytes,
-		measure_kept, arg);
+	train_handle_params_kept_in(train_get_params(), (uintptr_t)b->base,
+		(uintptr_t)b->base + b->bytes, measure_kept, arg);
 }
 
 void torch_record_gradients_sent(const struct buffer *b)
@@ -268,7 +268,7 @@ void torch_record_gradients_sent(const struct buffer *b)
 	struct buffer copy = *b;
 
 	if (!torch_accumulate_wanted() || b->nostats || !torch_buffer_is_dense(b) ||
-		!train_kinds_due())
+		!train_are_kinds_due())
 		return;
 	private_stack_call(measure_sent, &copy);
 }
@@ -285,7 +285,7 @@ void torch_handle_accumulation(struct call *c, bool leaving)
 	if (torch_module_gradients_dumped())
 		torch_record_parameter_gradient(
 			*(const void *const *)((const char *)c->v[0].cp + at));
-	if (!torch_accumulate_wanted() || !train_kinds_due())
+	if (!torch_accumulate_wanted() || !train_are_kinds_due())
 		return;
 	private_stack_call(measure_gradient, c);
 }
@@ -295,7 +295,7 @@ static void write_gradient(
 {
 	const struct train_param *p = &all->at[id - 1];
 	struct train_value v = {.kind = TK_GRAD_UNREDUCED,
-		.name = train_kind_name(all, p),
+		.name = train_get_kind_name(all, p),
 		.dtype_prefix = TORCH_DTYPE_PREFIX,
 		.step = step_now(),
 		.micro_step = micro,
@@ -315,7 +315,7 @@ static void write_gradient(
 
 void torch_write_pass_gradients(void)
 {
-	const struct train_params *all = train_params_now();
+	const struct train_params *all = train_get_params();
 	struct gradient_slot *s = atomic_load_explicit(&slots, memory_order_acquire);
 
 	if (!all || !s)
@@ -339,7 +339,7 @@ void torch_write_step_gradient(const struct train_params *all, uint32_t id)
 
 void torch_handle_skipped_step(void)
 {
-	const struct train_params *all = train_params_now();
+	const struct train_params *all = train_get_params();
 
 	for (uint32_t id = 1; all && torch_accumulate_wanted() && id <= all->n; id++)
 		torch_write_step_gradient(all, id);

@@ -26,6 +26,6 @@ static void record_model_input(const struct torch_module_call *c)
 }
 
 const struct torch_module_observer batch_observer = {
-	.wanted = step_wants_batch,
+	.wanted = step_is_batch_wanted,
 	.begin = record_model_input,
 };

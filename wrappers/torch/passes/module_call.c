@@ -120,7 +120,7 @@ static __attribute__((noinline)) void handle_module_end(
 /* True if the first step's own call of the model is needed. */
 static bool is_first_call_needed(void)
 {
-	return step_wants_batch() || scalar_is_wanted(SCALAR_ITERATION_TIME) ||
+	return step_is_batch_wanted() || scalar_is_wanted(SCALAR_ITERATION_TIME) ||
 	       torch_module_stacks_wanted() || torch_routing_wanted() ||
 	       is_attention_or_split_wanted();
 }
@@ -179,7 +179,7 @@ static atomic_int tries;
 static void stop_module_hooks(const char *why)
 {
 	atomic_store(&tries, TRIES_MAX);
-	session_layout_fact(LAYOUT_TORCH_MODULE, false);
+	session_record_layout_fact(LAYOUT_TORCH_MODULE, false);
 	log_loss(LOSS_ENTRY,
 		"PyTorch: calls of modules are not seen (%s): no actv, actv_grad and phase "
 		"evaluation, steps end with the optimizer; update libprobe",
@@ -211,7 +211,7 @@ static void set_module_hook(const struct torch_train_event *e)
 	}
 	py_unlock_gil(gil);
 	if (atomic_load(&seen))
-		session_layout_fact(LAYOUT_TORCH_MODULE, true);
+		session_record_layout_fact(LAYOUT_TORCH_MODULE, true);
 	if (wrong)
 		stop_module_hooks(wrong);
 }

@@ -80,7 +80,7 @@ static void record_module_stack(const struct torch_module_call *c)
 	struct thread *t;
 	struct api *row;
 
-	if (c->again || !torch_module_stacks_wanted() || !train_kinds_due())
+	if (c->again || !torch_module_stacks_wanted() || !train_are_kinds_due())
 		return;
 	if (root)
 		torch_find_names_early();

@@ -45,7 +45,7 @@ static void close_held_step(void)
 static void copy_stack_at_mark(void *arg)
 {
 	(void)arg;
-	foreign_walk(&at_mark);
+	foreign_read_stack(&at_mark);
 }
 
 void torch_handle_step_mark(void)
@@ -67,8 +67,8 @@ static void compare_with_mark(void *arg)
 {
 	struct foreign_stack now;
 
-	foreign_walk(&now);
-	*(bool *)arg = foreign_goes_on(&at_mark, &now);
+	foreign_read_stack(&now);
+	*(bool *)arg = is_foreign_continued(&at_mark, &now);
 }
 
 void torch_handle_step_forward(void)

@@ -56,7 +56,7 @@ static _Atomic bool named; /* record_function_enter_new has been seen */
 #define MARKS_MAX 8
 static THREAD_OWN struct {
 	const void *record[MARKS_MAX];
-	uint64_t which[MARKS_MAX];
+	uint64_t optimizer_number[MARKS_MAX];
 	uint8_t phase[MARKS_MAX], n;
 } open_marks;
 
@@ -145,10 +145,13 @@ static void handle_backward_event(const struct call *c, bool counts, bool leavin
 		own(passes)++;
 }
 
-static void handle_optimizer_event(const void *record, uint64_t which, bool outermost, bool leaving)
+static void handle_optimizer_event(
+	const void *record, uint64_t optimizer_number, bool outermost, bool leaving)
 {
-	struct torch_train_event e = {
-		.record = record, .which = which, .outermost = outermost, .ok = true};
+	struct torch_train_event e = {.record = record,
+		.optimizer_number = optimizer_number,
+		.outermost = outermost,
+		.ok = true};
 	struct own_work own = own_work_start();
 
 	late_check();
@@ -179,7 +182,7 @@ uint32_t torch_start_forward(bool training)
 	if (training)
 		torch_handle_step_forward();
 	if (training && scalars_wanted())
-		step_forward_begins();
+		step_forward_start();
 	if (train.active)
 		set_phase(training ? PHASE_FORWARD : PHASE_EVALUATION);
 	return before;
@@ -212,12 +215,12 @@ static void handle_backward(struct call *c, bool leaving)
 		c->note.u[0] = thread_state.phase;
 		set_phase(PHASE_BACKWARD);
 		/* Each device has a thread of its own for the pass, with no Python on its stack. */
-		foreign_lend();
+		foreign_start_lending();
 	} else {
 		if (counts)
 			m = train_handle_backward_end(&train);
 		set_phase(c->note.u[0] ? (uint32_t)c->note.u[0] : get_default_phase());
-		foreign_take_back();
+		foreign_stop_lending();
 	}
 	handle_train_mark(m);
 }
@@ -243,11 +246,11 @@ struct string {
 	uint64_t len;
 };
 
-static bool has_string_prefix(const struct string *s, const char *with)
+static bool has_string_prefix(const struct string *s, const char *prefix)
 {
-	size_t n = strlen(with);
+	size_t n = strlen(prefix);
 
-	return s->len >= n && memcmp(s->text, with, n) == 0;
+	return s->len >= n && memcmp(s->text, prefix, n) == 0;
 }
 
 /*
@@ -273,7 +276,7 @@ static void compute_optimizer_hash(void *arg)
 
 	for (uint64_t i = 0; i < name->len; i++)
 		h = hash_u64(h, (unsigned char)name->text[i]);
-	foreign_walk(&s);
+	foreign_read_stack(&s);
 	for (int i = 0; i < s.n && i < 16; i++) {
 		if (!s.language->describe(&s.frame[i], &n))
 			continue;
@@ -298,20 +301,20 @@ static uint64_t find_optimizer_number(const struct string *name, bool *step)
 	return *step ? find_optimizer_identity(o.hash) : o.hash;
 }
 
-static void handle_optimizer_mark(const void *record, uint64_t which)
+static void handle_optimizer_mark(const void *record, uint64_t optimizer_number)
 {
 	if (own(open_marks).n == MARKS_MAX)
 		return;
 	own(open_marks).record[own(open_marks).n] = record;
-	own(open_marks).which[own(open_marks).n] = which;
+	own(open_marks).optimizer_number[own(open_marks).n] = optimizer_number;
 	own(open_marks).phase[own(open_marks).n++] = (uint8_t)thread_state.phase;
-	handle_optimizer_event(record, which, own(open_marks).n == 1, false);
+	handle_optimizer_event(record, optimizer_number, own(open_marks).n == 1, false);
 	/* Once the anchor (the optimizer that ends steps) is set, it does not change. */
 	if (own(open_marks).n == 1 &&
-		(train.anchor_wanted == TRAIN_ANCHOR_ANY || which == train.anchor))
+		(train.anchor_wanted == TRAIN_ANCHOR_ANY || optimizer_number == train.anchor))
 		torch_handle_step_optimizer();
 	lock_train_state();
-	train_handle_optimizer_begin(&train, which);
+	train_handle_optimizer_begin(&train, optimizer_number);
 	handle_train_mark(TRAIN_NOTHING);
 	set_phase(PHASE_OPTIMIZER);
 	torch_handle_first_step(true);
@@ -325,13 +328,13 @@ static void record_new(const struct call *c)
 {
 	static const struct string none = {"", 0};
 	bool step = false;
-	uint64_t which;
+	uint64_t optimizer_number;
 
 	if ((uint8_t)c->v[1].u != USER_SCOPE)
 		return;
-	which = find_optimizer_number(&none, &step);
+	optimizer_number = find_optimizer_number(&none, &step);
 	if (step)
-		handle_optimizer_mark(c->v[0].cp, which);
+		handle_optimizer_mark(c->v[0].cp, optimizer_number);
 }
 
 static bool is_open(const void *record)
@@ -350,7 +353,7 @@ static void handle_data_mark(const void *record)
 	if (!scalars_wanted() || own(data_mark))
 		return;
 	own(data_mark) = record;
-	step_part_begins(PART_DATA);
+	step_part_start(PART_DATA);
 }
 
 static void record_begin(struct call *c, bool leaving)
@@ -361,7 +364,7 @@ static void record_begin(struct call *c, bool leaving)
 
 	atomic_store_explicit(&named, true, memory_order_relaxed);
 	if (!leaving) {
-		if (scalars_wanted() || train_kinds_wanted())
+		if (scalars_wanted() || train_get_kinds())
 			torch_init_device();
 		c->note.u[0] = has_string_prefix(name, "Optimizer.step#")
 				       ? find_optimizer_number(name, &step)
@@ -395,8 +398,8 @@ static void mark_record_end(struct call *c)
 		if (own(open_marks).record[i] != record)
 			continue;
 		for (unsigned k = own(open_marks).n; k-- > i;)
-			handle_optimizer_event(
-				own(open_marks).record[k], own(open_marks).which[k], k == 0, true);
+			handle_optimizer_event(own(open_marks).record[k],
+				own(open_marks).optimizer_number[k], k == 0, true);
 		lock_train_state();
 		for (unsigned k = own(open_marks).n; k-- > i;)
 			m = train_handle_optimizer_end(&train);
@@ -424,7 +427,7 @@ static void record_device_memory(const struct call *c)
 
 	if (e.device_type == TORCH_DEVICE_CPU)
 		return;
-	step_device_memory(c->v[2].u);
+	step_record_device_memory(c->v[2].u);
 	record_block_event(&e);
 }
 
@@ -494,7 +497,7 @@ void torch_handle_mark_end(struct call *c, enum torch_scope s)
 			mark_record_end(c);
 		if (own(data_mark) && own(data_mark) == c->v[0].cp) {
 			own(data_mark) = NULL;
-			step_part_ends(PART_DATA);
+			step_part_stop(PART_DATA);
 			torch_record_batch();
 		}
 	} else if (s == SCOPE_SCALE) {

@@ -36,7 +36,7 @@ static int find_grad_offset(const void *impl, const char *meta)
 		at = (const char *)grad(impl) - meta;
 		good = at >= 8 && at < META_MAX_BYTES && at % 8 == 0;
 	}
-	session_layout_fact(LAYOUT_TORCH_GRAD, good);
+	session_record_layout_fact(LAYOUT_TORCH_GRAD, good);
 	if (!good)
 		log_loss(LOSS_ENTRY,
 			"PyTorch: the offset of a tensor's gradient in this version is unknown: "

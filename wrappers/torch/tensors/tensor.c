@@ -305,7 +305,7 @@ static bool is_layout_confirmed(const void *tensor, const void *impl)
 static void handle_unknown_layout(void)
 {
 	atomic_store(&state, REFUSED);
-	session_layout_fact(LAYOUT_TORCH_TENSOR, false);
+	session_record_layout_fact(LAYOUT_TORCH_TENSOR, false);
 	log_loss(LOSS_ENTRY, "PyTorch: the layout of tensors in this version is unknown: calls are "
 			     "recorded without their tensors; update libprobe");
 }
@@ -337,7 +337,7 @@ static void find_layout(const void *impl)
 		layout.engaged = found == OLD_K ? 0 : 2;
 		if (undefined && is_layout_confirmed(&handle, impl)) {
 			atomic_store_explicit(&state, KNOWN, memory_order_release);
-			session_layout_fact(LAYOUT_TORCH_TENSOR, true);
+			session_record_layout_fact(LAYOUT_TORCH_TENSOR, true);
 		} else if (!undefined || ++wrong == 16) {
 			handle_unknown_layout();
 		}

@@ -26,7 +26,7 @@ struct torch_train_event {
 	/* For an optimizer's step: */
 	const void *record; /* RecordFunction of the mark, equal at begin and end */
 	uint64_t
-		which; /* number of the optimizer, from its class and the line that called step() */
+		optimizer_number; /* number of the optimizer, from its class and the line that called step() */
 };
 
 struct torch_train_observer {

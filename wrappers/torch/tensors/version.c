@@ -55,5 +55,5 @@ void torch_record_version(void)
 	char version[LIBRARY_TEXT_MAX] = "";
 
 	if (!atomic_flag_test_and_set(&reported) && format_torch_version(version, sizeof(version)))
-		session_library("torch", version);
+		session_record_library("torch", version);
 }
