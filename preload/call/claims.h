@@ -53,10 +53,10 @@ extern struct claims all_claims[JOURNAL_THREADS] __attribute__((visibility("hidd
 
 struct claims *claims_get(unsigned place);
 
-static inline void claims_set(struct claims *claims, unsigned level, uint64_t what)
+static inline void claims_set(struct claims *claims, unsigned level, uint64_t claim)
 {
 	if (__builtin_expect(level < CLAIM_LEVELS, 1))
-		atomic_store_explicit(&claims->in_call[level], what, memory_order_release);
+		atomic_store_explicit(&claims->in_call[level], claim, memory_order_release);
 }
 
 /*

@@ -17,7 +17,7 @@
  * Queries rank and size of a communicator that the program uses now. Returns false if they cannot
  * be queried.
  */
-static bool complete_ccl_comm(
+static bool read_rank_and_size(
 	struct comm *c, uint64_t argument, const struct query *rank_of, const struct query *size_of)
 {
 	void *size = sibling_symbol(c->from, size_of->function);
@@ -38,7 +38,7 @@ static bool complete_ccl_comm(
 	return true;
 }
 
-static struct comm *new_ccl_comm(const struct ccl_library *l, uint64_t handle, const void *from,
+static struct comm *add_ccl_comm(const struct ccl_library *l, uint64_t handle, const void *from,
 	const char *how, uint64_t id)
 {
 	struct comm *c = comm_alloc(0);
@@ -56,7 +56,7 @@ static struct comm *new_ccl_comm(const struct ccl_library *l, uint64_t handle, c
 }
 
 /* No other communicator can get this number. */
-static uint64_t local_ccl_id(const struct ccl_library *l, uint64_t handle)
+static uint64_t compute_local_id(const struct ccl_library *l, uint64_t handle)
 {
 	return comm_compute_id(handle, l->lib->name, (int64_t)comm_get_serial(), NULL, 0, NULL, 0);
 }
@@ -73,16 +73,16 @@ struct comm *ccl_comm_at(const struct ccl_library *l, uint64_t handle, uint64_t 
 	if (!c && handle)
 		c = comm_arrived(l->lib, handle);
 	if (c && __atomic_load_n(&c->size, __ATOMIC_ACQUIRE) <= 0 &&
-		!complete_ccl_comm(c, argument, &l->rank, &l->size))
+		!read_rank_and_size(c, argument, &l->rank, &l->size))
 		return NULL;
 	if (c || !handle)
 		return c;
 	/* The call that made this communicator was not seen. */
-	c = new_ccl_comm(l, handle, NULL, "unknown", local_ccl_id(l, handle));
+	c = add_ccl_comm(l, handle, NULL, "unknown", compute_local_id(l, handle));
 	if (!c)
 		return NULL;
 	c->flags |= CF_LOCALCOMM;
-	if (!complete_ccl_comm(c, argument, &l->rank, &l->size)) {
+	if (!read_rank_and_size(c, argument, &l->rank, &l->size)) {
 		comm_remove_user(c);
 		return NULL;
 	}
@@ -98,11 +98,11 @@ struct comm *ccl_group(const struct ccl_library *l, const void *real, const char
 
 	if (c || !h)
 		return c;
-	c = new_ccl_comm(l, h, real, "group", h);
+	c = add_ccl_comm(l, h, real, "group", h);
 	if (!c)
 		return NULL;
 	snprintf(c->name, sizeof(c->name), "%s", name);
-	if (!complete_ccl_comm(c, (uint64_t)(uintptr_t)name, rank, size)) {
+	if (!read_rank_and_size(c, (uint64_t)(uintptr_t)name, rank, size)) {
 		comm_remove_user(c);
 		return NULL;
 	}
@@ -114,7 +114,7 @@ struct comm *ccl_group(const struct ccl_library *l, const void *real, const char
  * Hash of the unique id, of several ids in a row, or of the file that replaces it. Returns 0 if
  * the call has none.
  */
-static uint64_t hash_unique_id(const struct ccl_library *l, const struct call *c)
+static uint64_t compute_unique_id_hash(const struct ccl_library *l, const struct call *c)
 {
 	const union arg *id = call_get_arg(c, ROLE_ID), *n = call_get_arg(c, ROLE_NITEMS);
 	uint64_t h = hash_str(0, l->lib->name), word, left;
@@ -152,7 +152,7 @@ static bool color_is_wide(const struct call *c)
 }
 
 /* The number of a communicator made from another one; 0 if its members cannot agree on one. */
-static uint64_t hash_child(
+static uint64_t compute_child_hash(
 	const struct ccl_library *l, const struct call *c, const struct comm *parent)
 {
 	const union arg *color = call_get_arg(c, ROLE_COLOR), *list = call_get_arg(c, ROLE_ITEMS),
@@ -175,10 +175,10 @@ static uint64_t hash_child(
 static void register_all_ccl_comms(
 	const struct ccl_library *l, const struct call *c, const uint64_t *handles, int n)
 {
-	uint64_t id = n > 0 ? local_ccl_id(l, handles[0]) : 0;
+	uint64_t id = n > 0 ? compute_local_id(l, handles[0]) : 0;
 
 	for (int i = 0; i < n; i++) {
-		struct comm *m = new_ccl_comm(l, handles[i], c->real, c->api->spec->how, id);
+		struct comm *m = add_ccl_comm(l, handles[i], c->real, c->api->spec->how, id);
 
 		if (!m)
 			return;
@@ -190,7 +190,7 @@ static void register_all_ccl_comms(
 }
 
 /* Handle of the communicator passed to the call, by value or by pointer; 0 if there is none. */
-static uint64_t parent_of(const struct call *c)
+static uint64_t get_parent_handle(const struct call *c)
 {
 	const union arg *comm = call_get_arg(c, ROLE_COMM), *at = call_get_arg(c, ROLE_COMMP);
 
@@ -203,7 +203,7 @@ static void register_ccl_comm(const struct ccl_library *l, struct call *c)
 	const union arg *at = call_get_arg(c, ROLE_NEWCOMM), *size = call_get_arg(c, ROLE_NRANKS),
 			*rank = call_get_arg(c, ROLE_RANK), *color = call_get_arg(c, ROLE_COLOR),
 			*list = call_get_arg(c, ROLE_ITEMS);
-	uint64_t from = parent_of(c), handle, id;
+	uint64_t from = get_parent_handle(c), handle, id;
 	struct comm *parent = from ? comm_find(l->lib, from) : NULL, *m;
 
 	if (!c->ok || !at || !at->cp)
@@ -220,8 +220,8 @@ static void register_ccl_comm(const struct ccl_library *l, struct call *c)
 		register_all_ccl_comms(l, c, at->cp, size ? (int)size->i : 0);
 		return;
 	}
-	id = from ? hash_child(l, c, parent) : hash_unique_id(l, c);
-	m = new_ccl_comm(l, handle, c->real, how, id ? id : local_ccl_id(l, handle));
+	id = from ? compute_child_hash(l, c, parent) : compute_unique_id_hash(l, c);
+	m = add_ccl_comm(l, handle, c->real, how, id ? id : compute_local_id(l, handle));
 	if (!m)
 		return;
 	if (!id)
@@ -259,7 +259,7 @@ static void register_ccl_window(const struct ccl_library *l, const struct call *
 {
 	const union arg *at = call_get_arg(c, ROLE_NEWWIN);
 	const char *how = c->api->spec->how;
-	uint64_t from = parent_of(c), handle;
+	uint64_t from = get_parent_handle(c), handle;
 	struct comm *parent = from ? comm_find(l->lib, from) : NULL, *w;
 	bool later = stream_in_group(c) || (l->lib->in_progress && ret == l->lib->in_progress);
 
@@ -269,9 +269,9 @@ static void register_ccl_window(const struct ccl_library *l, const struct call *
 	/* The library returns success with a NULL handle if the hardware has no windows. */
 	if (!handle && !later)
 		return;
-	w = new_ccl_comm(l, handle, c->real, how,
+	w = add_ccl_comm(l, handle, c->real, how,
 		parent ? hash_u64(hash_str(parent->id, how), c->note.u[0])
-		       : local_ccl_id(l, handle));
+		       : compute_local_id(l, handle));
 	if (!w)
 		return;
 	w->flags = parent ? parent->flags : CF_LOCALCOMM;
@@ -290,7 +290,7 @@ static void register_ccl_window(const struct ccl_library *l, const struct call *
 
 /* ---- calls ---- */
 
-static void end_ccl_window(const struct ccl_library *l, struct call *c)
+static void remove_ccl_window(const struct ccl_library *l, struct call *c)
 {
 	const union arg *win = call_get_arg(c, ROLE_WIN), *at = call_get_arg(c, ROLE_WINP);
 	uint64_t handle = win ? win->u : at && at->cp ? *(const uint64_t *)at->cp : 0;
@@ -301,7 +301,7 @@ static void end_ccl_window(const struct ccl_library *l, struct call *c)
 
 void ccl_enter(const struct ccl_library *l, struct call *c)
 {
-	uint64_t from = parent_of(c);
+	uint64_t from = get_parent_handle(c);
 	struct comm *m = from ? comm_find(l->lib, from) : NULL;
 
 	switch (c->api->spec->task) {
@@ -321,7 +321,7 @@ void ccl_enter(const struct ccl_library *l, struct call *c)
 			c->note.u[0] = atomic_fetch_add(&m->splits, 1);
 		break;
 	case TASK_WIN_END:
-		end_ccl_window(l, c);
+		remove_ccl_window(l, c);
 		break;
 	}
 }

@@ -176,7 +176,7 @@ struct met {
 	struct comm *comm;
 };
 
-static void learn_unknown(void *arg)
+static void read_unknown_comm(void *arg)
 {
 	struct met *m = arg;
 
@@ -194,7 +194,7 @@ __attribute__((noinline)) static struct comm *register_unseen_comm(uint64_t h)
 	struct met m = {h, NULL};
 
 	if (h != (uint64_t)mpi.constant[CONST_MPI_COMM_NULL] && h)
-		private_stack_call(learn_unknown, &m);
+		private_stack_call(read_unknown_comm, &m);
 	return m.comm;
 }
 
@@ -210,7 +210,7 @@ struct comm *mpi_comm(uint64_t handle)
  * Colour or tag as a number; a string tag by its hash. The tag of an intercommunicator is not
  * used: only its leaders know it.
  */
-static int64_t comm_tag_of(const struct call *c)
+static int64_t get_comm_tag(const struct call *c)
 {
 	const union arg *color = call_get_arg(c, ROLE_COLOR), *tag = call_get_arg(c, ROLE_NEWTAG);
 
@@ -314,7 +314,7 @@ void mpi_comm_arrived(const struct comm *parent, const void *at, const char *how
 	add_new_mpi_comm(parent, at, how, 0, UINT64_MAX - 1);
 }
 
-static void look_whose_comm(const struct call *c, const struct comm *parent, const void *at)
+static void find_comm_owner(const struct call *c, const struct comm *parent, const void *at)
 {
 	struct comm *m = comm_find(&adapter_mpi, mpi_handle_at(at, 0));
 
@@ -355,6 +355,6 @@ void mpi_comm_leave(struct call *c)
 			async_set_new_comm(c, h, parent, at->p);
 		return;
 	}
-	add_new_mpi_comm(parent, at->cp, s->how, comm_tag_of(c), c->note.u[0]);
-	look_whose_comm(c, parent, at->cp);
+	add_new_mpi_comm(parent, at->cp, s->how, get_comm_tag(c), c->note.u[0]);
+	find_comm_owner(c, parent, at->cp);
 }

@@ -47,7 +47,7 @@ static struct ucc_row rows[2][KINDS];
  */
 static pthread_mutex_t rows_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static void make_ucc_row(struct ucc_row *r, const struct call *c, unsigned bit)
+static void init_ucc_row(struct ucc_row *r, const struct call *c, unsigned bit)
 {
 	pthread_mutex_lock(&rows_lock);
 	if (!atomic_load_explicit(&r->made, memory_order_relaxed)) {
@@ -68,13 +68,13 @@ static void make_ucc_row(struct ucc_row *r, const struct call *c, unsigned bit)
 /*
  * Returns the row for the collective with number `bit`. Decisions about the row of c apply to it.
  */
-static struct api *row_of_coll(const struct call *c, unsigned bit)
+static struct api *get_coll_row(const struct call *c, unsigned bit)
 {
 	bool at_once = c->api->spec->list_name[sizeof("ucc_collective_") - 1] == 'i';
 	struct ucc_row *r = &rows[at_once][bit];
 
 	if (!atomic_load_explicit(&r->made, memory_order_acquire))
-		make_ucc_row(r, c, bit);
+		init_ucc_row(r, c, bit);
 	atomic_store_explicit(&r->api.word, c->word, memory_order_release);
 	return &r->api;
 }
@@ -96,7 +96,7 @@ struct team_attr {
  * Queries rank and size of a team. This is possible when the team is complete, which UCC does not
  * report, so it is done when the team is first used.
  */
-static bool ask_ucc_team(struct comm *m)
+static bool read_ucc_team(struct comm *m)
 {
 	int (*get)(uint64_t, struct team_attr *) =
 		(int (*)(uint64_t, struct team_attr *))sibling_symbol(m->from, "ucc_team_get_attr");
@@ -125,11 +125,11 @@ static bool ask_ucc_team(struct comm *m)
 	return true;
 }
 
-static struct comm *ucc_team(uint64_t handle)
+static struct comm *find_ucc_team(uint64_t handle)
 {
 	struct comm *m = handle ? comm_find(&adapter_ucc, handle) : NULL;
 
-	if (m && __atomic_load_n(&m->size, __ATOMIC_ACQUIRE) <= 0 && !ask_ucc_team(m))
+	if (m && __atomic_load_n(&m->size, __ATOMIC_ACQUIRE) <= 0 && !read_ucc_team(m))
 		return NULL;
 	return m;
 }
@@ -180,7 +180,7 @@ static bool try_lock_ending(uint64_t key)
 	return pthread_mutex_trylock(&posted.ending[hash_mix(key) % ENDINGS]) == 0;
 }
 
-static void unlock_ending(uint64_t key)
+static void unlock_ended_request(uint64_t key)
 {
 	pthread_mutex_unlock(&posted.ending[hash_mix(key) % ENDINGS]);
 }
@@ -195,7 +195,7 @@ static void unlock_posted(void)
 	pthread_mutex_unlock(&posted.lock);
 }
 
-static int32_t status_of(uint64_t key)
+static int32_t read_request_status(uint64_t key)
 {
 	return __atomic_load_n((const int32_t *)(uintptr_t)key, __ATOMIC_ACQUIRE);
 }
@@ -234,7 +234,7 @@ static bool take_posted(uint64_t key, int32_t *status)
 		if (posted.key[i] != key)
 			continue;
 		found = true;
-		*status = status_of(key);
+		*status = read_request_status(key);
 		remove_posted(i);
 	}
 	unlock_posted();
@@ -245,7 +245,7 @@ static bool take_posted(uint64_t key, int32_t *status)
  * Removes a complete request from the pending ones, locks its `ending`, and reads its status into
  * *status. Returns 0 if none is complete, or if other threads are ending those that are.
  */
-static uint64_t take_complete(int32_t *status)
+static uint64_t remove_complete_request(int32_t *status)
 {
 	uint64_t found = 0;
 
@@ -253,7 +253,7 @@ static uint64_t take_complete(int32_t *status)
 	for (uint32_t i = 0; i < posted.n && !found; i++) {
 		uint64_t key = posted.key[i];
 
-		*status = status_of(key);
+		*status = read_request_status(key);
 		if (*status > 0 || !try_lock_ending(key))
 			continue;
 		found = key;
@@ -267,7 +267,7 @@ static uint64_t take_complete(int32_t *status)
  * The record's flags by a request's last status. A positive status means that the request was
  * freed while pending, so its end is never seen.
  */
-static uint32_t flags_of_status(int32_t status)
+static uint32_t get_status_flags(int32_t status)
 {
 	return status > 0 ? CF_FREED : status < 0 ? CF_ERROR : 0;
 }
@@ -278,7 +278,7 @@ static void finish_posted(
 	struct async_claims a;
 
 	async_claim_one(&a, t, key);
-	async_record_done(c, a.claim, end, wait, flags_of_status(status), status < 0 ? status : 0,
+	async_record_done(c, a.claim, end, wait, get_status_flags(status), status < 0 ? status : 0,
 		NULL, NULL, false);
 	async_close_claims(&a);
 }
@@ -292,9 +292,9 @@ static void look_at_posted(struct call *c)
 
 	if (!__atomic_load_n(&posted.n, __ATOMIC_RELAXED) || !(t = thread_get()))
 		return;
-	while ((key = take_complete(&status)) != 0) {
+	while ((key = remove_complete_request(&status)) != 0) {
 		finish_posted(c, t, key, status, call_ended(c), call_ended(c) - c->start);
-		unlock_ending(key);
+		unlock_ended_request(key);
 	}
 }
 
@@ -304,7 +304,7 @@ static void look_at_posted(struct call *c)
  * A post gets the request itself; a triggered post gets an event that leads to it (field req,
  * after ev_type, ev_context and its size).
  */
-static uint64_t request_of(const struct call *c)
+static uint64_t get_request(const struct call *c)
 {
 	const union arg *a = call_get_arg(c, ROLE_REQUEST);
 
@@ -326,7 +326,7 @@ struct posting {
 _Static_assert(sizeof(struct posting) <= sizeof(((struct call *)0)->note), "");
 
 /* Claims the start of request `key`. Returns false if the start is only counted, not recorded. */
-static bool begin_post(struct call *c, struct thread *t, uint64_t key, struct posting *post)
+static bool open_post(struct call *c, struct thread *t, uint64_t key, struct posting *post)
 {
 	post->start = get_start_slot(t);
 	post->claims.thread = NULL;
@@ -338,9 +338,10 @@ static bool begin_post(struct call *c, struct thread *t, uint64_t key, struct po
 	return true;
 }
 
-static void end_post(struct posting *post, uint64_t key, bool ok, int64_t ret)
+static void close_post(struct posting *post, uint64_t key, bool ok, int64_t ret)
 {
-	bool at_once = ok && status_of(key) == 0, is_ours = post->claims.claim[0].entry != NULL;
+	bool at_once = ok && read_request_status(key) == 0,
+	     is_ours = post->claims.claim[0].entry != NULL;
 
 	if (is_ours)
 		async_close_start(&post->claims, 0, post->start, key, ok, ret, at_once);
@@ -349,10 +350,10 @@ static void end_post(struct posting *post, uint64_t key, bool ok, int64_t ret)
 	async_close_claims(&post->claims);
 }
 
-static void enter_post(struct call *c)
+static void handle_post_begin(struct call *c)
 {
 	struct posting *post = (struct posting *)&c->note;
-	uint64_t key = request_of(c);
+	uint64_t key = get_request(c);
 	struct thread *t;
 	int32_t status;
 
@@ -366,17 +367,17 @@ static void enter_post(struct call *c)
 		lock_ending(key);
 		if (take_posted(key, &status))
 			finish_posted(c, t, key, status, clock_ticks(), 0);
-		unlock_ending(key);
+		unlock_ended_request(key);
 	}
-	begin_post(c, t, key, post);
+	open_post(c, t, key, post);
 }
 
-static void leave_post(struct call *c, int64_t ret)
+static void handle_post_return(struct call *c, int64_t ret)
 {
 	struct posting *post = (struct posting *)&c->note;
 
 	if (async_has_claims(&post->claims))
-		end_post(post, request_of(c), c->ok, ret);
+		close_post(post, get_request(c), c->ok, ret);
 }
 
 /* ---- the end of a request ---- */
@@ -394,14 +395,14 @@ _Static_assert(sizeof(struct ending) <= sizeof(((struct call *)0)->note), "");
 static void enter_free(struct call *c)
 {
 	struct ending *e = (struct ending *)&c->note;
-	uint64_t key = request_of(c);
+	uint64_t key = get_request(c);
 
 	e->status = 0;
 	lock_ending(key);
 	e->was_posted = key && take_posted(key, &e->status);
 	e->end = clock_ticks();
 	async_claim_one(&e->claims, key && pending_get_count() ? thread_get() : NULL, key);
-	unlock_ending(key);
+	unlock_ended_request(key);
 }
 
 static void leave_free(struct call *c)
@@ -410,12 +411,12 @@ static void leave_free(struct call *c)
 
 	if (async_has_claims(&e->claims)) {
 		if (c->ok)
-			async_freed(c, e->claims.claim, e->end, flags_of_status(e->status),
+			async_freed(c, e->claims.claim, e->end, get_status_flags(e->status),
 				e->status < 0 ? e->status : 0);
 		async_close_claims(&e->claims);
 	}
 	if (!c->ok && e->was_posted)
-		note_posted(request_of(c));
+		note_posted(get_request(c));
 }
 
 static void leave_init(struct call *c, int64_t ret)
@@ -433,21 +434,21 @@ static void leave_init(struct call *c, int64_t ret)
 		return;
 	if (async_has_request(key))
 		async_reused(c, key, false);
-	c->api = row_of_coll(c, bit);
+	c->api = get_coll_row(c, bit);
 	async_started(c, key, false);
 	c->api = own;
 	if (!at_once)
 		return;
 	async_is_recording();
-	if (begin_post(c, thread_get(), key, &post))
-		end_post(&post, key, true, ret);
+	if (open_post(c, thread_get(), key, &post))
+		close_post(&post, key, true, ret);
 }
 
-static void enter_ucc(struct call *c)
+static void handle_ucc_begin(struct call *c)
 {
 	switch (c->api->spec->task) {
 	case TASK_START:
-		enter_post(c);
+		handle_post_begin(c);
 		break;
 	case TASK_REQUEST:
 		enter_free(c);
@@ -458,14 +459,14 @@ static void enter_ucc(struct call *c)
 	}
 }
 
-static void leave_ucc(struct call *c, int64_t ret)
+static void handle_ucc_return(struct call *c, int64_t ret)
 {
 	switch (c->api->spec->task) {
 	case TASK_DATA:
 		leave_init(c, ret);
 		break;
 	case TASK_START:
-		leave_post(c, ret);
+		handle_post_return(c, ret);
 		break;
 	case TASK_TEST:
 		look_at_posted(c);
@@ -491,30 +492,30 @@ static void ucc_forked(void)
 
 static void (*const ucc_fork_handlers[])(void) = {ucc_forked, NULL};
 
-static bool describe_ucc(struct call *c)
+static bool read_ucc_call(struct call *c)
 {
 	const void *args = call_get_arg(c, ROLE_ITEMS)->cp;
 
 	if (!args || ucc_coll_bit(args) >= KINDS)
 		return false;
-	c->op.comm = ucc_team(call_get_arg(c, ROLE_COMM)->u);
+	c->op.comm = find_ucc_team(call_get_arg(c, ROLE_COMM)->u);
 	if (c->op.comm)
 		c->op.flags |= c->op.comm->flags;
 	describe_ucc_args(&c->op, args);
 	return true;
 }
 
-static void ucc_dtype(uint64_t value, struct dtype_desc *d)
+static void read_ucc_dtype(uint64_t value, struct dtype_desc *d)
 {
 	ucc_read_dtype(value, d);
 }
 
 const struct adapter adapter_ucc = {
 	LIB_UCC_SPEC,
-	.comm = ucc_team,
-	.dtype = ucc_dtype,
-	.describe = describe_ucc,
-	.enter = enter_ucc,
-	.leave = leave_ucc,
+	.comm = find_ucc_team,
+	.dtype = read_ucc_dtype,
+	.describe = read_ucc_call,
+	.enter = handle_ucc_begin,
+	.leave = handle_ucc_return,
 	.fork_handlers = ucc_fork_handlers,
 };

@@ -562,7 +562,7 @@ static void emit_alert(struct alerts *a, unsigned rule, const struct alert_seen 
 }
 
 /*
- * Applies one rule to one value. spoken: ops for which one of msprobe's two rules has fired; only
+ * Applies one rule to one value. fired_ops: ops for which one of msprobe's two rules has fired; only
  * the first rule counts.
  */
 static void check_op(struct alerts *a, unsigned rule, const struct alert_seen *v, enum train_op op,

@@ -37,7 +37,7 @@ static double compute_row_product(const double *a, const double *b, uint64_t n)
 	return s[0][0] + s[0][1];
 }
 
-/* Computes to += by * a. */
+/* Computes to += factor * a. */
 static void add_row(double *to, const double *a, double factor, uint64_t n)
 {
 	pair f = {factor, factor}, x, y;

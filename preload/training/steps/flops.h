@@ -6,8 +6,8 @@
  *
  * Operators are counted in one of `flops_interval` steps. The first operator called in the
  * counted step is the leader. In the steps between, the result is used as long as the leader is
- * called with the same shapes and equally often. A step in which it is not has no number, and the
- * next step is counted. While shapes keep changing, each step is counted; so are the first steps,
+ * called with the same shapes and equally often. If it is not, the
+ * number of this step is unknown, and the next step is counted. While shapes keep changing, each step is counted; so are the first steps,
  * until it is known that they do not change.
  *
  * Threads: operators add atomically; everything else is done by the thread that ends the step,
