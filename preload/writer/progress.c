@@ -174,8 +174,7 @@ static void add_descendant(struct tree *t, long pid)
  * False if a descendant started, ended, computed, read or wrote since `since`, or if there was no
  * earlier measurement.
  */
-static bool have_no_descendant_progress(
-	struct journal_progress *p, const struct tree *t, uint64_t since)
+static bool are_descendants_idle(struct journal_progress *p, const struct tree *t, uint64_t since)
 {
 	long hertz = sysconf(_SC_CLK_TCK);
 	uint64_t ns = t->ticks * (UINT64_C(1000000000) / (uint64_t)(hertz > 0 ? hertz : 100));
@@ -213,7 +212,7 @@ void measure_progress(struct journal_progress *p)
 		p->unseen = !read_each_thread("self", add_thread_ticks, &t) || !t.listed;
 		for (unsigned i = 0; i < t.n; i++)
 			add_descendant(&t, t.pid[i]);
-		if (!have_no_descendant_progress(p, &t, since))
+		if (!are_descendants_idle(p, &t, since))
 			p->moved_ns = now;
 		else if (!t.busy)
 			p->quiet_ns = now;

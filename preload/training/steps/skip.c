@@ -359,7 +359,7 @@ static void write_withheld(unsigned optimizer)
 	of[optimizer].put = last_step + 1;
 }
 
-bool is_step_spike(unsigned optimizer, double norm, bool is_promised)
+bool skip_check_step(unsigned optimizer, double norm, bool is_promised)
 {
 	double most = get_alerts_keys(config_now())->global_norm_spike_threshold;
 	bool first;

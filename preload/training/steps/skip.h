@@ -54,7 +54,7 @@ bool skip_is_refused(void); /* any thread */
  * promised: the optimizer is one of those of record_skip_promise(). Returns true if the step must
  * be withheld (it is counted), false if it is to be made.
  */
-bool is_step_spike(unsigned optimizer, double norm, bool promised);
+bool skip_check_step(unsigned optimizer, double norm, bool promised);
 
 /*
  * To be called when the withheld step has ended. Returns true if it was the

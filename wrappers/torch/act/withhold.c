@@ -431,7 +431,7 @@ static void check_step(const struct torch_train_event *e)
 	if (sure == NO_GRADIENTS || l.scaler_skips_step)
 		return;
 	pthread_mutex_lock(&lock);
-	spikes = is_step_spike(v->number, norm, is_promised(l.self));
+	spikes = skip_check_step(v->number, norm, is_promised(l.self));
 	pthread_mutex_unlock(&lock);
 	if (spikes && !start_withheld_step(e, v, l.self))
 		stop_withholding("the step could not be withheld: no memory, or a number that it "

@@ -221,7 +221,7 @@ bool torch_are_early_calls_needed(void)
 	return torch_modules_dumped() || is_first_call_needed();
 }
 
-void torch_hook_and_check_modules(void)
+void torch_set_module_hook_now(void)
 {
 	int before;
 

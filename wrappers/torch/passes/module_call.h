@@ -54,7 +54,7 @@ bool torch_are_module_calls_hooked(void);
 bool torch_are_early_calls_needed(void);
 
 /* An opportunity to intercept them: the program's thread may be in the middle of Python code. */
-void torch_hook_and_check_modules(void);
+void torch_set_module_hook_now(void);
 
 /* A forward pass of a whole model begins, or has returned. Called by module_call.c. before: the value that the start returned. */
 uint32_t torch_start_forward(bool training);

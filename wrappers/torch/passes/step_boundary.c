@@ -42,7 +42,7 @@ static void close_held_step(void)
 		step_end(STEP_OPTIMIZER);
 }
 
-static void copy_stack_at_mark(void *arg)
+static void copy_stack_of_mark(void *arg)
 {
 	(void)arg;
 	foreign_read_stack(&at_mark);
@@ -57,7 +57,7 @@ void torch_handle_step_mark(void)
 	}
 	close_held_step();
 	pthread_mutex_lock(&held_lock);
-	private_stack_call(copy_stack_at_mark, NULL);
+	private_stack_call(copy_stack_of_mark, NULL);
 	pthread_mutex_unlock(&held_lock);
 	atomic_store(&passed, false);
 	atomic_store(&held, true);

@@ -465,7 +465,7 @@ void torch_handle_mark_begin(struct call *c, enum torch_scope s)
 		torch_handle_edges(c->v[0].cp, c->v[1].cp);
 		torch_check_node_sums(c->v[1].cp);
 	} else if (s == SCOPE_GRAD_MODE) {
-		torch_hook_and_check_modules();
+		torch_set_module_hook_now();
 		torch_find_watched_now();
 	}
 }
