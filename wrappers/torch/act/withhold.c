@@ -423,7 +423,7 @@ static void check_step(const struct torch_train_event *e)
 	if (!why)
 		sure = sure_norm_read(v, &norm, &why);
 	if (!why && sure == SURE_NORM && !is_grad_pointer_known(v))
-		why = "it is not known how this version of PyTorch keeps gradients";
+		why = "the offset of gradients in this version of PyTorch is unknown";
 	if (why) {
 		stop_withholding(why);
 		return;

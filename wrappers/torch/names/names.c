@@ -62,7 +62,7 @@ static void stop_name_search(const char *why)
 	snprintf(text, sizeof(text), "none: %s", why);
 	session_record_library("names", text);
 	session_record_layout_fact(LAYOUT_PYTHON_OBJECTS, false);
-	log_info(1, "names: parameters of PyTorch have none: %s", why);
+	log_info(1, "names: parameters of PyTorch have no names: %s", why);
 }
 
 /* The child's folder has no names yet, so they are searched for again. */
