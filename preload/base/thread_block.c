@@ -229,7 +229,7 @@ static bool set_pointer(struct thread_self *t)
 		&thread_pointer, &none, t, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
-static void free_block(pid_t pid, uint32_t tid)
+static void set_thread_block(pid_t pid, uint32_t tid)
 {
 	uint32_t number;
 	struct block *b = get_free_block(pid, &number);
@@ -260,7 +260,7 @@ __attribute__((noinline)) struct thread_self *thread_block_make(void)
 	 * in it.
 	 */
 	if (atomic_compare_exchange_strong(&pool.pid, &none, pid) || none == pid)
-		free_block(pid, read_tid());
+		set_thread_block(pid, read_tid());
 	errno = err;
 	return thread_pointer;
 }

@@ -322,7 +322,7 @@ static inline void start_own_time(struct call *c, struct thread_self *w)
 }
 
 /* c->own was a time stamp; from here on it is a duration. */
-static inline void start_real_time(struct call *c, uint64_t now)
+static inline void set_own_ticks(struct call *c, uint64_t now)
 {
 	c->own = now - c->own;
 }
@@ -412,7 +412,7 @@ static inline __attribute__((always_inline)) void *enter_wrapped_call(struct cal
 			if (!c->rec)
 				c->start = clock_ticks();
 			if (c->weight)
-				start_real_time(c, c->start);
+				set_own_ticks(c, c->start);
 		}
 	}
 	return real;

@@ -132,7 +132,8 @@ static bool set_device_tensor(
 		.eps = get_calls_keys(config_now())->eps};
 	if (v->layout == BUFFER_CONTIG)
 		return true;
-	if (!(v->layout == BUFFER_SEGMENTS ? buffer_compute_segment_walk : buffer_compute_walk)(v, &w))
+	if (!(v->layout == BUFFER_SEGMENTS ? buffer_compute_segment_walk : buffer_compute_walk)(
+		    v, &w))
 		return false;
 	t->address = w.base;
 	if (w.n == 1 && w.stride_bytes[0] == dtype_info(v->dtype)->size)

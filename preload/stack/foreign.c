@@ -91,7 +91,7 @@ static bool copy_lent_stack(struct foreign_stack *s)
 	return any;
 }
 
-static void open_own_stack(void *arg)
+static void set_lent_stack(void *arg)
 {
 	struct foreign_stack s;
 
@@ -114,7 +114,7 @@ static void open_own_stack(void *arg)
 
 void foreign_start_lending(void)
 {
-	private_stack_call(open_own_stack, NULL);
+	private_stack_call(set_lent_stack, NULL);
 }
 
 void foreign_stop_lending(void)

@@ -181,7 +181,7 @@ LOADER_LOCKED static const struct object *find_in_object_table(uintptr_t pc)
 	return lo && pc < table.v[lo - 1].hi ? &table.v[lo - 1] : NULL;
 }
 
-static void copy_object_bounds(const struct loaded_object *at, void *arg)
+static void handle_lookup_object(const struct loaded_object *at, void *arg)
 {
 	struct lookup *l = arg;
 	struct object o;
@@ -200,7 +200,7 @@ LOADER_LOCKED static int find_object_locked(struct dl_phdr_info *info, size_t si
 
 	(void)size;
 	if (table.busy) {
-		elf_object_at(l->pc, copy_object_bounds, l);
+		elf_object_at(l->pc, handle_lookup_object, l);
 		return 1;
 	}
 	table.busy = true;
@@ -213,7 +213,7 @@ LOADER_LOCKED static int find_object_locked(struct dl_phdr_info *info, size_t si
 			l->fn(l->arg, o);
 		}
 	} else {
-		elf_object_at(l->pc, copy_object_bounds, l);
+		elf_object_at(l->pc, handle_lookup_object, l);
 	}
 	table.busy = false;
 	return 1;

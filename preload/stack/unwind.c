@@ -191,7 +191,7 @@ struct question {
 	struct cfi_rule *r;
 };
 
-static void copy_object_answer(void *arg, const struct object *o)
+static void find_rule_in_object(void *arg, const struct object *o)
 {
 	struct question *q = arg;
 
@@ -213,7 +213,7 @@ static void find_rule(struct walk *w, const struct frame *f, struct cfi_rule *r)
 		return;
 	memset(r, 0, sizeof(*r));
 	r->kind = CFI_FOREIGN;
-	objects_find(q.lookup, copy_object_answer, &q);
+	objects_find(q.lookup, find_rule_in_object, &q);
 	if (w->cache)
 		cache_add_rule(w->cache, f->pc, f->exact, r);
 }

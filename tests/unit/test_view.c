@@ -418,8 +418,8 @@ static void segments_are_dimensions_or_refused(void **state)
 				want[cases[k].displs[i] + j]++;
 		for (uint64_t i = 0; i < (w.n > 1 ? w.size[1] : 1); i++)
 			for (uint64_t j = 0; j < w.size[0]; j++)
-				got[(w.base + (w.n > 1 ? i * w.stride_bytes[1] : 0) + j * w.stride_bytes[0] -
-					    (uintptr_t)data) /
+				got[(w.base + (w.n > 1 ? i * w.stride_bytes[1] : 0) +
+					    j * w.stride_bytes[0] - (uintptr_t)data) /
 					4]++;
 		assert_memory_equal(want, got, sizeof(want));
 	}

@@ -119,7 +119,7 @@ static bool is_any_readable(const struct buffer *v, unsigned n)
  * Marks inputs as not read if the stream has unfinished work: earlier work may still write them,
  * and this call's own work comes later in any case.
  */
-static void remove_unfinished_inputs(struct buffer *v, unsigned n, uint64_t stream)
+static void set_inputs_unread(struct buffer *v, unsigned n, uint64_t stream)
 {
 	if (is_any_readable(v, n) && is_stream_done(stream))
 		return;
@@ -205,7 +205,7 @@ static bool read_aclnn_call(struct call *c)
 	op->nout = d.w->nout;
 	op->all_in = d.w->in;
 	op->all_out = d.w->out;
-	remove_unfinished_inputs(d.w->in, d.w->nin, c->v[3].u);
+	set_inputs_unread(d.w->in, d.w->nin, c->v[3].u);
 	op->comm = d.group[0] && hccl_comm_named ? hccl_comm_named(d.group) : NULL;
 	if (op->comm)
 		op->flags |= op->comm->flags;
@@ -226,7 +226,7 @@ static void handle_aclnn_return(struct call *c, int64_t ret)
 	if (c->ok && c->note.u[0])
 		aclnn_executor_used(c->v[2].u, c->note.u[0]);
 	if (w)
-		remove_unfinished_inputs(w->out, w->nout, c->v[3].u);
+		set_inputs_unread(w->out, w->nout, c->v[3].u);
 }
 
 static void (*const aclnn_fork_handlers[])(void) = {

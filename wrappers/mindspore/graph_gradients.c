@@ -56,8 +56,8 @@ static uint32_t generation, occupied, nmeasured, step_of_all;
 static bool full; /* reported once */
 static _Atomic bool any; /* some memory is tracked in the current step */
 /*
- * The parameter (id) whose gradient kernel `key` makes, learnt from earlier updates; used in
- * steps without an update.
+ * The parameter (id) whose gradient is computed by kernel `key`, as seen at earlier updates. Used in steps without an
+ * update.
  */
 static struct {
 	uint64_t key;

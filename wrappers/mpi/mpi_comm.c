@@ -314,7 +314,7 @@ void mpi_comm_arrived(const struct comm *parent, const void *at, const char *how
 	add_new_mpi_comm(parent, at, how, 0, UINT64_MAX - 1);
 }
 
-static void find_comm_owner(const struct call *c, const struct comm *parent, const void *at)
+static void set_comm_inner(const struct call *c, const struct comm *parent, const void *at)
 {
 	struct comm *m = comm_find(&adapter_mpi, mpi_handle_at(at, 0));
 
@@ -356,5 +356,5 @@ void mpi_comm_leave(struct call *c)
 		return;
 	}
 	add_new_mpi_comm(parent, at->cp, s->how, get_comm_tag(c), c->note.u[0]);
-	find_comm_owner(c, parent, at->cp);
+	set_comm_inner(c, parent, at->cp);
 }

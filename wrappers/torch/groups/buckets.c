@@ -99,7 +99,7 @@ void torch_bucket_reduced(int ranks)
 }
 
 /* Names the bucket's gradients, and records that they are reduced. */
-static void handle_bucket(const struct grad_bucket *b)
+static void set_open_bucket(const struct grad_bucket *b)
 {
 	uint64_t n = (uint64_t)(b->offsets[1] - b->offsets[0]);
 	struct buffer v;
@@ -117,7 +117,7 @@ void torch_handle_bucket_hook(const struct call *c, bool leaving)
 		own(open_bucket) = NULL;
 	} else if (!atomic_load_explicit(&refused, memory_order_relaxed)) {
 		register_bucket(c->v[1].cp);
-		handle_bucket(c->v[1].cp);
+		set_open_bucket(c->v[1].cp);
 	}
 }
 

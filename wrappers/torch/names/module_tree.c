@@ -446,7 +446,7 @@ bool is_tree_wrapper(const void *module, const char *key)
 	return false;
 }
 
-static bool is_alias_of_child(const void *module, const void *modules)
+static bool is_wrapper_of_child(const void *module, const void *modules)
 {
 	size_t at = 0;
 	void *k, *v;
@@ -488,7 +488,7 @@ static void record_module_tree(struct walk *w, const void *module)
 	flat = w->t->flat_type ? get_flat_param(module) : NULL;
 	if (flat)
 		add_param(w, "_flat_param", flat);
-	if (!modules || !py_is_dict(modules) || !is_alias_of_child(module, modules))
+	if (!modules || !py_is_dict(modules) || !is_wrapper_of_child(module, modules))
 		record_module(w, module);
 	if (params && py_is_dict(params))
 		while (py_get_next_entry(params, &at, &k, &v))

@@ -113,7 +113,7 @@ static struct api *_Atomic watched_rows[WATCHED_MAX];
 static _Atomic uint32_t nwatched;
 static _Atomic(const struct api *) leader; /* row of the first operator seen */
 
-static void set_rows_idle(bool count)
+static void set_rows_watched(bool count)
 {
 	uint32_t n = atomic_load(&nwatched);
 
@@ -134,7 +134,7 @@ void torch_register_flop_op(struct torch_function *r, const char *name, bool wat
 	r->flop_op = find_flop_op(name);
 	if (!watched)
 		return;
-	flops_register_switch(set_rows_idle);
+	flops_register_switch(set_rows_watched);
 	at = atomic_fetch_add(&nwatched, 1);
 	if (at < WATCHED_MAX)
 		atomic_store(&watched_rows[at], &r->cxx.api);

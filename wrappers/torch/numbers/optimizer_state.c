@@ -111,7 +111,7 @@ void torch_register_optimizer_op(struct torch_function *r, const char *name)
 		atomic_store(&watched[i], r);
 }
 
-static void set_optimizer_ops_idle(bool watch)
+static void set_optimizer_ops_watched(bool watch)
 {
 	for (unsigned i = 0; i < NOPS; i++) {
 		struct torch_function *r = atomic_load(&watched[i]);
@@ -126,9 +126,9 @@ void torch_handle_first_step(bool begins)
 	int now = atomic_load_explicit(&when, memory_order_relaxed);
 
 	if (begins && now == BEFORE && atomic_compare_exchange_strong(&when, &now, DURING))
-		set_optimizer_ops_idle(true);
+		set_optimizer_ops_watched(true);
 	else if (!begins && now != BEFORE && atomic_exchange(&when, AFTER + 1) <= AFTER)
-		set_optimizer_ops_idle(false);
+		set_optimizer_ops_watched(false);
 }
 
 void torch_handle_counting_op(const struct call *c)

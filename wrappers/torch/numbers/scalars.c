@@ -274,7 +274,7 @@ static void handle_own_norm(const void *data, const double *value, const bool *k
 }
 
 /* With several ranks only the names show that a gradient is complete. */
-static void set_gradient_state(struct norm_sum *s, const struct optimizer_param *o)
+static void update_completeness(struct norm_sum *s, const struct optimizer_param *o)
 {
 	const struct train_params *all = train_get_params();
 	bool named = o->id && all && o->id <= all->n;
@@ -294,7 +294,7 @@ static void compute_gradient_norms(void *arg)
 		struct train_value v = {.kind = TK_GRAD_REDUCED};
 		struct buffer b;
 
-		set_gradient_state(s, o);
+		update_completeness(s, o);
 		/*
 		 * The gradients are incomplete on this rank; they are measured only to confirm a
 		 * sum over the ranks.

@@ -501,7 +501,7 @@ static void add_op_results(struct cxx_work *w, const struct op_type *t, const st
  * For an operator inside a recorded one: the floating-point operations of the inner one count,
  * those of the outer one do not.
  */
-static bool is_op_nested(const struct call *c)
+static bool start_nested_op(const struct call *c)
 {
 	if (torch_get_function(c)->flop_op)
 		torch_start_flop_op(c);
@@ -560,7 +560,7 @@ const struct adapter adapter_aten = {
 	.passed = handle_unrecorded_op,
 	.idle = is_op_idle,
 	.listed = is_op_row_listed,
-	.nested = is_op_nested,
+	.nested = start_nested_op,
 	.leave = handle_op_end,
 	.stream = torch_current_stream,
 	.fork_handlers = torch_fork_handlers,

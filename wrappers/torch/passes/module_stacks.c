@@ -47,7 +47,7 @@ bool torch_module_stacks_wanted(void)
 	       (first_step == UINT32_MAX || first_step == step_now());
 }
 
-/* Returns NULL if the module's stack is written already, or if there are too many. */
+/* Returns NULL if the module's stack has been written already, or if too many modules have one. */
 static struct stacked_module *add_stacked(const struct named_module *named)
 {
 	char name[TRAIN_NAME_MAX + 16];
