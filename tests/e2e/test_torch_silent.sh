@@ -25,6 +25,18 @@ is '... and no fault: a frozen layer looks the same' "$(faults)" ''
 fault_case clip_local 2 PROBE_PRESET=state
 found 'norms that clip are not the same: both, with their ranks' unequal \
 	'^step 0: grad-norm is [0-9.]+ on rank [01] and [0-9.]+ on rank [01] .* must agree on it: each clips by the norm of its own part'
+# DDP reduces the parameters that require a gradient when it is made, and only these objects.
+fault_case unfrozen_after 2 PROBE_PRESET=state
+is 'a parameter has rows from the step on in which it was unfrozen' \
+	"$(awk -F, '$2 == "0.weight" {print $3}' "$out"/rank0/param_updated_*.csv | sort -nu | tr '\n' ' ')" '5 6 7 8 9 '
+is '... and names.csv has the step' "$(rows "$out" "[(n['step'], n['requires_grad']) for n in N if n['name'] == '0.weight' and n['folder'] == 'rank0'][-1]")" \
+	"('5', 'true')"
+found 'a layer that was unfrozen after DDP was made: step, parameters, ranks' replicas \
+	'^step 5: 0\.weight, 0\.bias are not the same on ranks 0,1, where they were equal until they joined the training'
+is '... a note: a part that each rank trains by itself looks the same' "$(faults)" ''
+fault_case parameters_replaced 2 PROBE_PRESET=state
+found 'parameters that replaced those of DDP' replicas '^step 0: 0\.weight, 0\.bias, 2\.weight and 1 more parameter are not the same on ranks 0,1'
+
 # A parameter that takes no part in the forward pass: DDP of that one step reduces nothing, and does not report it (pytorch/pytorch#128949).
 cat >"$tmp/unused.py" <<'PY'
 import torch, torch.nn as nn, torch.distributed as dist

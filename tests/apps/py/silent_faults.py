@@ -91,6 +91,31 @@ def no_sync_left(rank):
         update(opt)
 
 
+def unfrozen_after(rank):
+    """DDP reduces what requires a gradient when it is made; a layer that is unfrozen later is trained by each rank alone."""
+    model = mlp(3)
+    if FAULTY:
+        model[0].requires_grad_(False)
+    model = DDP(model)
+    opt = torch.optim.SGD(model.parameters(), 0.1)
+    for step in range(STEPS):
+        if step == AT:
+            model.module[0].requires_grad_(True)
+        model(batch()).square().mean().backward()
+        update(opt)
+
+
+def parameters_replaced(rank):
+    """load_state_dict(assign=True) replaces the parameters that DDP's hooks are on."""
+    model = DDP(mlp(3))
+    if FAULTY:
+        model.module.load_state_dict({k: v.clone() for k, v in model.module.state_dict().items()}, assign=True)
+    opt = torch.optim.SGD(model.parameters(), 0.1)
+    for _ in range(STEPS):
+        model(batch()).square().mean().backward()
+        update(opt)
+
+
 def scaler_apart(rank):
     """Two stages, each with a loss scale of its own."""
     torch.manual_seed(5 + rank)
@@ -270,7 +295,7 @@ def recompute(rank):
 
 
 CASES = [reset_after, no_sync_left, scaler_apart, clip_local, tied_stage, same_data, skip_micro, micro_count, save_rank0, log_keys,
-         object_fails, data_prep, recompute]
+         object_fails, data_prep, recompute, unfrozen_after, parameters_replaced]
 
 HANGING = [skip_micro, micro_count, save_rank0, log_keys, object_fails]
 

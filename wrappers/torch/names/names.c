@@ -206,16 +206,25 @@ static struct seen_optimizer *find_optimizer(const void *self)
 	return &optimizers[noptimizers++];
 }
 
-static void set_param_ids(struct torch_optimizer_view *v)
+/*
+ * Returns true if a parameter that required no gradient when it was found requires one now: a
+ * layer that the program has unfrozen.
+ */
+static bool set_param_ids(struct torch_optimizer_view *v)
 {
 	const struct train_params *now = train_get_params();
 	struct optimizer_param *param = (struct optimizer_param *)v->param;
+	bool unfrozen = false;
 
 	for (uint32_t i = 0; i < v->nparam; i++) {
 		const struct train_param *p = train_find_param_by_impl(now, param[i].impl);
 
 		param[i].id = p ? p->id : 0;
+		if (p && p->flags & TP_FROZEN)
+			unfrozen |= torch_is_grad_required(
+				param[i].outer ? param[i].outer : param[i].impl);
 	}
+	return unfrozen;
 }
 
 static bool is_view_complete(const struct torch_optimizer_view *v)
@@ -279,7 +288,11 @@ static const struct torch_optimizer_view *read_optimizer(void)
 			o->params = hash;
 		}
 		v->partitions = o->zero;
-		set_param_ids(v);
+		if (set_param_ids(v) && are_names_wanted() && !o->stays_frozen) {
+			l.view = v;
+			find_names(&l, o, "parameters unfrozen");
+			o->stays_frozen = set_param_ids(v);
+		}
 	}
 	arena_close(&l.arena);
 	return o ? v : NULL;

@@ -145,6 +145,9 @@ static uint32_t add_list_param(struct look *l, const struct train_params *old, s
 			p.group = was->group;
 			p.flags = (uint8_t)((p.flags & ~TP_UNOWNED) | (was->flags & TP_UNOWNED));
 		}
+		/* A parameter that the program freezes for some steps keeps its rows. */
+		if (!(was->flags & TP_FROZEN))
+			p.flags = (uint8_t)(p.flags & ~TP_FROZEN);
 		if (!p.alias)
 			p.alias = was->alias;
 		if (!p.shard_group)

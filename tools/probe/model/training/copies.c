@@ -290,10 +290,27 @@ static void judge_set(struct parameters *p, struct copies *c, const unsigned *me
 	free(t.p.odd);
 }
 
-/* True if all ranks began with the same values, which are not all the same number as of a new bias. */
-static bool began_equal(struct copies *c)
+/*
+ * Loads the parameter's first step, which is a later one than the run's if it was frozen until
+ * then. Returns its index.
+ */
+static unsigned load_first_step(struct copies *c)
 {
-	load_step(c, c->all->step[0]);
+	for (unsigned s = 0; s < c->all->nstep; s++) {
+		load_step(c, c->all->step[s]);
+		for (unsigned i = 0; i < c->nrank; i++)
+			if (c->value[i])
+				return s;
+	}
+	return 0;
+}
+
+/*
+ * True if in the loaded step all ranks had the same values, which are not all the same number as of
+ * a new bias.
+ */
+static bool began_equal(const struct copies *c)
+{
 	for (unsigned i = 0; i < c->nrank; i++)
 		if (!c->value[i] || !c->value[i]->digest[VIEW_BEFORE] ||
 			c->value[i]->digest[VIEW_BEFORE] != c->value[0]->digest[VIEW_BEFORE] ||
@@ -305,7 +322,7 @@ static bool began_equal(struct copies *c)
 static void check_sets(struct parameters *p, struct copies *c)
 {
 	unsigned *member = tool_alloc(c->nrank * sizeof(*member));
-	unsigned sets = 0;
+	unsigned sets = 0, begin;
 	bool any = false;
 
 	for (unsigned first = 0; first < c->nrank; first++) {
@@ -326,10 +343,16 @@ static void check_sets(struct parameters *p, struct copies *c)
 		judge_set(p, c, member, n, false);
 		sets++;
 	}
+	begin = sets ? 0 : load_first_step(c);
 	if (!sets && began_equal(c)) {
+		unsigned before = p->ndiverged;
+
 		for (unsigned i = 0; i < c->nrank; i++)
 			member[i] = i;
 		judge_set(p, c, member, c->nrank, true);
+		for (; before < p->ndiverged; before++)
+			p->diverged[before].joined =
+				begin && p->diverged[before].step == p->step[begin];
 	}
 	p->copies += any;
 	free(member);

@@ -67,6 +67,11 @@ struct diverged {
 	bool reduced;
 	/* No step had equal gradients on two of these ranks: only their values before the first step were equal. */
 	bool never_equal;
+	/*
+	 * Never_equal, and first trained in `step`, after other parameters: it was unfrozen, or its
+	 * group was added. A reducer that was made earlier (DDP's) does not have it.
+	 */
+	bool joined;
 	bool tiny; /* the difference is within rounding error */
 	uint64_t step, last_step; /* step in which they diverged; last step that all of them have */
 	uint64_t equal_steps; /* steps before `step` in which the copies were equal */

@@ -20,7 +20,8 @@ static bool are_same_ranks(const struct diverged *a, const struct diverged *b)
 static bool are_alike(const struct diverged *a, const struct diverged *b)
 {
 	return a->step == b->step && a->cause == b->cause && a->tiny == b->tiny &&
-	       a->never_equal == b->never_equal && a->reduced == b->reduced && are_same_ranks(a, b);
+	       a->never_equal == b->never_equal && a->reduced == b->reduced &&
+	       a->joined == b->joined && are_same_ranks(a, b);
 }
 
 static char *list_ranks(const struct report *r, const uint32_t *index, unsigned n)
@@ -88,14 +89,14 @@ static const struct reduction_group *find_reducing_group(
 
 /*
  * Values that were equal before the first step and differ after it are copies only if a broadcast made them equal. If any gradient
- * was reduced, the program knows which ones it reduces.
+ * was reduced, the program knows which ones it reduces, except for parameters that joined later.
  */
 static bool is_worth_noting(const struct report *r, const struct diverged *k)
 {
 	const struct table *groups = &r->g.diagnose.reductions.groups;
 	const struct reduction_group *g = find_reducing_group(r, k);
 
-	if (!k->never_equal)
+	if (!k->never_equal || k->joined)
 		return true;
 	for (uint32_t i = 0; i < groups->n; i++)
 		if (((const struct reduction_group *)table_at(groups, i))->made)
@@ -133,6 +134,10 @@ static char *describe_cause(struct report *r, const struct diverged *k)
 	case DIVERGED_BY_GRADIENT:
 		break;
 	}
+	if (k->joined)
+		return tool_strdup(
+			"they were unfrozen or added in this step; a DistributedDataParallel that "
+			"was made earlier does not reduce their gradients");
 	if (!g || !g->made)
 		return tool_strdup("the optimizer's step had different gradients on them");
 	at = called_from_text(r, &g->call);
@@ -168,14 +173,17 @@ static void add_parting(struct report *r, unsigned first)
 				  "since their gradients are no longer reduced, which they were "
 				  "in the %s before",
 				  out_plural(k->equal_steps, "step", "steps"))
-		: k->equal_steps ? tool_format("after %s in which they were",
-					   out_plural(k->equal_steps, "step", "steps"))
-				 : tool_strdup("from the first step on");
+		: k->equal_steps
+			? tool_format("after %s in which they were",
+				  out_plural(k->equal_steps, "step", "steps"))
+			: tool_strdup(k->joined ? "from that step on" : "from the first step on");
 	f = add_finding(r, kind,
 		tool_format("step %llu: %s %s not the same on %s, %s, %s; in step %llu they "
 			    "differ by up to %s\n%s",
 			(unsigned long long)k->step, names, n == 1 ? "is" : "are", ranks,
-			k->reduced ? "over which their gradients are reduced"
+			k->reduced  ? "over which their gradients are reduced"
+			: k->joined ? "where they were equal until they joined the training and "
+				      "no gradients of theirs were reduced"
 			: k->never_equal
 				? "where a broadcast made them equal and no gradients were reduced"
 				: "which compute the same gradients by themselves",
