@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The facts of preload/api/layout_fact.h: X(id, name, versions, how it is verified, what is off if it does not hold). To add
- * one, add a line, and a call of session_layout_fact() where it is verified.
+ * one, add a line, and a call of session_record_layout_fact() where it is verified.
  */
 #ifndef PROBE_WRAPPERS_LAYOUT_FACTS_H
 #define PROBE_WRAPPERS_LAYOUT_FACTS_H

@@ -43,7 +43,7 @@ const char *layout_state_name(enum layout_state s);
 
 /*
  * Notes whether the fact was verified; a failure is permanent. Returns true if this result is
- * new. Adapters call session_layout_fact() instead.
+ * new. Adapters call session_record_layout_fact() instead.
  */
 bool layout_fact_note(unsigned fact, bool holds);
 

@@ -9,7 +9,7 @@ bool clock_use_counter;
 
 #ifdef __x86_64__
 /* True if the kernel keeps time with the TSC. Only then is the TSC known to be invariant and equal on all cores. */
-static bool kernel_uses_tsc(void)
+static bool is_kernel_clock_tsc(void)
 {
 	char buf[16] = "";
 	int fd = open("/sys/devices/system/clocksource/clocksource0/current_clocksource",
@@ -28,7 +28,7 @@ static bool kernel_uses_tsc(void)
  * Reads a pair (ticks, CLOCK_MONOTONIC), the closest of a few tries: an interrupt between the two
  * reads would spoil a single try.
  */
-static void sample_clock_pair(uint64_t *tick, uint64_t *mono)
+static void read_clock_pair(uint64_t *tick, uint64_t *mono)
 {
 	uint64_t best = UINT64_MAX;
 
@@ -49,7 +49,7 @@ static void sample_clock_pair(uint64_t *tick, uint64_t *mono)
  * Measures the difference to CLOCK_REALTIME in the same way, so that ranks on one host agree on
  * the order of events.
  */
-static uint64_t real_minus_mono(void)
+static uint64_t measure_real_minus_mono(void)
 {
 	uint64_t best = UINT64_MAX, minus = 0;
 
@@ -66,10 +66,10 @@ static uint64_t real_minus_mono(void)
 	return minus;
 }
 
-void clock_choose(void)
+void clock_set_source(void)
 {
 #if defined(__x86_64__)
-	clock_use_counter = kernel_uses_tsc();
+	clock_use_counter = is_kernel_clock_tsc();
 #elif defined(__aarch64__)
 	clock_use_counter = true;
 #endif
@@ -78,9 +78,9 @@ void clock_choose(void)
 void clock_init(struct clock_base *base)
 {
 	base->ns_per_tick = 1.0;
-	sample_clock_pair(&base->tick, &base->mono_ns);
+	read_clock_pair(&base->tick, &base->mono_ns);
 
-	base->real_ns = base->mono_ns + real_minus_mono();
+	base->real_ns = base->mono_ns + measure_real_minus_mono();
 	if (!clock_use_counter)
 		return;
 #if defined(__aarch64__)
@@ -90,23 +90,23 @@ void clock_init(struct clock_base *base)
 	if (hz)
 		base->ns_per_tick = 1e9 / (double)hz;
 #else
-	/* A first estimate, accurate to 1e-3; clock_settle() refines it before any row is written. */
+	/* A first estimate, accurate to 1e-3; clock_update() refines it before any row is written. */
 	uint64_t tick, mono;
 
 	do
-		sample_clock_pair(&tick, &mono);
+		read_clock_pair(&tick, &mono);
 	while (mono - base->mono_ns < 20000);
 	base->ns_per_tick = (double)(mono - base->mono_ns) / (double)(tick - base->tick);
 #endif
 }
 
-void clock_settle(struct clock_base *base, bool *settled)
+void clock_update(struct clock_base *base, bool *settled)
 {
 	uint64_t tick, mono;
 
 	if (!clock_use_counter || *settled)
 		return;
-	sample_clock_pair(&tick, &mono);
+	read_clock_pair(&tick, &mono);
 
 	uint64_t passed = mono - base->mono_ns;
 

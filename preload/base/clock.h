@@ -30,7 +30,7 @@ static inline uint64_t clock_ns(clockid_t id)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-extern bool clock_use_counter __attribute__((visibility("hidden"))); /* set by clock_choose */
+extern bool clock_use_counter __attribute__((visibility("hidden"))); /* set by clock_set_source */
 
 static inline uint64_t clock_ticks(void)
 {
@@ -49,7 +49,7 @@ static inline uint64_t clock_ticks(void)
 }
 
 /* Chooses the counter (reads one file of /sys). Ticks read before this call are not valid. */
-void clock_choose(void);
+void clock_set_source(void);
 
 /* Takes the first anchor: 20 microseconds. */
 void clock_init(struct clock_base *base);
@@ -59,7 +59,7 @@ void clock_init(struct clock_base *base);
  * measured over a time t is off by about 20 ns in t, so rows written with it are accurate to about 20 ns. The next, better rate
  * moves start_ns back by no more than that. Does nothing in the first 0.1 ms. Writer thread only.
  */
-void clock_settle(struct clock_base *base, bool *settled);
+void clock_update(struct clock_base *base, bool *settled);
 
 /* Saturates: in a damaged journal ticks may have any value. */
 static inline uint64_t clock_to_real(const struct clock_base *b, uint64_t ticks)

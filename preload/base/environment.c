@@ -65,18 +65,18 @@ START_CODE static void read_environment(void)
 	remembered.n = n;
 }
 
-START_CODE void startup_remember(void)
+START_CODE void startup_copy_environment(void)
 {
 	if (!is_read)
 		read_environment();
 }
 
-START_CODE char *const *startup_env(void)
+START_CODE char *const *startup_get_environment(void)
 {
 	/*
 	 * Another library's constructor may call a wrapper before libprobe's constructor has run.
 	 */
-	startup_remember();
+	startup_copy_environment();
 
 	char *s = remembered.text + strlen(remembered.text) + 1;
 
@@ -86,8 +86,8 @@ START_CODE char *const *startup_env(void)
 	return env_list;
 }
 
-const char *startup_cwd(void)
+const char *startup_get_cwd(void)
 {
-	startup_remember();
+	startup_copy_environment();
 	return remembered.text[0] ? remembered.text : "/";
 }

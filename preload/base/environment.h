@@ -4,10 +4,10 @@
 #define PROBE_BASE_ENVIRONMENT_H
 
 /* Copies both into static memory. Call in the constructor. */
-void startup_remember(void);
+void startup_copy_environment(void);
 
 /* libprobe's variables at process start: "NAME=value" strings, NULL-terminated. */
-char *const *startup_env(void);
-const char *startup_cwd(void);
+char *const *startup_get_environment(void);
+const char *startup_get_cwd(void);
 
 #endif

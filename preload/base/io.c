@@ -103,7 +103,7 @@ int io_replace_file(int dirfd, const char *path, const void *buf, size_t n)
 {
 	char tmp[256];
 
-	if (n > io_file_limit())
+	if (n > io_get_file_limit())
 		return -EFBIG;
 	if ((size_t)snprintf(tmp, sizeof(tmp), "%s.tmp", path) >= sizeof(tmp))
 		return -ENAMETOOLONG;
@@ -124,7 +124,7 @@ int io_replace_file(int dirfd, const char *path, const void *buf, size_t n)
 	return err;
 }
 
-int io_mkdirs(const char *path)
+int io_add_folders(const char *path)
 {
 	char tmp[4096];
 	size_t n = strlen(path);
@@ -162,7 +162,7 @@ int io_mkdirs(const char *path)
 
 #define KEPT_FROM 500 /* below 1024, where select() and many default limits end */
 
-void io_keep(struct io_kept *k, int fd)
+void io_kept_set(struct io_kept *k, int fd)
 {
 	struct rlimit r = {0};
 	struct stat st = {0};
@@ -179,7 +179,7 @@ void io_keep(struct io_kept *k, int fd)
 	*k = (struct io_kept){.fd = fd, .dev = st.st_dev, .ino = st.st_ino};
 }
 
-bool io_kept_is(const struct io_kept *k, struct stat *st)
+bool io_kept_is_same(const struct io_kept *k, struct stat *st)
 {
 	struct stat own;
 
@@ -189,12 +189,12 @@ bool io_kept_is(const struct io_kept *k, struct stat *st)
 
 void io_kept_close(struct io_kept *k)
 {
-	if (io_kept_is(k, NULL))
+	if (io_kept_is_same(k, NULL))
 		close(k->fd);
 	k->fd = -1;
 }
 
-uint64_t io_file_limit(void)
+uint64_t io_get_file_limit(void)
 {
 	struct rlimit r;
 

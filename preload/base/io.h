@@ -49,7 +49,7 @@ int io_replace_file(int dirfd, const char *path, const void *buf, size_t n);
  * Creates the directory and its parents, mode 0755 & ~umask. Returns 0 also if the directory
  * exists.
  */
-int io_mkdirs(const char *path);
+int io_add_folders(const char *path);
 
 /*
  * Descriptors that stay open. The program may close any number, and the number may then refer to
@@ -62,13 +62,13 @@ struct io_kept {
 };
 
 /* Takes ownership of the open descriptor `fd`. */
-void io_keep(struct io_kept *k, int fd);
+void io_kept_set(struct io_kept *k, int fd);
 
 /*
  * True if the descriptor still refers to the same file. *st (may be NULL) receives the file's
  * state.
  */
-bool io_kept_is(const struct io_kept *k, struct stat *st);
+bool io_kept_is_same(const struct io_kept *k, struct stat *st);
 
 /* Closes the descriptor if it still refers to the same file. */
 void io_kept_close(struct io_kept *k);
@@ -77,6 +77,6 @@ void io_kept_close(struct io_kept *k);
  * Largest size in bytes of a file that this process may write (RLIMIT_FSIZE). Writing beyond this
  * raises a signal.
  */
-uint64_t io_file_limit(void);
+uint64_t io_get_file_limit(void);
 
 #endif

@@ -96,7 +96,7 @@ static char held[4096];
 static _Atomic size_t nheld;
 static _Atomic bool config_now;
 
-static void hold_line(const char *line, size_t n)
+static void copy_held_line(const char *line, size_t n)
 {
 	size_t at = atomic_fetch_add(&nheld, n);
 
@@ -150,7 +150,7 @@ static void write_loss_line(enum loss kind, const char *fmt, va_list ap, char *k
 		snprintf(keep, cap, "%s", line + from);
 	line[t.len] = '\n';
 	if (kind == LOSS_CONFIG && !atomic_load(&config_now))
-		hold_line(line, t.len + 1);
+		copy_held_line(line, t.len + 1);
 	else if (log_level() > 0 && stderr_is_usable())
 		write_line(line, t.len + 1);
 }
@@ -223,7 +223,7 @@ const char *log_loss_name(enum loss kind)
 	return names[kind];
 }
 
-void log_forget(void)
+void log_reset(void)
 {
 	for (int i = 0; i < LOSS_COUNT; i++)
 		atomic_store_explicit(&reported[i], 0, memory_order_relaxed);

@@ -37,6 +37,6 @@ const char *log_loss_text(enum loss kind);
 const char *log_loss_name(enum loss kind); /* short name for meta.json */
 
 /* Forgets all messages. Call in a forked child. */
-void log_forget(void);
+void log_reset(void);
 
 #endif

@@ -28,7 +28,7 @@ __attribute__((visibility("hidden"))) void private_stack_switch(
  */
 static _Atomic(char *) pool[POOL];
 
-static inline uint32_t first_place(void)
+static inline uint32_t get_first_place(void)
 {
 	return (uint32_t)hash_mix((uintptr_t)thread_inside());
 }
@@ -58,9 +58,9 @@ static void free_stack_map(char *s, size_t bytes)
 	errno = err;
 }
 
-static char *take_stack(void)
+static char *get_free_stack(void)
 {
-	uint32_t at = first_place();
+	uint32_t at = get_first_place();
 
 	for (uint32_t i = 0; i < TRIES; i++) {
 		_Atomic(char *) *place = &pool[(at + i) % POOL];
@@ -75,9 +75,9 @@ static char *take_stack(void)
 	return map_stack(PRIVATE_STACK_BYTES);
 }
 
-static void put_stack_back(char *s)
+static void free_private_stack(char *s)
 {
-	uint32_t at = first_place();
+	uint32_t at = get_first_place();
 
 	for (uint32_t i = 0; i < TRIES; i++) {
 		char *none = NULL;
@@ -91,7 +91,7 @@ static void put_stack_back(char *s)
 	free_stack_map(s, PRIVATE_STACK_BYTES);
 }
 
-static inline struct private_stack_top *top_of(uintptr_t s)
+static inline struct private_stack_top *get_stack_top(uintptr_t s)
 {
 	return (struct private_stack_top *)(s + PRIVATE_STACK_BYTES -
 					    sizeof(struct private_stack_top));
@@ -112,7 +112,7 @@ static inline struct private_stack_top *top_of(uintptr_t s)
 static void start_on_stack(char *s, uintptr_t origin, void (*fn)(void *), void *arg)
 {
 	struct thread_self *w = thread_self();
-	struct private_stack_top *top = top_of((uintptr_t)s);
+	struct private_stack_top *top = get_stack_top((uintptr_t)s);
 
 	top->origin = origin;
 	top->outer = w->private_stack;
@@ -128,7 +128,8 @@ __attribute__((noinline)) void private_stack_call(void (*fn)(void *), void *arg)
 	 * would exceed them. Not for a thread without a block: it cannot store which stack it is
 	 * on.
 	 */
-	char *s = SANITIZED || !thread_has_block() || is_on_private_stack() ? NULL : take_stack();
+	char *s =
+		SANITIZED || !thread_has_block() || is_on_private_stack() ? NULL : get_free_stack();
 
 	if (!s) {
 		fn(arg);
@@ -136,7 +137,7 @@ __attribute__((noinline)) void private_stack_call(void (*fn)(void *), void *arg)
 	}
 
 	start_on_stack(s, (uintptr_t)__builtin_frame_address(0), fn, arg);
-	put_stack_back(s);
+	free_private_stack(s);
 }
 
 __attribute__((noinline)) void private_stack_call_deep(void (*fn)(void *), void *arg)
@@ -156,6 +157,6 @@ __attribute__((noinline)) void private_stack_call_deep(void (*fn)(void *), void 
 __attribute__((noinline)) uintptr_t private_stack_origin(void)
 {
 	if (is_on_private_stack())
-		return top_of(thread_inside()->private_stack)->origin;
+		return get_stack_top(thread_inside()->private_stack)->origin;
 	return (uintptr_t)__builtin_frame_address(0);
 }

@@ -6,7 +6,7 @@
 
 #define STACK_BYTES (256u << 10)
 
-int thread_spawn(void *(*main)(void *), void *arg)
+int thread_start(void *(*main)(void *), void *arg)
 {
 	pthread_attr_t attr;
 	pthread_t id;

@@ -110,6 +110,6 @@ static inline void *thread_own_place(void *shared)
  * never delivered to it. The thread inherits the caller's floating-point environment, cores and
  * priority. Returns 0 or -errno. Allocates.
  */
-int thread_spawn(void *(*main)(void *), void *arg);
+int thread_start(void *(*main)(void *), void *arg);
 
 #endif

@@ -74,23 +74,23 @@ static struct {
 
 #define LOW32 UINT64_C(0xffffffff)
 
-static inline size_t variables_bytes(void)
+static inline size_t compute_variables_bytes(void)
 {
 	return (uintptr_t)own_end - (uintptr_t)own_first;
 }
 
-static inline size_t block_bytes(void)
+static inline size_t compute_block_bytes(void)
 {
-	return (sizeof(struct block) + variables_bytes() + ALIGN - 1) / ALIGN * ALIGN;
+	return (sizeof(struct block) + compute_variables_bytes() + ALIGN - 1) / ALIGN * ALIGN;
 }
 
-static inline size_t chunk_bytes(uint32_t chunk)
+static inline size_t compute_chunk_bytes(uint32_t chunk)
 {
 	return chunk ? (size_t)MAPPED_BYTES << (chunk - 1) : FIRST_BYTES;
 }
 
 /* Returns this block's copy of thread_blank. */
-static inline struct thread_self *self_of(struct block *b)
+static inline struct thread_self *get_self_of_block(struct block *b)
 {
 	return (struct thread_self *)(b->variables +
 				      ((uintptr_t)&thread_blank - (uintptr_t)own_first));
@@ -105,13 +105,13 @@ static char *map_chunk(uint32_t chunk)
 	mem = atomic_load_explicit(&pool.mapped[chunk], memory_order_acquire);
 	if (mem)
 		return mem;
-	mem = mmap(NULL, chunk_bytes(chunk), PROT_READ | PROT_WRITE,
+	mem = mmap(NULL, compute_chunk_bytes(chunk), PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (mem == MAP_FAILED)
 		return NULL;
 	if (atomic_compare_exchange_strong(&pool.mapped[chunk], &none, mem))
 		return mem;
-	munmap(mem, chunk_bytes(chunk));
+	munmap(mem, compute_chunk_bytes(chunk));
 	return none;
 }
 
@@ -122,7 +122,7 @@ static char *map_chunk(uint32_t chunk)
 static struct block *find_block(uint32_t number)
 {
 	for (uint32_t chunk = 0; chunk < CHUNKS; chunk++) {
-		uint32_t n = (uint32_t)(chunk_bytes(chunk) / block_bytes());
+		uint32_t n = (uint32_t)(compute_chunk_bytes(chunk) / compute_block_bytes());
 		char *mem;
 
 		if (number >= n) {
@@ -130,7 +130,7 @@ static struct block *find_block(uint32_t number)
 			continue;
 		}
 		mem = map_chunk(chunk);
-		return mem ? (struct block *)(mem + number * block_bytes()) : NULL;
+		return mem ? (struct block *)(mem + number * compute_block_bytes()) : NULL;
 	}
 	return NULL;
 }
@@ -145,7 +145,7 @@ static void add_unused(struct block *b, uint32_t number)
 	} while (!atomic_compare_exchange_weak(&pool.unused, &was, now));
 }
 
-static struct block *take_unused(uint32_t *number)
+static struct block *remove_unused(uint32_t *number)
 {
 	uint64_t was = atomic_load(&pool.unused), now;
 	struct block *b;
@@ -182,7 +182,7 @@ static void free_blocks_of_ended(pid_t pid)
 	}
 }
 
-static struct block *make_block(uint32_t *number)
+static struct block *add_block(uint32_t *number)
 {
 	uint32_t made = atomic_load(&pool.made);
 	struct block *b;
@@ -204,16 +204,16 @@ static bool is_sweep_due(void)
 	return since >= SWEEP_FIRST && since >= made / 2;
 }
 
-static struct block *take_block(pid_t pid, uint32_t *number)
+static struct block *get_free_block(pid_t pid, uint32_t *number)
 {
-	struct block *b = take_unused(number);
+	struct block *b = remove_unused(number);
 
 	if (!b && is_sweep_due()) {
 		free_blocks_of_ended(pid);
-		b = take_unused(number);
+		b = remove_unused(number);
 	}
 	if (!b)
-		b = make_block(number);
+		b = add_block(number);
 	return b;
 }
 
@@ -229,10 +229,10 @@ static bool set_pointer(struct thread_self *t)
 		&thread_pointer, &none, t, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
-static void give_block(pid_t pid, uint32_t tid)
+static void set_thread_block(pid_t pid, uint32_t tid)
 {
 	uint32_t number;
-	struct block *b = take_block(pid, &number);
+	struct block *b = get_free_block(pid, &number);
 	struct thread_self *t;
 
 	if (!b) {
@@ -240,8 +240,8 @@ static void give_block(pid_t pid, uint32_t tid)
 		return;
 	}
 	atomic_fetch_add(&pool.taken, 1);
-	memset(b->variables, 0, variables_bytes());
-	t = self_of(b);
+	memset(b->variables, 0, compute_variables_bytes());
+	t = get_self_of_block(b);
 	t->shift = (ptrdiff_t)((uintptr_t)b->variables - (uintptr_t)own_first);
 	if (!set_pointer(t)) {
 		add_unused(b, number);
@@ -260,7 +260,7 @@ __attribute__((noinline)) struct thread_self *thread_block_make(void)
 	 * in it.
 	 */
 	if (atomic_compare_exchange_strong(&pool.pid, &none, pid) || none == pid)
-		give_block(pid, read_tid());
+		set_thread_block(pid, read_tid());
 	errno = err;
 	return thread_pointer;
 }
@@ -269,7 +269,7 @@ __attribute__((noinline)) struct thread_self *thread_block_make(void)
  * For a forked child: frees all blocks except the caller's, because the parent's other threads do
  * not exist.
  */
-static void keep_own_block(void)
+static void free_other_blocks(void)
 {
 	uint32_t made = atomic_load(&pool.made);
 	uint32_t tid = read_tid();
@@ -281,7 +281,7 @@ static void keep_own_block(void)
 
 		if (!(uint32_t)owner)
 			continue;
-		if (self_of(b) == thread_pointer) {
+		if (get_self_of_block(b) == thread_pointer) {
 			atomic_store(&b->owner, (owner & ~LOW32) | tid);
 		} else {
 			atomic_store(&b->owner, owner & ~LOW32);
@@ -290,7 +290,7 @@ static void keep_own_block(void)
 	}
 }
 
-__attribute__((constructor)) START_CODE static void follow_forks(void)
+__attribute__((constructor)) START_CODE static void register_fork_handlers(void)
 {
-	pthread_atfork(NULL, NULL, keep_own_block);
+	pthread_atfork(NULL, NULL, free_other_blocks);
 }

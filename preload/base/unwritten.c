@@ -38,7 +38,7 @@ bool unwritten_is_made(const char *op)
 	return IS_IN(op, make);
 }
 
-bool unwritten_may_be(const char *op, bool out, int64_t index)
+bool is_possibly_unwritten(const char *op, bool out, int64_t index)
 {
 	return IS_IN(op, look) || IS_IN(op, make) || (!out && index == 0 && IS_IN(op, fill));
 }

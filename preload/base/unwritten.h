@@ -16,7 +16,7 @@ bool unwritten_is_made(const char *op);
  * True if an input or output of operator op may be uninitialised, so that a NaN in it is not
  * reported. out: an output; index: its position among the outputs, or the inputs.
  */
-bool unwritten_may_be(const char *op, bool out, int64_t index);
+bool is_possibly_unwritten(const char *op, bool out, int64_t index);
 
 /*
  * Returns the i-th pattern for names of operators (a trailing * matches any text), or NULL if

@@ -47,12 +47,12 @@ static bool is_marker_frame(const struct foreign_stack *s, const struct foreign_
 /* threads that run the function, each with its own activation; others are ignored */
 #define THREADS 32
 
-static struct running {
+static struct running_activation {
 	uint64_t owner; /* id of the frames' owner; 0: free entry */
 	uintptr_t frame; /* 0: the function was not on the stack */
 	uintptr_t caller, place; /* frame of the caller, and the position in its code */
 	uintptr_t at;
-} running[THREADS];
+} running_activation[THREADS];
 static bool any; /* an activation has been seen */
 
 /* A leaf lock; a forked child initialises it again. */
@@ -63,23 +63,23 @@ void activation_forked(void)
 	pthread_mutex_init(&lock, NULL);
 }
 
-static struct running *running_of(uint64_t owner, bool make)
+static struct running_activation *get_running_activation(uint64_t owner, bool make)
 {
-	struct running *free_one = NULL;
+	struct running_activation *free_one = NULL;
 
 	for (unsigned i = 0; i < THREADS; i++) {
-		if (running[i].owner == owner)
-			return &running[i];
-		if (!running[i].owner && !free_one)
-			free_one = &running[i];
+		if (running_activation[i].owner == owner)
+			return &running_activation[i];
+		if (!running_activation[i].owner && !free_one)
+			free_one = &running_activation[i];
 	}
 	if (make && free_one)
 		free_one->owner = owner;
 	return make ? free_one : NULL;
 }
 
-static bool is_other_activation(
-	const struct foreign_stack *s, int i, const struct running *was, const struct running *now)
+static bool is_other_activation(const struct foreign_stack *s, int i,
+	const struct running_activation *was, const struct running_activation *now)
 {
 	const struct foreign_frame *f = &s->frame[i];
 
@@ -92,7 +92,8 @@ static bool is_other_activation(
 static bool is_new_activation(const struct foreign_stack *s, int at)
 {
 	bool is, was_any = any;
-	struct running now = {.owner = s->owner}, *r = running_of(s->owner, at >= 0);
+	struct running_activation now = {.owner = s->owner},
+				  *r = get_running_activation(s->owner, at >= 0);
 
 	if (!r)
 		return false;
@@ -115,7 +116,7 @@ static void find_marker(void *arg)
 	bool new;
 
 	(void)arg;
-	foreign_walk(&s);
+	foreign_read_stack(&s);
 	if (s.n <= 0)
 		return;
 	for (int i = s.n - 1; i >= 0 && at < 0; i--)
@@ -133,10 +134,10 @@ static void find_marker(void *arg)
 	new = is_new_activation(&s, at);
 	pthread_mutex_unlock(&lock);
 	if (new)
-		step_marker_hit();
+		step_handle_marker();
 }
 
-void activation_look(void)
+void activation_check(void)
 {
 	private_stack_call(find_marker, NULL);
 }

@@ -21,7 +21,7 @@
  * that this call already belongs to the next step. The first activation ends no step: everything
  * before it belongs to step 0.
  */
-void activation_look(void);
+void activation_check(void);
 
 /* Call in a forked child: the thread that held the lock may not exist there. */
 void activation_forked(void);

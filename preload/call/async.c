@@ -14,7 +14,7 @@
 #include "session/thinning.h"
 
 /* Returns the claims of this thread, or NULL if it does not record. */
-static struct claims *claims_here(void)
+static struct claims *get_thread_claims(void)
 {
 	const struct thread *t = thread_state.recorder;
 
@@ -38,7 +38,7 @@ void async_started(struct call *c, uint64_t key, bool receive)
 	/* If a call has no record, its completion is not needed. */
 	if (persistent ? !(c->word & (API_LISTED | API_NUMBERED)) : !c->rec)
 		return;
-	if (pending_add(claims_here(), key, &p)) {
+	if (pending_add(get_thread_claims(), key, &p)) {
 		c->async = true;
 	} else if (c->rec) {
 		c->op.flags |= CF_UNTRACKED | CF_ASYNC;
@@ -47,16 +47,16 @@ void async_started(struct call *c, uint64_t key, bool receive)
 	}
 }
 
-void async_at_once(struct call *c, uint64_t end)
+void async_record_complete(struct call *c, uint64_t end)
 {
 	if (c->rec)
 		record_at_once(c->rec, &c->op, end);
 	c->rec = NULL;
 }
 
-bool async_stands(uint64_t key)
+bool async_has_request(uint64_t key)
 {
-	return pending_count() && pending_stands(key);
+	return pending_get_count() && pending_has_unclaimed(key);
 }
 
 void async_reused(struct call *c, uint64_t key, bool complete)
@@ -64,7 +64,7 @@ void async_reused(struct call *c, uint64_t key, bool complete)
 	struct thread *t = session_is_on() ? thread_get() : NULL;
 	struct pending p;
 
-	while (t && pending_evict(key, c->api->spec->lib, &p)) {
+	while (t && pending_remove_any(key, c->api->spec->lib, &p)) {
 		/*
 		 * A request with outputs was tested when it was made. It was not complete, so its handle is not a
 		 * shared one.
@@ -73,26 +73,26 @@ void async_reused(struct call *c, uint64_t key, bool complete)
 
 		if (p.seq && p.state == PENDING_STARTED)
 			write_end_record(t, &p, c->end, shared ? 0 : CF_UNSEEN, 0);
-		operation_release(&p.op);
+		operation_free_copy(&p.op);
 	}
 }
 
-void async_making(struct call *c, uint64_t key, struct comm *parent, void *at)
+void async_set_new_comm(struct call *c, uint64_t key, struct comm *parent, void *at)
 {
 	struct pending p = {
 		.api = c->api, .op.comm = parent, .state = PENDING_STARTED, .newcomm = at};
 
-	pending_add(claims_here(), key, &p);
+	pending_add(get_thread_claims(), key, &p);
 }
 
 /* ---- claims ---- */
 
-bool async_claims_begin_slow(struct async_claims *a, struct thread *t, uint64_t n, bool idle)
+bool async_open_claims_slow(struct async_claims *a, struct thread *t, uint64_t n, bool idle)
 {
 	struct claim_list *list;
 
-	a->level = claims_enter(t->claims, thread_on_the_way() == 0);
-	list = pending_claims_begin(t->claims, a->level, n, idle);
+	a->level = claims_enter(t->claims, thread_get_call_depth() == 0);
+	list = pending_open_claims(t->claims, a->level, n, idle);
 	a->thread = list ? t : NULL;
 	a->claim = list ? list->claim : NULL;
 	a->n = n;
@@ -100,16 +100,16 @@ bool async_claims_begin_slow(struct async_claims *a, struct thread *t, uint64_t 
 }
 
 /* Returns the claimed request, or NULL if it is not in the table, or no longer. */
-static struct pending *hold_claimed(const struct pending_claim *claim)
+static struct pending *open_claimed(const struct pending_claim *claim)
 {
-	struct claims *claims = claim->entry ? claims_here() : NULL;
+	struct claims *claims = claim->entry ? get_thread_claims() : NULL;
 
-	return claims ? pending_hold(claims, claim) : NULL;
+	return claims ? pending_open(claims, claim) : NULL;
 }
 
-static void let_go_claimed(struct pending_claim *claim)
+static void free_claimed(struct pending_claim *claim)
 {
-	pending_let_go(claim->entry);
+	pending_free_claim(claim->entry);
 	claim->entry = NULL;
 }
 
@@ -121,22 +121,22 @@ static void remove_claimed(struct pending_claim *claim)
 
 /* ---- persistent requests ---- */
 
-bool async_ready(void)
+bool async_is_recording(void)
 {
 	return recording_enabled() && !generation_now()->paused && session_rank_selected() &&
 	       session_rank_profiled() && step_profiled() && session_start();
 }
 
-bool async_starts_begin(struct async_claims *a, struct thread *t, uint64_t n)
+bool async_open_starts(struct async_claims *a, struct thread *t, uint64_t n)
 {
-	return async_claims_begin_slow(a, t, n, true);
+	return async_open_claims_slow(a, t, n, true);
 }
 
 /*
  * Numbers the start of a persistent request, which counts as a call. Returns the number if it is
  * a collective.
  */
-static int64_t number_start(struct operation *w, const struct api *f)
+static int64_t set_start_number(struct operation *w, const struct api *f)
 {
 	const struct kind *k = f->spec->kind;
 	int64_t comm_seq = JOURNAL_NONE64;
@@ -147,16 +147,17 @@ static int64_t number_start(struct operation *w, const struct api *f)
 		 * number.
 		 */
 	} else if (k->collective && w->comm) {
-		comm_seq = comm_next(w->comm);
+		comm_seq = comm_get_next_seq(w->comm);
 	} else if (w->comm) {
 		/* Every start is a separate message. */
 		struct buffer *v = w->nin ? &w->in[0] : w->nout ? &w->out[0] : NULL;
 
 		if (v && v->comm_seq != JOURNAL_NONE64 && w->peer != JOURNAL_NONE)
-			v->comm_seq = spec_is_partitioned(f->spec)
-					      ? comm_next_partitioned(
-							w->comm, w->nin > 0, w->peer, w->tag)
-					      : comm_next_p2p(w->comm, w->nin > 0, w->peer, w->tag);
+			v->comm_seq =
+				spec_is_partitioned(f->spec)
+					? comm_get_next_partitioned(
+						  w->comm, w->nin > 0, w->peer, w->tag)
+					: comm_get_next_p2p(w->comm, w->nin > 0, w->peer, w->tag);
 	}
 	return comm_seq;
 }
@@ -167,12 +168,12 @@ void async_count_start(struct call *c, uint64_t key)
 
 	if (!pending_find_idle(key, &p))
 		return;
-	number_start(&p.op, p.api);
-	if (async_ready() && (c->t = thread_get()))
+	set_start_number(&p.op, p.api);
+	if (async_is_recording() && (c->t = thread_get()))
 		thread_count(c->t, JC_SEEN);
 }
 
-void async_restart(
+void async_open_start(
 	struct call *c, struct async_claims *a, uint64_t i, uint64_t key, struct async_start *s)
 {
 	const struct pending *p;
@@ -180,16 +181,16 @@ void async_restart(
 
 	s->rec = NULL;
 	pending_claim_next(a->thread->claims, a->level, i, key, true);
-	p = hold_claimed(&a->claim[i]);
+	p = open_claimed(&a->claim[i]);
 	if (!p) {
 		a->claim[i].entry = NULL;
 		return;
 	}
 	s->p = *p;
-	pending_keep_claim(a->claim[i].entry);
-	comm_seq = number_start(&s->p.op, s->p.api);
-	s->p.op.by = config_now();
-	if (!async_ready() || !(c->t = thread_get()))
+	pending_close(a->claim[i].entry);
+	comm_seq = set_start_number(&s->p.op, s->p.api);
+	s->p.op.config = config_now();
+	if (!async_is_recording() || !(c->t = thread_get()))
 		return;
 	thread_count(c->t, JC_SEEN);
 	if (is_thinning_on() && is_thinned_out(c->t, &s->p.op, comm_seq)) {
@@ -197,7 +198,7 @@ void async_restart(
 		return;
 	}
 
-	uint32_t stack = stack_id_wanted() ? stack_id(c->t, s->p.api, c->pc, c->frame) : 0;
+	uint32_t stack = are_stack_ids_wanted() ? stack_id(c->t, s->p.api, c->pc, c->frame) : 0;
 
 	if (stack == STACK_UNWANTED) {
 		thread_count(c->t, JC_SKIP_CALLER);
@@ -207,7 +208,7 @@ void async_restart(
 }
 
 /* The entry keeps its description. Only the fields that describe this start change. */
-static void mark_started(struct pending *p, const struct async_start *s)
+static void set_started(struct pending *p, const struct async_start *s)
 {
 	const struct operation *w = &s->p.op;
 
@@ -217,28 +218,28 @@ static void mark_started(struct pending *p, const struct async_start *s)
 	p->cancel = false;
 	p->op.row = w->row;
 	p->op.step = w->step;
-	p->op.by = w->by;
+	p->op.config = w->config;
 	p->op.in[0].comm_seq = w->in[0].comm_seq;
 	p->op.out[0].comm_seq = w->out[0].comm_seq;
 	pending_set_state(p, PENDING_STARTED);
 }
 
 /* The library has changed the request's handle. */
-static void rename_claimed(struct pending_claim *claim, uint64_t key, const struct pending *p)
+static void set_claimed_key(struct pending_claim *claim, uint64_t key, const struct pending *p)
 {
 	struct pending copy = *p;
 
 	remove_claimed(claim);
 	/* pending_add() keeps a reference to what the copy needs. */
-	pending_add(claims_here(), key, &copy);
-	operation_release(&copy.op);
+	pending_add(get_thread_claims(), key, &copy);
+	operation_free_copy(&copy.op);
 }
 
-void async_restarted(struct async_claims *a, uint64_t i, struct async_start *s, uint64_t key,
+void async_close_start(struct async_claims *a, uint64_t i, struct async_start *s, uint64_t key,
 	bool ok, int64_t error, bool at_once)
 {
 	struct pending_claim *claim = &a->claim[i];
-	struct pending *p = hold_claimed(claim);
+	struct pending *p = open_claimed(claim);
 	bool goes_on = ok && !at_once && s->rec;
 
 	if (!ok) {
@@ -252,11 +253,11 @@ void async_restarted(struct async_claims *a, uint64_t i, struct async_start *s, 
 	if (!p)
 		return;
 	if (goes_on)
-		mark_started(p, s);
+		set_started(p, s);
 	if (key != claim->key)
-		rename_claimed(claim, key, p);
+		set_claimed_key(claim, key, p);
 	else
-		let_go_claimed(claim);
+		free_claimed(claim);
 }
 
 /* ---- the end ---- */
@@ -274,10 +275,10 @@ static void record_end(struct call *c, struct pending *p, uint64_t end, uint64_t
 		write_end_record(c->t, p, end, flags, error);
 }
 
-bool async_done(struct call *c, struct pending_claim *claim, uint64_t end, uint64_t wait,
+bool async_record_done(struct call *c, struct pending_claim *claim, uint64_t end, uint64_t wait,
 	uint32_t flags, int32_t error, async_fill_fn *fill, void *arg, bool keep)
 {
-	struct pending *p = hold_claimed(claim), copy;
+	struct pending *p = open_claimed(claim), copy;
 	bool stays, known;
 
 	if (!p)
@@ -300,36 +301,36 @@ bool async_done(struct call *c, struct pending_claim *claim, uint64_t end, uint6
 	if (stays) {
 		if (known)
 			pending_set_state(p, keep ? PENDING_SEEN : PENDING_IDLE);
-		let_go_claimed(claim);
+		free_claimed(claim);
 		return known;
 	}
-	operation_release(&p->op);
+	operation_free_copy(&p->op);
 	remove_claimed(claim);
 	return true;
 }
 
-bool async_done_of_key(struct call *c, uint64_t key, uint64_t before, uint64_t end, uint64_t wait,
-	uint32_t flags, int32_t error, async_fill_fn *fill, void *arg)
+bool async_record_done_by_key(struct call *c, uint64_t key, uint64_t before, uint64_t end,
+	uint64_t wait, uint32_t flags, int32_t error, async_fill_fn *fill, void *arg)
 {
 	struct pending p;
 
-	if (!pending_take(key, before, &p))
+	if (!pending_remove_oldest(key, before, &p))
 		return false;
 	record_end(c, &p, end, wait, flags, error, fill, arg);
-	operation_release(&p.op);
+	operation_free_copy(&p.op);
 	return true;
 }
 
 void async_freed(
 	struct call *c, struct pending_claim *claim, uint64_t end, uint32_t flags, int32_t error)
 {
-	struct pending *p = hold_claimed(claim);
+	struct pending *p = open_claimed(claim);
 
 	if (!p)
 		return;
 	if (p->state == PENDING_STARTED)
 		record_end(c, p, end, 0, flags, error, NULL, NULL);
-	operation_release(&p->op);
+	operation_free_copy(&p->op);
 	remove_claimed(claim);
 }
 
@@ -348,7 +349,7 @@ static void open_wait(
 	s->wait_number = number;
 	s->wait_rank = comm ? comm->rank : -1;
 	s->wait_size = comm ? comm->size : -1;
-	s->wait_stack = stack_id_wanted() ? stack_id(c->t, c->api, c->pc, c->frame) : 0;
+	s->wait_stack = are_stack_ids_wanted() ? stack_id(c->t, c->api, c->pc, c->frame) : 0;
 	if (s->wait_stack == STACK_UNWANTED)
 		s->wait_stack = 0;
 	s->wait_tick = clock_ticks();
@@ -374,21 +375,21 @@ void async_wait_for_members(struct call *c, struct comm *comm)
 	 * Begins the session: functions that make communicators may be a program's first calls,
 	 * and a job that hangs in one of them must be recorded.
 	 */
-	if (!async_ready() || !(t = thread_get()))
+	if (!async_is_recording() || !(t = thread_get()))
 		return;
 	if (!comm || next >= UINT32_MAX || comm->flags & CF_LOCALCOMM) {
 		async_wait_begin(c);
 		return;
 	}
 	if (!atomic_load_explicit(&comm->announced, memory_order_relaxed))
-		comm_announce(comm, t);
+		comm_write_row(comm, t);
 	open_wait(c, comm, JOURNAL_NONE, JOURNAL_NONE, (uint32_t)next + 1);
 }
 
-void async_left(struct call *c)
+void async_remove_claims(struct call *c)
 {
 	if (thread_state.recorder)
-		claims_clear(thread_state.recorder->claims);
+		claims_reset(thread_state.recorder->claims);
 	async_wait_end(c);
 }
 

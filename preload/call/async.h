@@ -20,24 +20,24 @@ void async_started(struct call *c, uint64_t key, bool receive);
  * The operation was already complete at tick `end`, without a Wait of the program: measures the
  * outputs and closes the record. Call it from the adapter's leave.
  */
-void async_at_once(struct call *c, uint64_t end);
+void async_record_complete(struct call *c, uint64_t end);
 
 /*
- * Handle `key` was just returned by call c. async_stands() is true if it is already in the table.
+ * Handle `key` was just returned by call c. async_has_request() is true if it is already in the table.
  * Libraries reuse only handles of completed operations, so either the program completed the older
  * operation unseen by us, or the library has one handle for all calls that complete immediately.
  * async_reused() then closes the older records, except those claimed by a call that is about to
  * close them. complete: the library reports that the new operation is complete. The buffers of
  * the older operations are not read: the program may have freed them by now.
  */
-bool async_stands(uint64_t key);
+bool async_has_request(uint64_t key);
 void async_reused(struct call *c, uint64_t key, bool complete);
 
 /*
  * A communicator is being made under request `key`; the library will store its handle at `at`.
- * async_done() passes `at` to the adapter's fill() (pending.newcomm).
+ * async_record_done() passes `at` to the adapter's fill() (pending.newcomm).
  */
-void async_making(struct call *c, uint64_t key, struct comm *parent, void *at);
+void async_set_new_comm(struct call *c, uint64_t key, struct comm *parent, void *at);
 
 /*
  * For calls that complete, start or free operations by handle. The adapter's enter claims the
@@ -61,7 +61,7 @@ static inline void async_claim_one(struct async_claims *a, struct thread *t, uin
 		return;
 	a->claim = &a->one;
 	a->n = 1;
-	a->level = claims_enter(t->claims, thread_on_the_way() == 0);
+	a->level = claims_enter(t->claims, thread_get_call_depth() == 0);
 	pending_claim_one(t->claims, a->level, key, &a->one);
 }
 
@@ -69,22 +69,22 @@ static inline void async_claim_one(struct async_claims *a, struct thread *t, uin
  * Begins claims of n requests. idle: of persistent requests that are not started. Returns false,
  * having done nothing, if there is no memory.
  */
-bool async_claims_begin_slow(struct async_claims *a, struct thread *t, uint64_t n, bool idle);
+bool async_open_claims_slow(struct async_claims *a, struct thread *t, uint64_t n, bool idle);
 
-static inline bool async_claims_begin(struct async_claims *a, struct thread *t, uint64_t n)
+static inline bool async_open_claims(struct async_claims *a, struct thread *t, uint64_t n)
 {
 	struct claim_list *list = &t->claims->list[0][0];
 
 	/* The usual case: the outermost call, with about as many requests as the last one, or more. */
-	if (__builtin_expect(thread_on_the_way() || n < list->n || n > list->space ||
+	if (__builtin_expect(thread_get_call_depth() || n < list->n || n > list->space ||
 				     t->claims->list[0][1].n,
 		    0))
-		return async_claims_begin_slow(a, t, n, false);
+		return async_open_claims_slow(a, t, n, false);
 	a->thread = t;
 	a->claim = list->claim;
 	a->n = n;
 	a->level = claims_enter(t->claims, true);
-	claims_say(t->claims, 0, get_list_claim(t->claims, 0, false));
+	claims_set(t->claims, 0, get_list_claim(t->claims, 0, false));
 	return true;
 }
 
@@ -104,7 +104,7 @@ static inline __attribute__((always_inline)) void async_claim_each(struct async_
 	for (uint64_t i = 0; i < n; i++, c++) {
 		uint64_t h = handle_at(array, i);
 
-		if (__builtin_expect(i < known && pending_still_claimed(c, h, mark), 1))
+		if (__builtin_expect(i < known && pending_is_still_claimed(c, h, mark), 1))
 			continue;
 		pending_claim_again(claims, a->level, i, key_of(h), false);
 		known = list->n;
@@ -120,27 +120,27 @@ static inline bool async_has_claims(const struct async_claims *a)
 	return a->thread && a->thread == thread_state.recorder;
 }
 
-static inline void async_claims_end(struct async_claims *a)
+static inline void async_close_claims(struct async_claims *a)
 {
 	claims_leave(a->thread->claims, a->level);
 }
 
-bool async_ready(void); /* true if calls are recorded now; starts recording if necessary */
+bool async_is_recording(void); /* true if calls are recorded now; starts recording if necessary */
 
 /*
- * For a call that starts n persistent requests. Before the real function: async_starts_begin(),
- * then async_restart() for each request, which opens its record. After it: async_restarted() for
- * each, then async_claims_end(). In async_restarted(), key is the handle after the call, which
+ * For a call that starts n persistent requests. Before the real function: async_open_starts(),
+ * then async_open_start() for each request, which opens its record. After it: async_close_start() for
+ * each, then async_close_claims(). In async_close_start(), key is the handle after the call, which
  * may be a new one, and at_once says that the request is complete already.
  */
 struct async_start {
 	struct journal_call *rec; /* NULL: not recorded */
 	struct pending p;
 };
-bool async_starts_begin(struct async_claims *a, struct thread *t, uint64_t n);
-void async_restart(
+bool async_open_starts(struct async_claims *a, struct thread *t, uint64_t n);
+void async_open_start(
 	struct call *c, struct async_claims *a, uint64_t i, uint64_t key, struct async_start *s);
-void async_restarted(struct async_claims *a, uint64_t i, struct async_start *s, uint64_t key,
+void async_close_start(struct async_claims *a, uint64_t i, struct async_start *s, uint64_t key,
 	bool ok, int64_t error, bool at_once);
 
 /* Counts the start of idle request `key` if it cannot be recorded for lack of memory. */
@@ -154,16 +154,16 @@ void async_count_start(struct call *c, uint64_t key);
  * pending.
  */
 typedef void async_fill_fn(struct pending *p, void *arg);
-bool async_done(struct call *c, struct pending_claim *claim, uint64_t end, uint64_t wait,
+bool async_record_done(struct call *c, struct pending_claim *claim, uint64_t end, uint64_t wait,
 	uint32_t flags, int32_t error, async_fill_fn *fill, void *arg, bool keep);
 
 /*
- * Like async_done(), without a claim: for the oldest pending call with this key that was added at
+ * Like async_record_done(), without a claim: for the oldest pending call with this key that was added at
  * tick `before` or earlier (0: at any time). Only for keys that no library reuses. Returns false
  * if there is none.
  */
-bool async_done_of_key(struct call *c, uint64_t key, uint64_t before, uint64_t end, uint64_t wait,
-	uint32_t flags, int32_t error, async_fill_fn *fill, void *arg);
+bool async_record_done_by_key(struct call *c, uint64_t key, uint64_t before, uint64_t end,
+	uint64_t wait, uint32_t flags, int32_t error, async_fill_fn *fill, void *arg);
 
 /*
  * The claimed request was freed. If it was pending, its record ends at tick `end` with these
@@ -190,6 +190,6 @@ void async_wait_for_members(struct call *c, struct comm *comm);
 void async_wait_end(struct call *c);
 
 /* Call c was left by an exception: removes its claims and its mark of async_wait_begin(). */
-void async_left(struct call *c);
+void async_remove_claims(struct call *c);
 
 #endif

@@ -34,28 +34,28 @@
  * it. So after many calls inside the wrapper, the stack is walked to find out whether it passes
  * through the wrapper. A walk takes as long as some hundred calls.
  */
-struct way_up {
+struct stack_search {
 	const struct stack_bounds *b;
 	uintptr_t pc, frame;
-	bool past;
+	bool is_found;
 };
 
-static void walk_past(void *arg)
+static void search_stack_for_call(void *arg)
 {
 	const struct thread_self *w = thread_inside();
-	struct way_up *u = arg;
+	struct stack_search *u = arg;
 
-	u->past = stack_returns_by(u->b, w->recorder ? w->recorder->stacks : NULL, u->pc, u->frame,
-			  w->frame + 8) == 0;
+	u->is_found = stack_returns_by(u->b, w->recorder ? w->recorder->stacks : NULL, u->pc,
+			      u->frame, w->frame + 8) == 0;
 }
 
-__attribute__((noinline)) static bool stack_passes_through(
+__attribute__((noinline)) static bool is_frame_on_stack(
 	const struct stack_bounds *b, uintptr_t pc, uintptr_t frame)
 {
-	struct way_up u = {b, pc, frame, false};
+	struct stack_search u = {b, pc, frame, false};
 
-	private_stack_call(walk_past, &u);
-	return u.past;
+	private_stack_call(search_stack_for_call, &u);
+	return u.is_found;
 }
 
 /*
@@ -65,10 +65,10 @@ __attribute__((noinline)) static bool stack_passes_through(
 #define LOOK_FIRST 32
 #define LOOK_EVERY 1024
 
-__attribute__((no_sanitize("address", "thread"))) static bool left_by_jump(
+__attribute__((no_sanitize("address", "thread"))) static bool has_jumped_out(
 	struct thread_self *w, uintptr_t pc, uintptr_t frame)
 {
-	const struct stack_bounds *b = thread_bounds();
+	const struct stack_bounds *b = thread_get_bounds();
 	uint32_t n = ++w->inside;
 
 	if (w->frame < b->floor || w->frame + 16 > b->hi || frame < b->floor || frame >= b->hi)
@@ -77,10 +77,10 @@ __attribute__((no_sanitize("address", "thread"))) static bool left_by_jump(
 		return true;
 	if (__builtin_expect((n < LOOK_EVERY ? n & (n - 1) : n % LOOK_EVERY) || n < LOOK_FIRST, 1))
 		return false;
-	return stack_passes_through(b, pc, frame);
+	return is_frame_on_stack(b, pc, frame);
 }
 
-static bool large_enough(const struct operation *w, const struct config *cfg)
+static bool is_large_enough(const struct operation *w, const struct config *cfg)
 {
 	const struct calls_keys *keys = get_calls_keys(cfg);
 	uint64_t largest = 0;
@@ -88,18 +88,20 @@ static bool large_enough(const struct operation *w, const struct config *cfg)
 	if (!keys->min_bytes)
 		return true;
 	for (unsigned i = 0; i < w->nin; i++)
-		largest = operation_inputs(w)[i].bytes > largest ? operation_inputs(w)[i].bytes
-								 : largest;
+		largest = operation_get_inputs(w)[i].bytes > largest
+				  ? operation_get_inputs(w)[i].bytes
+				  : largest;
 	for (unsigned i = 0; i < w->nout; i++)
-		largest = operation_outputs(w)[i].bytes > largest ? operation_outputs(w)[i].bytes
-								  : largest;
+		largest = operation_get_outputs(w)[i].bytes > largest
+				  ? operation_get_outputs(w)[i].bytes
+				  : largest;
 	return largest >= (uint64_t)keys->min_bytes;
 }
 
 /* Returns the reason why no call is recorded at present, or JC_RECORDED. */
-static inline __attribute__((always_inline)) enum journal_count why_unwanted(const struct call *c)
+static inline __attribute__((always_inline)) enum journal_count find_reason_unwanted(const struct call *c)
 {
-	if (c->by->paused)
+	if (c->generation->paused)
 		return JC_SKIP_PAUSED;
 	if (!session_rank_selected() || !session_rank_profiled())
 		return JC_SKIP_RANK;
@@ -110,20 +112,21 @@ static inline __attribute__((always_inline)) enum journal_count why_unwanted(con
 }
 
 /* Returns the reason why this call is not recorded, or JC_RECORDED. */
-static enum journal_count why_filtered(const struct call *c)
+static enum journal_count find_reason_filtered(const struct call *c)
 {
-	enum journal_count why = why_unwanted(c);
+	enum journal_count why = find_reason_unwanted(c);
 
-	return why != JC_RECORDED || large_enough(&c->op, c->by->cfg) ? why : JC_SKIP_SIZE;
+	return why != JC_RECORDED || is_large_enough(&c->op, c->generation->cfg) ? why
+										 : JC_SKIP_SIZE;
 }
 
 /*
  * For a call that only produces rows: if rows are not wanted now, handles it cheaply by the
  * adapter's passed(), without a description.
  */
-static bool pass_left_out(struct call *c)
+static bool handle_rowless_call(struct call *c)
 {
-	enum journal_count why = c->word & API_LISTED ? why_unwanted(c) : JC_SKIP_STEP;
+	enum journal_count why = c->word & API_LISTED ? find_reason_unwanted(c) : JC_SKIP_STEP;
 
 	if (why == JC_RECORDED && is_thinning_on() && session_is_on() && (c->t = thread_get()) &&
 		!is_call_kept(0, (int64_t)c->t->unnumbered++))
@@ -148,13 +151,13 @@ static inline bool is_on_stream(const struct call *c)
 	return c->api->spec->completion == DONE_STREAM || __builtin_expect(c->op.on_device, 0);
 }
 
-static void enter_data(
+static void start_data_call(
 	struct call *c, struct api *f, const struct api_spec *s, struct thread_self *w)
 {
 	int64_t comm_seq = JOURNAL_NONE64;
 	bool only_rows = s->lib->passed && !(c->word & (API_NUMBERED | API_LOOKED));
 
-	if (only_rows && pass_left_out(c))
+	if (only_rows && handle_rowless_call(c))
 		return;
 	if (!describe_call(c)) {
 		c->mode = CALL_NESTED;
@@ -165,13 +168,13 @@ static void enter_data(
 	 * library's recorded calls.
 	 */
 	if (__builtin_expect(c->op.comm && c->op.comm->inner, 0) &&
-		!get_calls_keys(c->by->cfg)->nested) {
+		!get_calls_keys(c->generation->cfg)->nested) {
 		if (w->recorder && session_is_on())
 			thread_count(w->recorder, JC_SKIP_NESTED);
 		c->mode = CALL_NESTED;
 		return;
 	}
-	c->op.by = c->by->cfg;
+	c->op.config = c->generation->cfg;
 	c->op.slicing = c->op.comm || (s->kind && s->kind->collective) ? (struct slicing){0}
 								       : slicing_get();
 	if (s->completion == DONE_START) {
@@ -183,14 +186,14 @@ static void enter_data(
 		return;
 	}
 	if (__builtin_expect(c->word & API_LOOKED && !w->depth, 0))
-		activation_look();
+		activation_check();
 	if (c->word & API_NUMBERED) {
 		/* Counted even if it is not recorded: the number matches calls of different ranks. */
 		if (s->kind->collective && c->op.comm)
-			comm_seq = comm_next(c->op.comm);
+			comm_seq = comm_get_next_seq(c->op.comm);
 	}
 
-	enum journal_count why = c->word & API_LISTED ? why_filtered(c) : JC_SKIP_SIZE;
+	enum journal_count why = c->word & API_LISTED ? find_reason_filtered(c) : JC_SKIP_SIZE;
 
 	c->mode = CALL_NESTED;
 	if (!(c->word & API_LISTED) || (why != JC_RECORDED && !session_is_on())) {
@@ -212,7 +215,7 @@ static void enter_data(
 		return;
 	}
 
-	uint32_t stack = stack_id_wanted() ? stack_id(c->t, f, c->pc, c->frame) : 0;
+	uint32_t stack = are_stack_ids_wanted() ? stack_id(c->t, f, c->pc, c->frame) : 0;
 
 	if (stack == STACK_UNWANTED) {
 		thread_count(c->t, JC_SKIP_CALLER);
@@ -245,7 +248,7 @@ static inline bool is_carrier(const struct api_spec *s)
 	       s->task == TASK_GROUP_END;
 }
 
-static void enter_inside(
+static void start_inner_call(
 	struct call *c, struct api *f, const struct api_spec *s, struct thread_self *w)
 {
 	bool nested = w->depth > 0;
@@ -261,7 +264,7 @@ static void enter_inside(
 		return;
 	}
 	if (nested && !(API_ALWAYS >> s->task & 1)) {
-		if (s->task != TASK_DATA || !get_calls_keys(c->by->cfg)->nested) {
+		if (s->task != TASK_DATA || !get_calls_keys(c->generation->cfg)->nested) {
 			if (__builtin_expect(w->carrying, 0) && is_carrier(s))
 				c->mode = CALL_CARRIED;
 			if (s->task == TASK_DATA && w->recorder && session_is_on())
@@ -275,7 +278,7 @@ static void enter_inside(
 	if (s->task == TASK_DATA) {
 		if (s->lib->ready && !s->lib->ready())
 			return;
-		enter_data(c, f, s, w);
+		start_data_call(c, f, s, w);
 	} else {
 		c->mode = CALL_HOOK;
 		stream_poll();
@@ -285,8 +288,8 @@ static void enter_inside(
 	if (c->word & API_HOOKED && c->mode != CALL_PASS) {
 		if (s->lib->enter)
 			s->lib->enter(c);
-		else if (s->task == TASK_COMM_END && call_arg(c, ROLE_COMM))
-			call_ends_comm(c, s->lib, call_arg(c, ROLE_COMM)->u);
+		else if (s->task == TASK_COMM_END && call_get_arg(c, ROLE_COMM))
+			call_set_ending_comm(c, s->lib, call_get_arg(c, ROLE_COMM)->u);
 	}
 }
 
@@ -297,7 +300,7 @@ static void *find_real_anyway(const struct api *f, uintptr_t pc)
 	bool several;
 
 	if (!real && !(api_word(f) & API_MULTI))
-		real = call_real(f);
+		real = call_get_real(f);
 	api_fill(); /* WRAPPER_ENTER reads `spec` if there is no real function */
 	return real ? real : real_find(f->spec, pc, &several);
 }
@@ -306,11 +309,11 @@ static void *find_real_anyway(const struct api *f, uintptr_t pc)
  * Measures libprobe's own time. Reading the clock takes about as long as the work that is
  * measured. So only one call in SAMPLE on average is measured, and represents all calls since the
  * last measured one. The distance is random, because otherwise a repeating step could always hit
- * the same call. Slow parts are measured in each call (thread_exact_time()).
+ * the same call. Slow parts are measured in each call (thread_add_exact_time()).
  */
 #define SAMPLE_BITS 5 /* distances of 1 to 32 */
 
-static inline void own_time_begin(struct call *c, struct thread_self *w)
+static inline void start_own_time(struct call *c, struct thread_self *w)
 {
 	c->weight = 0;
 	if (w->unsampled) {
@@ -325,12 +328,12 @@ static inline void own_time_begin(struct call *c, struct thread_self *w)
 }
 
 /* c->own was a time stamp; from here on it is a duration. */
-static inline void own_time_entered(struct call *c, uint64_t now)
+static inline void set_own_ticks(struct call *c, uint64_t now)
 {
 	c->own = now - c->own;
 }
 
-static inline void own_time_end(struct call *c, const struct thread_self *w)
+static inline void stop_own_time(struct call *c, const struct thread_self *w)
 {
 	if (c->t != w->recorder)
 		return;
@@ -339,18 +342,18 @@ static inline void own_time_end(struct call *c, const struct thread_self *w)
 	uint64_t own = c->own + (clock_ticks() - end);
 
 	if (own > exact)
-		thread_self_time(c->t, weigh_sample(own - exact, c->weight));
+		thread_add_own_time(c->t, compute_sample_ticks(own - exact, c->weight));
 }
 
 /* Returns the nesting counter that this call increments. */
-static inline uint32_t *level_of(const struct api_spec *s, struct thread_self *w)
+static inline uint32_t *get_nesting_counter(const struct api_spec *s, struct thread_self *w)
 {
 	return __builtin_expect(s->transparent, 0) ? &w->transparent : &w->depth;
 }
 
-static inline void step_out(const struct call *c, struct thread_self *w)
+static inline void remove_nesting_level(const struct call *c, struct thread_self *w)
 {
-	uint32_t *level = level_of(c->api->spec, w);
+	uint32_t *level = get_nesting_counter(c->api->spec, w);
 
 	w->call = c->outer;
 	/* A forked child starts at 0, although it is inside the call in which it was forked. */
@@ -377,7 +380,7 @@ static inline __attribute__((always_inline)) void *enter_wrapped_call(struct cal
 	union arg *v, uintptr_t pc, uintptr_t frame, struct thread_self *w, uint32_t word,
 	bool plain)
 {
-	if (w->depth + w->transparent && left_by_jump(w, pc, frame)) {
+	if (w->depth + w->transparent && has_jumped_out(w, pc, frame)) {
 		w->depth = w->transparent = 0;
 		w->call = 0;
 	}
@@ -387,13 +390,13 @@ static inline __attribute__((always_inline)) void *enter_wrapped_call(struct cal
 	if (!plain && !(word & API_STATES))
 		word = call_first_use(f, real ? (uintptr_t)real : pc);
 	if (!real && (plain || !(word & API_GONE)))
-		real = !plain && word & API_MULTI ? real_of_caller(f, pc) : call_real(f);
+		real = !plain && word & API_MULTI ? real_of_caller(f, pc) : call_get_real(f);
 	if (real && (plain || (is_followed(word) && recording_enabled()))) {
 		const struct api_spec *s = f->spec;
 
-		own_time_begin(c, w);
+		start_own_time(c, w);
 		c->word = word;
-		c->by = generation_now();
+		c->generation = generation_now();
 		c->api = f;
 		c->real = real;
 		c->v = v;
@@ -403,19 +406,19 @@ static inline __attribute__((always_inline)) void *enter_wrapped_call(struct cal
 		c->outer = w->call;
 		c->pc = pc;
 		c->frame = frame;
-		enter_inside(c, f, s, w);
+		start_inner_call(c, f, s, w);
 		if (c->mode < CALL_CARRIED && c->mode != CALL_PASS) {
 			if (w->depth + w->transparent == 0) {
 				w->frame = frame;
 				w->pc = pc;
 				w->inside = 0;
 			}
-			++*level_of(s, w);
+			++*get_nesting_counter(s, w);
 			/* The real function starts here; the time before belongs to libprobe. */
 			if (!c->rec)
 				c->start = clock_ticks();
 			if (c->weight)
-				own_time_entered(c, c->start);
+				set_own_ticks(c, c->start);
 		}
 	}
 	return real;
@@ -429,14 +432,14 @@ struct entering {
 	void *real;
 };
 
-static void enter_on_private_stack(void *arg)
+static void start_on_private_stack(void *arg)
 {
 	struct entering *e = arg;
 	struct thread_self *w = thread_inside();
 
 	if (w->busy > 1) {
 		if (!thread_has_block() && api_word(e->f) & API_LISTED && session_is_on())
-			thread_lost();
+			thread_handle_lost_call();
 		e->real = find_real_anyway(e->f, e->pc);
 		return;
 	}
@@ -448,14 +451,14 @@ static void enter_on_private_stack(void *arg)
  * The careful path: a thread's first call, a call inside libprobe's own code, one with little or unknown stack, or a function's
  * first call.
  */
-__attribute__((noinline)) static void *enter_carefully(
+__attribute__((noinline)) static void *start_call_carefully(
 	struct call *c, struct api *f, union arg *v, uintptr_t pc, uintptr_t frame)
 {
 	struct entering e = {c, f, v, pc, frame, NULL};
 	struct thread_self *w = thread_self();
 
 	w->busy++;
-	private_stack_call(enter_on_private_stack, &e);
+	private_stack_call(start_on_private_stack, &e);
 	w->busy--;
 	return e.real;
 }
@@ -475,7 +478,7 @@ void *call_enter(struct call *c, struct api *f, union arg *v, uintptr_t pc, uint
 		real = enter_wrapped_call(c, f, v, pc, frame, w, word, true);
 		w->busy--;
 	} else {
-		real = enter_carefully(c, f, v, pc, frame);
+		real = start_call_carefully(c, f, v, pc, frame);
 	}
 	errno = err;
 	return real;
@@ -489,16 +492,16 @@ static bool is_success(const struct adapter *lib, int64_t ret)
 	return lib->nsuccess == 0;
 }
 
-void call_ends_comm(struct call *c, const struct adapter *lib, uint64_t handle)
+void call_set_ending_comm(struct call *c, const struct adapter *lib, uint64_t handle)
 {
 	if (!c->ending)
 		c->ending = comm_claim(lib, handle);
 }
 
-static void settle_comm(struct call *c, bool ended)
+static void update_comm(struct call *c, bool ended)
 {
 	if (c->ending)
-		comm_settle(c->ending, ended);
+		comm_close_claim(c->ending, ended);
 	c->ending = NULL;
 }
 
@@ -532,7 +535,7 @@ static inline __attribute__((always_inline)) void leave_wrapped_call(
 	if (c->mode == CALL_WATCH) {
 		if (lib->leave)
 			lib->leave(c, ret);
-		settle_comm(c, c->ok);
+		update_comm(c, c->ok);
 		return;
 	}
 	if (c->word & API_HOOKED && lib->leave)
@@ -553,10 +556,10 @@ static inline __attribute__((always_inline)) void leave_wrapped_call(
 		stream_group(c, ret);
 	}
 	if (c->word & API_MARKER && w->depth == 1)
-		step_marker_hit();
-	step_out(c, w);
+		step_handle_marker();
+	remove_nesting_level(c, w);
 	if (c->weight && c->t)
-		own_time_end(c, w);
+		stop_own_time(c, w);
 }
 
 /*
@@ -573,14 +576,14 @@ struct leaving {
 	int64_t ret;
 };
 
-static void leave_on_private_stack(void *arg)
+static void finish_on_private_stack(void *arg)
 {
 	const struct leaving *l = arg;
 
 	leave_wrapped_call(l->c, thread_inside(), l->ret);
 	/* Calls that end an object always take this path. */
 	if (l->c->mode == CALL_HOOK)
-		settle_comm(l->c, l->c->ok);
+		update_comm(l->c, l->c->ok);
 }
 
 int64_t call_leave(struct call *c, int64_t ret)
@@ -603,7 +606,7 @@ int64_t call_leave(struct call *c, int64_t ret)
 	} else {
 		struct leaving l = {c, ret};
 
-		private_stack_call(leave_on_private_stack, &l);
+		private_stack_call(finish_on_private_stack, &l);
 	}
 	w->busy--;
 	errno = err;
@@ -621,11 +624,11 @@ static void unwind_on_private_stack(void *arg)
 		c->end = clock_ticks();
 		if (c->api->spec->lib->leave)
 			c->api->spec->lib->leave(c, 0);
-		settle_comm(c, false);
+		update_comm(c, false);
 		return;
 	}
 	if (c->mode == CALL_HOOK)
-		settle_comm(c, false);
+		update_comm(c, false);
 	if (c->rec && !is_elsewhere(c, thread_inside())) {
 		c->op.flags |= CF_UNWOUND;
 		c->op.nout = 0;
@@ -633,9 +636,9 @@ static void unwind_on_private_stack(void *arg)
 		record_close(c->rec, &c->op, clock_ticks(), false, 0);
 	} else if (!c->rec) {
 		/* If it is a completion call: the thread is no longer blocked in it. */
-		async_left(c);
+		async_remove_claims(c);
 	}
-	step_out(c, thread_inside());
+	remove_nesting_level(c, thread_inside());
 }
 
 void call_unwind(struct call *c)

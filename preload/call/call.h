@@ -40,7 +40,7 @@ struct call {
 	uint32_t word; /* struct api's word at the time of the call */
 	uint32_t weight; /* number of calls that this measured one represents; 0: not measured */
 	struct api *api;
-	const struct generation *by; /* the configuration used at entry and return */
+	const struct generation *generation; /* the configuration used at entry and return */
 	/* the real function; api->real may be that of another copy of the library */
 	const void *real;
 	union arg *v;
@@ -55,7 +55,7 @@ struct call {
 	/* ticks spent in libprobe; ticks that had been counted exactly when the call began */
 	uint64_t own, counted;
 	uintptr_t pc, frame;
-	/* the object that this call ends, claimed until the call returns (call_ends_comm()) */
+	/* the object that this call ends, claimed until the call returns (call_set_ending_comm()) */
 	struct comm *ending;
 	/* address of the function's result, in the adapter's leave(); only for entries by libffi */
 	void *result;
@@ -94,7 +94,7 @@ void *call_enter(struct call *c, struct api *f, union arg *v, uintptr_t pc, uint
 uint32_t call_first_use(struct api *f, uintptr_t pc);
 
 /* Returns the real function of a row, or NULL. */
-static inline void *call_real(const struct api *f)
+static inline void *call_get_real(const struct api *f)
 {
 	return atomic_load_explicit(&f->real, memory_order_relaxed);
 }
@@ -111,7 +111,7 @@ static inline uint64_t call_ended(struct call *c)
 }
 
 /* Returns the argument with role r, or NULL. */
-static inline union arg *call_arg(const struct call *c, enum role r)
+static inline union arg *call_get_arg(const struct call *c, enum role r)
 {
 	int i = c->api->spec->at[r];
 
@@ -122,7 +122,7 @@ static inline union arg *call_arg(const struct call *c, enum role r)
  * For the adapter's enter(): call c ends the communicator, window or file with `handle`. If the
  * call fails, or is left by an exception, the object is restored (comm_claim()).
  */
-void call_ends_comm(struct call *c, const struct adapter *lib, uint64_t handle);
+void call_set_ending_comm(struct call *c, const struct adapter *lib, uint64_t handle);
 
 /* Returns ret. */
 int64_t call_leave(struct call *c, int64_t ret);

@@ -3,7 +3,7 @@
 
 struct claims all_claims[JOURNAL_THREADS];
 
-struct claims *claims_of(unsigned place)
+struct claims *claims_get(unsigned place)
 {
 	all_claims[place].place = place + 1;
 	return &all_claims[place];
@@ -19,8 +19,8 @@ unsigned claims_enter_inner(const struct claims *claims)
 	return level;
 }
 
-void claims_clear(struct claims *claims)
+void claims_reset(struct claims *claims)
 {
 	for (unsigned i = 0; i < CLAIM_LEVELS; i++)
-		claims_say(claims, i, 0);
+		claims_set(claims, i, 0);
 }

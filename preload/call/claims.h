@@ -51,12 +51,12 @@ struct claims {
 
 extern struct claims all_claims[JOURNAL_THREADS] __attribute__((visibility("hidden")));
 
-struct claims *claims_of(unsigned place);
+struct claims *claims_get(unsigned place);
 
-static inline void claims_say(struct claims *claims, unsigned level, uint64_t what)
+static inline void claims_set(struct claims *claims, unsigned level, uint64_t claim)
 {
 	if (__builtin_expect(level < CLAIM_LEVELS, 1))
-		atomic_store_explicit(&claims->in_call[level], what, memory_order_release);
+		atomic_store_explicit(&claims->in_call[level], claim, memory_order_release);
 }
 
 /*
@@ -69,16 +69,16 @@ static inline unsigned claims_enter(struct claims *claims, bool outermost)
 {
 	if (__builtin_expect(!outermost, 0))
 		return claims_enter_inner(claims);
-	claims_say(claims, 1, 0); /* may still be set by a call that longjmp() left */
+	claims_set(claims, 1, 0); /* may still be set by a call that longjmp() left */
 	return 0;
 }
 
 static inline void claims_leave(struct claims *claims, unsigned level)
 {
-	claims_say(claims, level, 0);
+	claims_set(claims, level, 0);
 }
 
 /* Removes the claims of a call that was left by an exception, or of a thread that has ended. */
-void claims_clear(struct claims *claims);
+void claims_reset(struct claims *claims);
 
 #endif

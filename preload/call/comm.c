@@ -40,14 +40,14 @@ static uint32_t live;
 static pthread_mutex_t change = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic uint64_t serial;
 
-static uint64_t comm_key_of(const struct adapter *lib, uint64_t handle)
+static uint64_t compute_comm_key(const struct adapter *lib, uint64_t handle)
 {
 	return hash_u64((uintptr_t)lib, handle) | 2;
 }
 
 struct comm *comm_find(const struct adapter *lib, uint64_t handle)
 {
-	uint64_t key = comm_key_of(lib, handle);
+	uint64_t key = compute_comm_key(lib, handle);
 
 	for (uint32_t i = (uint32_t)(key >> 8) % TABLE, n = 0; n < TABLE;
 		i = (i + 1) % TABLE, n++) {
@@ -77,7 +77,7 @@ struct comm *comm_alloc(uint32_t nworld)
 	return c;
 }
 
-uint64_t comm_serial(void)
+uint64_t comm_get_serial(void)
 {
 	return atomic_load_explicit(&serial, memory_order_relaxed);
 }
@@ -96,9 +96,9 @@ static uint64_t get_key(uint32_t i)
  * Removes a communicator from the table; the table's reference passes to the caller. Returns NULL
  * if the handle is not in the table.
  */
-static struct comm *take_locked(const struct adapter *lib, uint64_t handle)
+static struct comm *remove_locked(const struct adapter *lib, uint64_t handle)
 {
-	uint64_t key = comm_key_of(lib, handle);
+	uint64_t key = compute_comm_key(lib, handle);
 	uint32_t i = (uint32_t)(key >> 8) % TABLE;
 
 	for (uint32_t n = 0; get_key(i) != key; i = (i + 1) % TABLE)
@@ -116,18 +116,18 @@ static struct comm *take_locked(const struct adapter *lib, uint64_t handle)
 	return c;
 }
 
-static void drop_locked(const struct adapter *lib, uint64_t handle)
+static void free_locked(const struct adapter *lib, uint64_t handle)
 {
-	struct comm *c = take_locked(lib, handle);
+	struct comm *c = remove_locked(lib, handle);
 
 	if (c)
-		comm_release(c);
+		comm_remove_user(c);
 }
 
 /* Returns false if the table is full. */
 static bool add_locked(struct comm *c)
 {
-	uint64_t key = comm_key_of(c->lib, c->handle);
+	uint64_t key = compute_comm_key(c->lib, c->handle);
 	uint32_t i = (uint32_t)(key >> 8) % TABLE;
 
 	if (live >= TABLE / 4 * 3)
@@ -140,12 +140,12 @@ static bool add_locked(struct comm *c)
 	return true;
 }
 
-void comm_publish(struct comm *c)
+void comm_register(struct comm *c)
 {
 	bool added;
 
 	pthread_mutex_lock(&change);
-	drop_locked(c->lib, c->handle);
+	free_locked(c->lib, c->handle);
 	c->serial = atomic_fetch_add(&serial, 1) + 1;
 	added = add_locked(c);
 	pthread_mutex_unlock(&change);
@@ -154,14 +154,14 @@ void comm_publish(struct comm *c)
 			"more than %u live communicators: records on further ones have no "
 			"communicator",
 			TABLE / 4 * 3);
-		comm_release(c);
+		comm_remove_user(c);
 	}
 }
 
-void comm_drop(const struct adapter *lib, uint64_t handle)
+void comm_remove(const struct adapter *lib, uint64_t handle)
 {
 	pthread_mutex_lock(&change);
-	drop_locked(lib, handle);
+	free_locked(lib, handle);
 	pthread_mutex_unlock(&change);
 }
 
@@ -170,12 +170,12 @@ struct comm *comm_claim(const struct adapter *lib, uint64_t handle)
 	struct comm *c;
 
 	pthread_mutex_lock(&change);
-	c = take_locked(lib, handle);
+	c = remove_locked(lib, handle);
 	pthread_mutex_unlock(&change);
 	return c;
 }
 
-void comm_settle(struct comm *c, bool ended)
+void comm_close_claim(struct comm *c, bool ended)
 {
 	bool stays = false;
 
@@ -185,7 +185,7 @@ void comm_settle(struct comm *c, bool ended)
 		pthread_mutex_unlock(&change);
 	}
 	if (!stays)
-		comm_release(c);
+		comm_remove_user(c);
 }
 
 /* ---- communicators whose handle is not known yet ---- */
@@ -195,31 +195,31 @@ void comm_settle(struct comm *c, bool ended)
 /* Guarded by `change`. */
 static struct {
 	struct comm *comm;
-	const void *at;
+	const void *address;
 } expected[EXPECTED];
 static uint32_t next_expected;
 static _Atomic uint32_t nexpected;
 
-void comm_expect(struct comm *c, const void *at)
+void comm_register_expected(struct comm *c, const void *address)
 {
 	struct comm *forgotten;
 
 	pthread_mutex_lock(&change);
 	forgotten = expected[next_expected].comm;
 	expected[next_expected].comm = c;
-	expected[next_expected].at = at;
+	expected[next_expected].address = address;
 	next_expected = (next_expected + 1) % EXPECTED;
 	atomic_fetch_add(&nexpected, forgotten ? 0 : 1);
 	pthread_mutex_unlock(&change);
 	if (forgotten)
-		comm_release(forgotten);
+		comm_remove_user(forgotten);
 }
 
 /*
  * Removes and returns an expected communicator whose handle has been stored. Returns NULL if
  * there is none.
  */
-static struct comm *take_arrived(const struct adapter *lib, uint64_t want)
+static struct comm *remove_arrived(const struct adapter *lib, uint64_t want)
 {
 	struct comm *c = NULL;
 	uint64_t handle;
@@ -231,9 +231,9 @@ static struct comm *take_arrived(const struct adapter *lib, uint64_t want)
 		 * stack unmapped.
 		 */
 		if (!expected[i].comm || expected[i].comm->lib != lib ||
-			!device_probe(expected[i].at, sizeof(handle)))
+			!device_probe(expected[i].address, sizeof(handle)))
 			continue;
-		memcpy(&handle, expected[i].at, sizeof(handle));
+		memcpy(&handle, expected[i].address, sizeof(handle));
 		if (!handle || (want && handle != want))
 			continue;
 		/*
@@ -241,7 +241,7 @@ static struct comm *take_arrived(const struct adapter *lib, uint64_t want)
 		 * communicator's in the variable.
 		 */
 		if (expected[i].comm->perhaps && comm_find(lib, handle)) {
-			comm_release(expected[i].comm);
+			comm_remove_user(expected[i].comm);
 			expected[i].comm = NULL;
 			atomic_fetch_sub(&nexpected, 1);
 			continue;
@@ -260,8 +260,8 @@ struct comm *comm_arrived(const struct adapter *lib, uint64_t handle)
 	struct comm *c;
 
 	while (atomic_load_explicit(&nexpected, memory_order_relaxed) &&
-		(c = take_arrived(lib, handle))) {
-		comm_publish(c);
+		(c = remove_arrived(lib, handle))) {
+		comm_register(c);
 		if (handle)
 			return comm_find(lib, handle);
 	}
@@ -296,35 +296,35 @@ struct p2p_level {
 	} count[];
 };
 
-static struct p2p_level *level_make(_Atomic(struct p2p_level *) *at, uint32_t size)
+static struct p2p_level *add_p2p_level(_Atomic(struct p2p_level *) *address, uint32_t size)
 {
 	struct p2p_level *l = calloc(1, sizeof(*l) + size * sizeof(l->count[0])), *none = NULL;
 
 	if (!l)
 		return NULL;
 	l->size = size;
-	if (!atomic_compare_exchange_strong(at, &none, l)) {
+	if (!atomic_compare_exchange_strong(address, &none, l)) {
 		free(l);
 		return none;
 	}
 	return l;
 }
 
-int64_t comm_next_p2p(struct comm *c, bool send, int32_t peer, int32_t tag)
+int64_t comm_get_next_p2p(struct comm *c, bool send, int32_t peer, int32_t tag)
 {
 	/*
 	 * A 64-bit hash represents (direction, peer, tag): among 10^5 of them, two are equal with a probability of
 	 * 10^-9.
 	 */
 	uint64_t k = hash_u64(hash_u64(send ? 1 : 2, (uint32_t)peer), (uint32_t)tag) | 1;
-	_Atomic(struct p2p_level *) *at = &c->p2p;
+	_Atomic(struct p2p_level *) *address = &c->p2p;
 	uint32_t size = LEVEL_FIRST;
 
 	for (int depth = 0; depth < LEVEL_MAX; depth++, size *= LEVEL_GROW) {
-		struct p2p_level *l = atomic_load_explicit(at, memory_order_acquire);
+		struct p2p_level *l = atomic_load_explicit(address, memory_order_acquire);
 
 		if (!l)
-			l = level_make(at, size);
+			l = add_p2p_level(address, size);
 		if (!l)
 			break;
 		for (uint32_t i = 0; i < LEVEL_PROBE; i++) {
@@ -337,24 +337,24 @@ int64_t comm_next_p2p(struct comm *c, bool send, int32_t peer, int32_t tag)
 				return (int64_t)atomic_fetch_add_explicit(
 					&p->n, 1, memory_order_relaxed);
 		}
-		at = &l->next;
+		address = &l->next;
 	}
 	return JOURNAL_NONE64;
 }
 
-int64_t comm_next_partitioned(struct comm *c, bool send, int32_t peer, int32_t tag)
+int64_t comm_get_next_partitioned(struct comm *c, bool send, int32_t peer, int32_t tag)
 {
-	int64_t n = comm_next_p2p(c, send, peer, ~tag); /* no message has such a tag */
+	int64_t n = comm_get_next_p2p(c, send, peer, ~tag); /* no message has such a tag */
 
 	return n == JOURNAL_NONE64 ? n : COMM_PARTED_FIRST + n;
 }
 
-void comm_hold(struct comm *c)
+void comm_add_user(struct comm *c)
 {
 	atomic_fetch_add_explicit(&c->users, 1, memory_order_relaxed);
 }
 
-void comm_release(struct comm *c)
+void comm_remove_user(struct comm *c)
 {
 	if (atomic_fetch_sub_explicit(&c->users, 1, memory_order_acq_rel) != 1)
 		return;
@@ -367,7 +367,7 @@ void comm_release(struct comm *c)
 
 /* ---- ids ---- */
 
-static uint64_t hash_group(uint64_t h, const int32_t *m, uint32_t n)
+static uint64_t compute_group_hash(uint64_t h, const int32_t *m, uint32_t n)
 {
 	h = hash_u64(h, n);
 	for (uint32_t i = 0; i < n; i++)
@@ -375,7 +375,7 @@ static uint64_t hash_group(uint64_t h, const int32_t *m, uint32_t n)
 	return h;
 }
 
-static int32_t lowest_member(const int32_t *m, uint32_t n)
+static int32_t find_lowest_member(const int32_t *m, uint32_t n)
 {
 	int32_t low = INT32_MAX;
 
@@ -389,7 +389,7 @@ static int32_t lowest_member(const int32_t *m, uint32_t n)
  * the same, whatever else each of them makes. A counter per parent would not work: with create_group on overlapping
  * groups, not all members of the parent take part. Bounded: beyond KNOWN recipes, counting starts at 0 again.
  */
-static uint64_t count_made_before(uint64_t recipe)
+static uint64_t get_earlier_count(uint64_t recipe)
 {
 	static struct {
 		uint64_t recipe, n;
@@ -408,8 +408,8 @@ static uint64_t count_made_before(uint64_t recipe)
 	return n;
 }
 
-uint64_t comm_make_id(uint64_t parent, const char *how, int64_t tag, const int32_t *a, uint32_t na,
-	const int32_t *b, uint32_t nb)
+uint64_t comm_compute_id(uint64_t parent, const char *how, int64_t tag, const int32_t *a,
+	uint32_t na, const int32_t *b, uint32_t nb)
 {
 	const struct config *cfg = config_now();
 	const struct steps_keys *keys = get_steps_keys(cfg);
@@ -421,7 +421,7 @@ uint64_t comm_make_id(uint64_t parent, const char *how, int64_t tag, const int32
 	 */
 	if (get_files_keys(cfg)->append_output && keys->start_iteration)
 		h = hash_u64(h, (uint64_t)keys->start_iteration);
-	if (nb && lowest_member(b, nb) < lowest_member(a, na)) {
+	if (nb && find_lowest_member(b, nb) < find_lowest_member(a, na)) {
 		const int32_t *x = a;
 		uint32_t nx = na;
 
@@ -431,18 +431,18 @@ uint64_t comm_make_id(uint64_t parent, const char *how, int64_t tag, const int32
 		nb = nx;
 	}
 	h = hash_u64(h, (uint64_t)tag);
-	h = hash_group(h, a, na);
+	h = compute_group_hash(h, a, na);
 	if (nb)
-		h = hash_group(h, b, nb);
+		h = compute_group_hash(h, b, nb);
 	/* A communicator without known members is identified by its tag, and must not fill the table. */
 	if (na)
-		h = hash_u64(h, count_made_before(h));
+		h = hash_u64(h, get_earlier_count(h));
 	return hash_to_id(h);
 }
 
 /* ---- comms.csv ---- */
 
-static void world_ranks(struct text *t, const int32_t *m, uint32_t n)
+static void write_world_ranks(struct text *t, const int32_t *m, uint32_t n)
 {
 	for (uint32_t i = 0; i < n;) {
 		uint32_t k = i;
@@ -465,7 +465,7 @@ struct announcement {
 	struct thread *t;
 };
 
-static void put_comm_record(void *arg)
+static void write_comm_record(void *arg)
 {
 	const struct announcement *new = arg;
 	struct comm *c = new->c;
@@ -482,10 +482,10 @@ static void put_comm_record(void *arg)
 	text_put(&s, "", 1);
 	text_str(&s, c->name);
 	text_put(&s, "", 1);
-	world_ranks(&s, c->first || !nb ? a : b, c->first || !nb ? na : nb);
+	write_world_ranks(&s, c->first || !nb ? a : b, c->first || !nb ? na : nb);
 	if (nb) {
 		text_char(&s, '|');
-		world_ranks(&s, c->first ? b : a, c->first ? nb : na);
+		write_world_ranks(&s, c->first ? b : a, c->first ? nb : na);
 	}
 	if (s.cut && s.len > 3)
 		memcpy(s.buf + s.len - 3, "...", 3);
@@ -510,12 +510,12 @@ static void put_comm_record(void *arg)
 	chain_publish(&t->chain, bytes);
 }
 
-void comm_announce(struct comm *c, struct thread *t)
+void comm_write_row(struct comm *c, struct thread *t)
 {
 	struct announcement a = {c, t};
 	uint32_t no = 0;
 
 	if (!atomic_load_explicit(&c->announced, memory_order_relaxed) &&
 		atomic_compare_exchange_strong(&c->announced, &no, 1))
-		private_stack_call(put_comm_record, &a);
+		private_stack_call(write_comm_record, &a);
 }

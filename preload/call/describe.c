@@ -23,12 +23,12 @@ struct args {
 	const struct comm *m;
 };
 
-static inline struct args args_of(const struct call *c)
+static inline struct args get_args(const struct call *c)
 {
 	return (struct args){c->api->spec, c->v, c->op.comm};
 }
 
-static inline const union arg *role_arg(struct args a, unsigned role)
+static inline const union arg *get_role_arg(struct args a, unsigned role)
 {
 	unsigned i = argument_of(a.s, role);
 
@@ -36,7 +36,7 @@ static inline const union arg *role_arg(struct args a, unsigned role)
 }
 
 /* The i-th integer of an array of 4- or 8-byte integers. */
-static int64_t array_element(const void *array, unsigned width, uint64_t i)
+static int64_t read_array_element(const void *array, unsigned width, uint64_t i)
 {
 	if (width == 8) {
 		int64_t v;
@@ -51,55 +51,55 @@ static int64_t array_element(const void *array, unsigned width, uint64_t i)
 	return v;
 }
 
-static uint64_t positive_or_zero(int64_t v)
+static uint64_t get_positive_or_zero(int64_t v)
 {
 	return v > 0 ? (uint64_t)v : 0;
 }
 
-static inline uint64_t count_of(struct args args, uint8_t role)
+static inline uint64_t compute_count(struct args args, uint8_t role)
 {
-	const union arg *a = role_arg(args, role);
+	const union arg *a = get_role_arg(args, role);
 
-	return a ? positive_or_zero(a->i) : 0;
+	return a ? get_positive_or_zero(a->i) : 0;
 }
 
 /* Returns a term that comes from the communicator instead of an argument. */
-static uint64_t comm_term(const struct comm *m, uint8_t t)
+static uint64_t get_comm_term(const struct comm *m, uint8_t t)
 {
 	if (!m)
 		return 0;
 	switch (t) {
 	case TERM_SIZE:
-		return (uint64_t)comm_peers(m);
+		return (uint64_t)comm_get_peer_count(m);
 	case TERM_LSIZE:
 		return (uint64_t)m->size;
 	case TERM_RANK:
 		return (uint64_t)m->rank;
 	case TERM_INDEGREE:
-		return positive_or_zero(m->indegree);
+		return get_positive_or_zero(m->indegree);
 	case TERM_OUTDEGREE:
-		return positive_or_zero(m->outdegree);
+		return get_positive_or_zero(m->outdegree);
 	}
 	return 0;
 }
 
-static inline uint64_t term_value(struct args args, uint8_t t)
+static inline uint64_t get_term_value(struct args args, uint8_t t)
 {
-	return t < ROLE_NROLES ? count_of(args, t) : comm_term(args.m, t);
+	return t < ROLE_NROLES ? compute_count(args, t) : get_comm_term(args.m, t);
 }
 
-static inline uint64_t product_of_terms(
+static inline uint64_t compute_terms_product(
 	struct args args, const uint8_t *t, unsigned n, uint64_t none)
 {
-	uint64_t v = n ? term_value(args, t[0]) : none;
+	uint64_t v = n ? get_term_value(args, t[0]) : none;
 
 	for (unsigned i = 1; i < n; i++)
-		if (__builtin_mul_overflow(v, term_value(args, t[i]), &v))
+		if (__builtin_mul_overflow(v, get_term_value(args, t[i]), &v))
 			return 0;
 	return v;
 }
 
-static bool takes_part_in_buffer(struct args args, enum extent_where where, enum root_is root)
+static bool is_buffer_used(struct args args, enum extent_where where, enum root_is root)
 {
 	const struct comm *m = args.m;
 
@@ -124,7 +124,7 @@ static bool takes_part_in_buffer(struct args args, enum extent_where where, enum
 static inline bool is_buffer_here(struct args args, const struct extent *e, enum root_is root)
 {
 	return (e->where == ON_ALL && !args.s->kind->rooted) ||
-	       takes_part_in_buffer(args, e->where, root);
+	       is_buffer_used(args, e->where, root);
 }
 
 /* The dtype of the latest buffer, which the next buffer is likely to share. */
@@ -133,7 +133,7 @@ struct shared {
 	struct dtype_desc desc;
 };
 
-static inline void no_dtype(struct dtype_desc *d)
+static inline void reset_dtype(struct dtype_desc *d)
 {
 	d->size = 0;
 	d->extent = 0;
@@ -167,16 +167,16 @@ __attribute__((noinline)) static void read_listed_redop(
 		w->redop = spec_value_find(list, (int32_t)value, REDOP_USER);
 }
 
-static inline void dtype_of(struct args args, const struct extent *e, struct shared *k)
+static inline void find_dtype(struct args args, const struct extent *e, struct shared *k)
 {
 	const struct api_spec *s = args.s;
-	const union arg *a = role_arg(args, e->dtype);
+	const union arg *a = get_role_arg(args, e->dtype);
 	struct dtype_desc *d = &k->desc;
 
 	if (a && a == k->dtype)
 		return;
 	k->dtype = a;
-	no_dtype(d);
+	reset_dtype(d);
 	if (a)
 		read_dtype(s->lib, a->u, d);
 	else
@@ -198,16 +198,16 @@ static void set_type(struct call *c, struct buffer *v, const struct dtype_desc *
  * Segments with one dtype each, displacements in bytes. They are measured only if all segments with elements have the
  * same type.
  */
-static void typed_segments(struct call *c, const struct extent *e, struct buffer *v)
+static void set_typed_segments(struct call *c, const struct extent *e, struct buffer *v)
 {
-	const union arg *types = role_arg(args_of(c), e->dtype);
+	const union arg *types = get_role_arg(get_args(c), e->dtype);
 	struct dtype_desc d = {.dtype = DT_OTHER}, first = d;
 	const struct adapter *lib = c->api->spec->lib;
 	bool same = true, any = false;
 
 	v->count = v->bytes = 0;
 	for (uint64_t i = 0; types && i < v->n; i++) {
-		uint64_t k = positive_or_zero(array_element(v->counts, v->width, i));
+		uint64_t k = get_positive_or_zero(read_array_element(v->counts, v->width, i));
 
 		if (!k)
 			continue;
@@ -228,25 +228,26 @@ static void typed_segments(struct call *c, const struct extent *e, struct buffer
 
 static void set_segment_arrays(struct args args, const struct extent *e, struct buffer *v)
 {
-	const union arg *counts = role_arg(args, e->counts), *displs = role_arg(args, e->displs);
+	const union arg *counts = get_role_arg(args, e->counts),
+			*displs = get_role_arg(args, e->displs);
 
 	v->counts = counts ? counts->cp : NULL;
 	v->displs = displs ? displs->cp : NULL;
 	v->width = counts ? args.s->args[counts - args.v].elem : 4;
 	v->dwidth = displs ? args.s->args[displs - args.v].elem : 0;
-	v->n = (uint32_t)term_value(args, e->length ? e->length : TERM_SIZE);
+	v->n = (uint32_t)get_term_value(args, e->length ? e->length : TERM_SIZE);
 	if (!v->counts)
 		v->n = 0;
 }
 
 /* For extents with arrays. Returns false if the buffer is not used on this rank. */
-static bool make_array_buffer(
+static bool set_array_buffer(
 	struct call *c, const struct extent *e, struct buffer *v, struct shared *k)
 {
-	struct args args = args_of(c);
+	struct args args = get_args(c);
 
 	if (e->form >= EXT_MATRIX) {
-		dtype_of(args, e, k);
+		find_dtype(args, e, k);
 		describe_matrix_buffer(c, e, v);
 		set_type(c, v, &k->desc);
 		return true;
@@ -254,27 +255,28 @@ static bool make_array_buffer(
 	set_segment_arrays(args, e, v);
 	if (e->form == EXT_TYPED_SEGMENTS) {
 		v->layout = BUFFER_SEGMENTS;
-		typed_segments(c, e, v);
+		set_typed_segments(c, e, v);
 		return true;
 	}
-	dtype_of(args, e, k);
+	find_dtype(args, e, k);
 	switch (e->form) {
 	case EXT_SUM:
 	case EXT_SEGMENTS:
 		for (uint64_t i = 0; i < v->n; i++)
-			v->count += positive_or_zero(array_element(v->counts, v->width, i));
+			v->count +=
+				get_positive_or_zero(read_array_element(v->counts, v->width, i));
 		if (e->form == EXT_SEGMENTS && v->displs)
 			v->layout = BUFFER_SEGMENTS;
 		break;
 	case EXT_AT_RANK:
 	case EXT_SEGMENT_AT_RANK: {
-		uint64_t r = term_value(args, TERM_RANK);
+		uint64_t r = get_term_value(args, TERM_RANK);
 
 		if (r < v->n)
-			v->count = positive_or_zero(array_element(v->counts, v->width, r));
+			v->count = get_positive_or_zero(read_array_element(v->counts, v->width, r));
 		if (r < v->n && e->form == EXT_SEGMENT_AT_RANK && v->displs)
 			v->base = (const char *)v->base +
-				  array_element(v->displs, v->dwidth, r) * k->desc.extent;
+				  read_array_element(v->displs, v->dwidth, r) * k->desc.extent;
 		break;
 	}
 	default:
@@ -289,7 +291,7 @@ static bool make_array_buffer(
  * that takes longer than all this. Fields that a contiguous view does not use are not set. The
  * caller sets count, bytes and dtype.
  */
-static inline void make_start_buffer(struct buffer *v, const void *base)
+static inline void init_buffer(struct buffer *v, const void *base)
 {
 	v->base = base;
 	v->layout = BUFFER_CONTIG;
@@ -301,30 +303,30 @@ static inline void make_start_buffer(struct buffer *v, const void *base)
 	v->comm_seq = JOURNAL_NONE64;
 }
 
-/* Fills in *v. Returns false if the buffer is not used on this rank. */
-static inline bool make_buffer(struct call *c, struct args args, const struct extent *e,
+/* Sets *v to the buffer of extent e. Returns false if this rank does not use the buffer. */
+static inline bool set_buffer(struct call *c, struct args args, const struct extent *e,
 	struct buffer *v, struct shared *k)
 {
-	const union arg *buf = role_arg(args, e->buf);
+	const union arg *buf = get_role_arg(args, e->buf);
 
 	if (!buf)
 		return false;
-	make_start_buffer(v, buf->cp);
+	init_buffer(v, buf->cp);
 	v->count = v->bytes = 0;
 	v->dtype = DT_OTHER;
 	if (__builtin_expect(e->form != EXT_PRODUCT, 0))
-		return make_array_buffer(c, e, v, k);
-	dtype_of(args, e, k);
-	v->count = product_of_terms(args, e->term, e->nterm, 1);
+		return set_array_buffer(c, e, v, k);
+	find_dtype(args, e, k);
+	v->count = compute_terms_product(args, e->term, e->nterm, 1);
 	if (e->noffset)
-		v->base =
-			(const char *)v->base +
-			(int64_t)product_of_terms(args, e->offset, e->noffset, 0) * k->desc.extent;
+		v->base = (const char *)v->base +
+			  (int64_t)compute_terms_product(args, e->offset, e->noffset, 0) *
+				  k->desc.extent;
 	set_type(c, v, &k->desc);
 	return true;
 }
 
-static void buffers_by_plan(struct call *c, const struct plan *p)
+static void set_planned_buffers(struct call *c, const struct plan *p)
 {
 	const struct adapter *lib = c->api->spec->lib;
 	const struct plain_buffer *b = p->buffer;
@@ -340,11 +342,11 @@ static void buffers_by_plan(struct call *c, const struct plan *p)
 
 		if (b->dtype != type) {
 			type = b->dtype;
-			no_dtype(&d);
+			reset_dtype(&d);
 			read_dtype(lib, v[type].u, &d);
 		}
-		make_start_buffer(to, v[b->buf].cp);
-		to->count = positive_or_zero(v[b->count].i);
+		init_buffer(to, v[b->buf].cp);
+		to->count = get_positive_or_zero(v[b->count].i);
 		to->io = out ? IO_OUT : IO_IN;
 		to->index = (uint16_t)index;
 		set_type(c, to, &d);
@@ -358,15 +360,15 @@ static bool is_in_place(struct args args)
 {
 	const int64_t *sentinel = args.s->lib->in_place;
 	unsigned role = args.s->kind->alt_buf;
-	const union arg *a = sentinel && role ? role_arg(args, role) : NULL;
+	const union arg *a = sentinel && role ? get_role_arg(args, role) : NULL;
 
 	return a && a->i == *sentinel;
 }
 
-static void buffers_by_extents(struct call *c, enum root_is root, bool in_place)
+static void set_extent_buffers(struct call *c, enum root_is root, bool in_place)
 {
 	const struct kind *k = c->api->spec->kind;
-	const struct args args = args_of(c);
+	const struct args args = get_args(c);
 	struct operation *w = &c->op;
 	const struct extent *e = k->in;
 	struct buffer *v = w->in;
@@ -385,7 +387,7 @@ static void buffers_by_extents(struct call *c, enum root_is root, bool in_place)
 	}
 	for (int io = IO_IN; io <= IO_OUT; io++) {
 		for (; left; left--, e++) {
-			if (!is_buffer_here(args, e, root) || !make_buffer(c, args, e, v, &shared))
+			if (!is_buffer_here(args, e, root) || !set_buffer(c, args, e, v, &shared))
 				continue;
 			v->io = (uint8_t)io;
 			v->index = (uint16_t)n[io]++;
@@ -400,10 +402,10 @@ static void buffers_by_extents(struct call *c, enum root_is root, bool in_place)
 }
 
 /* Makes the inputs, then the outputs. */
-static void buffers_of_matrices(struct call *c)
+static void set_matrix_buffers(struct call *c)
 {
 	const struct kind *k = c->api->spec->kind;
-	const struct args args = args_of(c);
+	const struct args args = get_args(c);
 	struct operation *w = &c->op;
 	struct buffer *v = w->views;
 	struct shared shared;
@@ -412,47 +414,47 @@ static void buffers_of_matrices(struct call *c)
 	w->all_in = v;
 	for (unsigned i = 0; i < k->nin; i++)
 		if (is_buffer_here(args, &k->in[i], ROOT_OTHER) &&
-			make_buffer(c, args, &k->in[i], v, &shared)) {
+			set_buffer(c, args, &k->in[i], v, &shared)) {
 			v->io = IO_IN;
 			v++->index = w->nin++;
 		}
 	w->all_out = v;
 	for (unsigned i = 0; i < k->nout; i++)
-		if (make_buffer(c, args, &k->out[i], v, &shared)) {
+		if (set_buffer(c, args, &k->out[i], v, &shared)) {
 			v->io = IO_OUT;
 			v++->index = w->nout++;
 		}
 	check_matrices(w);
 }
 
-static void describe_buffers(struct call *c, enum root_is root)
+static void set_all_buffers(struct call *c, enum root_is root)
 {
-	bool in_place = is_in_place(args_of(c));
-	const struct plan *plan = in_place ? NULL : plan_of(c->api);
+	bool in_place = is_in_place(get_args(c));
+	const struct plan *plan = in_place ? NULL : plan_get(c->api);
 	struct operation *w = &c->op;
 
 	if (plan) {
-		buffers_by_plan(c, plan);
+		set_planned_buffers(c, plan);
 	} else if (__builtin_expect(c->api->spec->kind->local, 0)) {
-		buffers_of_matrices(c);
+		set_matrix_buffers(c);
 		return;
 	} else {
-		buffers_by_extents(c, root, in_place);
+		set_extent_buffers(c, root, in_place);
 	}
 	/* Libraries without a value for "in place": the program passes the same memory twice. */
 	if (!c->api->spec->lib->in_place && w->nin && w->nout &&
-		buffer_overlap(&w->in[0], &w->out[0]))
+		is_buffer_overlap(&w->in[0], &w->out[0]))
 		w->flags |= CF_INPLACE;
 }
 
-/* Sets peers, tags and message numbers of the two sides of a point-to-point call. */
-static void point_to_point(struct call *c)
+/* Sets peer, tag and message number of the sent and of the received message of a point-to-point call. */
+static void set_peers_and_tags(struct call *c)
 {
 	const struct adapter *lib = c->api->spec->lib;
 	struct operation *w = &c->op;
-	struct args args = args_of(c);
-	const union arg *peer[2] = {role_arg(args, ROLE_PEER), role_arg(args, ROLE_RPEER)};
-	const union arg *tag[2] = {role_arg(args, ROLE_TAG), role_arg(args, ROLE_RTAG)};
+	struct args args = get_args(c);
+	const union arg *peer[2] = {get_role_arg(args, ROLE_PEER), get_role_arg(args, ROLE_RPEER)};
+	const union arg *tag[2] = {get_role_arg(args, ROLE_TAG), get_role_arg(args, ROLE_RTAG)};
 	bool both = c->api->spec->at[ROLE_RPEER] != 0;
 
 	w->unnumbered = !(c->word & API_NUMBERED);
@@ -473,13 +475,13 @@ static void point_to_point(struct call *c)
 		v->tag = t >= 0 ? t : JOURNAL_NONE; /* a wildcard, until the message has arrived */
 		/*
 		 * A wildcard receive is numbered when the sender is known. A persistent receive
-		 * is not a message yet: each start gets a new number (async_restart).
+		 * is not a message yet: each start gets a new number (async_open_start).
 		 */
 		if (!w->unnumbered && w->comm && p != PEER_ANY && (t >= 0 || !tag[side]))
 			v->comm_seq =
 				c->api->spec->completion == DONE_START
 					? 0
-					: comm_next_p2p(w->comm, side == 0, p, t >= 0 ? t : 0);
+					: comm_get_next_p2p(w->comm, side == 0, p, t >= 0 ? t : 0);
 		if (!both) {
 			w->peer = v->peer;
 			w->tag = v->tag;
@@ -487,12 +489,12 @@ static void point_to_point(struct call *c)
 	}
 }
 
-/* One-sided: the peer does not take part. A null peer means that the call moves nothing. */
-static void describe_target(struct call *c)
+/* Sets the target rank of a one-sided call. A null target means that the call moves no data. */
+static void set_target_rank(struct call *c)
 {
 	const struct adapter *lib = c->api->spec->lib;
-	const union arg *peer = role_arg(args_of(c), ROLE_PEER),
-			*op = role_arg(args_of(c), ROLE_OP);
+	const union arg *peer = get_role_arg(get_args(c), ROLE_PEER),
+			*op = get_role_arg(get_args(c), ROLE_OP);
 	struct operation *w = &c->op;
 	int p;
 
@@ -512,7 +514,7 @@ static void describe_target(struct call *c)
 		w->out[i].peer = p;
 }
 
-static bool describe_own(struct call *c)
+static bool read_by_adapter(struct call *c)
 {
 	struct operation *w = &c->op;
 
@@ -527,12 +529,12 @@ static bool describe_own(struct call *c)
 	w->on_device = false;
 	if (!c->api->spec->lib->describe(c))
 		return false;
-	operation_fit(w);
+	operation_remove_excess(w);
 	return true;
 }
 
 /* Inlined into describe_call(), whose arguments are in registers. */
-static inline __attribute__((always_inline)) void describe_at_once(
+static inline __attribute__((always_inline)) void read_simple_call(
 	struct call *c, struct comm *comm)
 {
 	const struct api_spec *s = c->api->spec;
@@ -551,12 +553,12 @@ static inline __attribute__((always_inline)) void describe_at_once(
 	w->all_in = w->all_out = NULL;
 	w->output_limit = 0;
 	w->on_device = false;
-	a = role_arg(args, ROLE_OP);
+	a = get_role_arg(args, ROLE_OP);
 	if (a && lib->redop)
 		w->redop = (uint8_t)lib->redop(a->u);
 	else if (a)
 		read_listed_redop(lib->redops, a->u, w);
-	a = role_arg(args, ROLE_ROOT);
+	a = get_role_arg(args, ROLE_ROOT);
 	if (a && s->kind->rooted) {
 		if (lib->root) {
 			int r = JOURNAL_NONE;
@@ -573,20 +575,20 @@ static inline __attribute__((always_inline)) void describe_at_once(
 	 * computed.
 	 */
 	if (w->comm || !(s->at[ROLE_COMM] || s->at[ROLE_GROUP] || lib->one_comm))
-		describe_buffers(c, root);
+		set_all_buffers(c, root);
 	if (lib->unsure) {
 		check_buffers(w->in, w->nin);
 		check_buffers(w->out, w->nout);
 	}
 	if (s->at[ROLE_WIN])
-		describe_target(c);
+		set_target_rank(c);
 	else if (!s->kind->collective && !s->kind->local)
-		point_to_point(c);
+		set_peers_and_tags(c);
 }
 
 void describe_by_kind(struct call *c, struct comm *comm)
 {
-	describe_at_once(c, comm);
+	read_simple_call(c, comm);
 }
 
 static inline struct comm *find_described_comm(const struct adapter *lib, const union arg *a)
@@ -601,13 +603,13 @@ bool describe_call(struct call *c)
 	const struct api_spec *s = c->api->spec;
 	const struct adapter *lib = s->lib;
 	struct args args = {s, c->v, NULL};
-	const union arg *a = role_arg(args, ROLE_COMM);
+	const union arg *a = get_role_arg(args, ROLE_COMM);
 
 	if (lib->describe)
-		return describe_own(c);
+		return read_by_adapter(c);
 	if (__builtin_expect(s->at[ROLE_WIN] != 0, 0) && lib->window)
 		describe_by_kind(c, lib->window(c->v[s->at[ROLE_WIN] - 1].u));
 	else
-		describe_at_once(c, find_described_comm(lib, a));
+		read_simple_call(c, find_described_comm(lib, a));
 	return true;
 }

@@ -42,7 +42,7 @@ static bool is_row_counted(const struct api_spec *s, uint32_t given)
 }
 
 /* Returns the traits of the row under configuration g; 0: none of its calls matters. */
-static uint32_t traits_of(const struct api *f, const struct generation *g, uint32_t given)
+static uint32_t compute_traits(const struct api *f, const struct generation *g, uint32_t given)
 {
 	const struct steps_keys *keys = get_steps_keys(g->cfg);
 	const struct api_spec *s = f->spec;
@@ -79,7 +79,7 @@ static uint32_t traits_of(const struct api *f, const struct generation *g, uint3
  * Returns the row's word. The row's state is still API_NEW if the configuration has changed
  * meanwhile.
  */
-static uint32_t decide_row(struct api *f, uintptr_t pc)
+static uint32_t set_row_word(struct api *f, uintptr_t pc)
 {
 	uint32_t was = api_word(f), given = was & API_GIVEN, traits = 0, next;
 	uint32_t loads = real_loads();
@@ -90,13 +90,13 @@ static uint32_t decide_row(struct api *f, uintptr_t pc)
 	api_fill();
 	if (was & API_STATES)
 		return was; /* another thread has decided it just now */
-	real = given & API_BOUND ? call_real(f) : real_find(f->spec, pc, &several);
+	real = given & API_BOUND ? call_get_real(f) : real_find(f->spec, pc, &several);
 	if (!real)
 		return API_GONE;
 	wanted = session_configure();
 	g = generation_now();
 	if (wanted)
-		traits = traits_of(f, g, given);
+		traits = compute_traits(f, g, given);
 	log_config_now();
 	/* A wrapper's fast path knows only one real function. */
 	several |= !(given & API_BOUND) && (!real_settled(loads) || atomic_load(&f->elsewhere));
@@ -124,9 +124,9 @@ static uint32_t decide_row(struct api *f, uintptr_t pc)
 
 uint32_t call_first_use(struct api *f, uintptr_t pc)
 {
-	uint32_t w = decide_row(f, pc);
+	uint32_t w = set_row_word(f, pc);
 
 	for (unsigned i = 0; i < GENERATIONS_MAX && !(w & API_STATES); i++)
-		w = decide_row(f, pc);
+		w = set_row_word(f, pc);
 	return w;
 }

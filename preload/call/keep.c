@@ -31,41 +31,41 @@ static bool has_dims(const struct buffer *v)
 	return v->layout == BUFFER_STRIDED && v->n && v->counts && v->displs;
 }
 
-static size_t size_of_counts(const struct buffer *v)
+static size_t get_counts_width(const struct buffer *v)
 {
 	return (size_t)v->n * (has_dims(v) ? 8 : v->width);
 }
 
-static size_t size_of_displs(const struct buffer *v)
+static size_t get_displs_width(const struct buffer *v)
 {
 	return (size_t)v->n * (has_dims(v) ? 8 : v->dwidth ? v->dwidth : v->width);
 }
 
-static size_t bytes_of_counts(const struct buffer *v)
+static size_t compute_counts_bytes(const struct buffer *v)
 {
-	return (size_of_counts(v) + 7) & ~(size_t)7;
+	return (get_counts_width(v) + 7) & ~(size_t)7;
 }
 
-static size_t bytes_of_displs(const struct buffer *v)
+static size_t compute_displs_bytes(const struct buffer *v)
 {
-	return (size_of_displs(v) + 7) & ~(size_t)7;
+	return (get_displs_width(v) + 7) & ~(size_t)7;
 }
 
-static size_t bytes_to_keep(const struct buffer *v, unsigned n)
+static size_t compute_bytes_to_copy(const struct buffer *v, unsigned n)
 {
 	size_t bytes = 0;
 
 	for (unsigned i = 0; i < n; i++)
 		if (has_arrays(&v[i]))
-			bytes += bytes_of_counts(&v[i]) + bytes_of_displs(&v[i]);
+			bytes += compute_counts_bytes(&v[i]) + compute_displs_bytes(&v[i]);
 	return bytes;
 }
 
 /* Buffers in all_in and all_out have an owner that keeps their arrays. */
-static size_t bytes_of_arrays(const struct operation *w)
+static size_t compute_arrays_bytes(const struct operation *w)
 {
-	return (w->all_in ? 0 : bytes_to_keep(w->in, w->nin)) +
-	       (w->all_out ? 0 : bytes_to_keep(w->out, w->nout));
+	return (w->all_in ? 0 : compute_bytes_to_copy(w->in, w->nin)) +
+	       (w->all_out ? 0 : compute_bytes_to_copy(w->out, w->nout));
 }
 
 static char *copy_arrays(char *to, const struct buffer *v, unsigned n)
@@ -73,15 +73,15 @@ static char *copy_arrays(char *to, const struct buffer *v, unsigned n)
 	for (unsigned i = 0; i < n; i++) {
 		if (!has_arrays(&v[i]))
 			continue;
-		memcpy(to, v[i].counts, size_of_counts(&v[i]));
-		to += bytes_of_counts(&v[i]);
-		memcpy(to, v[i].displs, size_of_displs(&v[i]));
-		to += bytes_of_displs(&v[i]);
+		memcpy(to, v[i].counts, get_counts_width(&v[i]));
+		to += compute_counts_bytes(&v[i]);
+		memcpy(to, v[i].displs, get_displs_width(&v[i]));
+		to += compute_displs_bytes(&v[i]);
 	}
 	return to;
 }
 
-static struct kept_arrays *grow_kept_arrays(size_t bytes)
+static struct kept_arrays *add_kept_arrays(size_t bytes)
 {
 	struct kept_arrays *k = NULL;
 
@@ -100,10 +100,10 @@ static struct kept_arrays *grow_kept_arrays(size_t bytes)
 	return k;
 }
 
-struct kept_arrays *kept_make(const struct operation *w)
+struct kept_arrays *kept_copy_arrays(const struct operation *w)
 {
-	size_t bytes = bytes_of_arrays(w);
-	struct kept_arrays *k = bytes ? grow_kept_arrays(bytes) : NULL;
+	size_t bytes = compute_arrays_bytes(w);
+	struct kept_arrays *k = bytes ? add_kept_arrays(bytes) : NULL;
 	char *to;
 
 	if (!k)
@@ -116,7 +116,7 @@ struct kept_arrays *kept_make(const struct operation *w)
 	return k;
 }
 
-static const char *use_arrays(const char *from, struct buffer *v, unsigned n)
+static const char *set_array_pointers(const char *from, struct buffer *v, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++) {
 		if (!has_arrays(&v[i]))
@@ -128,22 +128,22 @@ static const char *use_arrays(const char *from, struct buffer *v, unsigned n)
 			continue;
 		}
 		v[i].counts = from;
-		from += bytes_of_counts(&v[i]);
+		from += compute_counts_bytes(&v[i]);
 		v[i].displs = from;
-		from += bytes_of_displs(&v[i]);
+		from += compute_displs_bytes(&v[i]);
 	}
 	return from;
 }
 
-void kept_use(struct operation *w, struct kept_arrays *k)
+void kept_set_arrays(struct operation *w, struct kept_arrays *k)
 {
 	const char *from = k ? (const char *)k->data : NULL;
 
 	w->kept = k;
 	if (!w->all_in)
-		from = use_arrays(from, w->in, w->nin);
+		from = set_array_pointers(from, w->in, w->nin);
 	if (!w->all_out)
-		use_arrays(from, w->out, w->nout);
+		set_array_pointers(from, w->out, w->nout);
 }
 
 void kept_free(struct kept_arrays *k)
@@ -153,41 +153,41 @@ void kept_free(struct kept_arrays *k)
 	free(k);
 }
 
-void operation_keep(struct operation *copy)
+void operation_copy_arrays(struct operation *copy)
 {
 	if (copy->comm)
-		comm_hold(copy->comm);
-	kept_use(copy, kept_make(copy));
+		comm_add_user(copy->comm);
+	kept_set_arrays(copy, kept_copy_arrays(copy));
 }
 
 /*
  * Returns the bytes from the first to the last element of an output whose values are to be
  * copied. 0: it is not copied.
  */
-static size_t bytes_of_elements(const struct buffer *v)
+static size_t compute_elements_bytes(const struct buffer *v)
 {
 	uintptr_t lo, hi;
 
 	if (v->io != IO_OUT || v->snapshot || !v->host || v->nostats ||
-		v->layout == BUFFER_SEGMENTS || !buffer_bounds(v, &lo, &hi) ||
+		v->layout == BUFFER_SEGMENTS || !buffer_get_bounds(v, &lo, &hi) ||
 		hi - lo > KEPT_VALUES_MAX)
 		return 0;
 	return (hi - lo + 7) & ~(size_t)7;
 }
 
-static size_t bytes_to_keep_whole(const struct buffer *v, unsigned n)
+static size_t compute_whole_bytes(const struct buffer *v, unsigned n)
 {
 	size_t bytes = n * sizeof(*v);
 
 	for (unsigned i = 0; i < n; i++) {
 		if (has_arrays(&v[i]) || has_dims(&v[i]))
-			bytes += bytes_of_counts(&v[i]) + bytes_of_displs(&v[i]);
-		bytes += bytes_of_elements(&v[i]);
+			bytes += compute_counts_bytes(&v[i]) + compute_displs_bytes(&v[i]);
+		bytes += compute_elements_bytes(&v[i]);
 	}
 	return bytes;
 }
 
-static void keep_elements(struct buffer *to, size_t bytes, char **at)
+static void copy_output_elements(struct buffer *to, size_t bytes, char **at)
 {
 	uintptr_t lo, hi;
 
@@ -195,7 +195,7 @@ static void keep_elements(struct buffer *to, size_t bytes, char **at)
 		to->nostats |= to->io == IO_OUT && !to->snapshot;
 		return;
 	}
-	buffer_bounds(to, &lo, &hi);
+	buffer_get_bounds(to, &lo, &hi);
 	memcpy(*at, (const void *)lo, hi - lo);
 	to->base = *at + ((uintptr_t)to->base - lo);
 	*at += bytes;
@@ -206,22 +206,22 @@ static void copy_whole(struct buffer *to, const struct buffer *v, unsigned n, ch
 {
 	for (unsigned i = 0; i < n; i++) {
 		to[i] = v[i];
-		keep_elements(&to[i], bytes_of_elements(&v[i]), arrays);
+		copy_output_elements(&to[i], compute_elements_bytes(&v[i]), arrays);
 		if (!has_arrays(&v[i]) && !has_dims(&v[i]))
 			continue;
-		to[i].counts = memcpy(*arrays, v[i].counts, size_of_counts(&v[i]));
-		*arrays += bytes_of_counts(&v[i]);
-		to[i].displs = memcpy(*arrays, v[i].displs, size_of_displs(&v[i]));
-		*arrays += bytes_of_displs(&v[i]);
+		to[i].counts = memcpy(*arrays, v[i].counts, get_counts_width(&v[i]));
+		*arrays += compute_counts_bytes(&v[i]);
+		to[i].displs = memcpy(*arrays, v[i].displs, get_displs_width(&v[i]));
+		*arrays += compute_displs_bytes(&v[i]);
 	}
 }
 
-bool operation_keep_whole(struct operation *copy)
+bool operation_copy_all(struct operation *copy)
 {
-	const struct buffer *in = operation_inputs(copy), *out = operation_outputs(copy);
+	const struct buffer *in = operation_get_inputs(copy), *out = operation_get_outputs(copy);
 	unsigned nin = copy->nin, nout = copy->nout;
 	struct kept_arrays *k =
-		grow_kept_arrays(bytes_to_keep_whole(in, nin) + bytes_to_keep_whole(out, nout));
+		add_kept_arrays(compute_whole_bytes(in, nin) + compute_whole_bytes(out, nout));
 	struct buffer *to;
 	char *arrays;
 
@@ -235,14 +235,14 @@ bool operation_keep_whole(struct operation *copy)
 	copy->all_out = to + nin;
 	copy->kept = k;
 	if (copy->comm)
-		comm_hold(copy->comm);
+		comm_add_user(copy->comm);
 	return true;
 }
 
-void operation_release(struct operation *w)
+void operation_free_copy(struct operation *w)
 {
 	if (w->comm)
-		comm_release(w->comm);
+		comm_remove_user(w->comm);
 	kept_free(w->kept);
 	w->kept = NULL;
 }

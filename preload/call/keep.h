@@ -17,24 +17,24 @@
 struct kept_arrays;
 
 /*
- * Copies the arrays of w's buffers, for kept_use(). Returns NULL if w has none, or the limit is
+ * Copies the arrays of w's buffers, for kept_set_arrays(). Returns NULL if w has none, or the limit is
  * reached (reported).
  */
-struct kept_arrays *kept_make(const struct operation *w);
+struct kept_arrays *kept_copy_arrays(const struct operation *w);
 
 /*
  * Lets the buffers of w, itself a copy, refer to the arrays in k. k NULL: buffers that need
  * arrays are not measured.
  */
-void kept_use(struct operation *w, struct kept_arrays *k);
+void kept_set_arrays(struct operation *w, struct kept_arrays *k);
 
 void kept_free(struct kept_arrays *k);
 
-/* Calls kept_make() and kept_use() for `copy`, and holds its communicator. */
-void operation_keep(struct operation *copy);
+/* Calls kept_copy_arrays() and kept_set_arrays() for `copy`, and holds its communicator. */
+void operation_copy_arrays(struct operation *copy);
 
 /*
- * Like operation_keep(), but copies everything that the description refers to: the buffers in
+ * Like operation_copy_arrays(), but copies everything that the description refers to: the buffers in
  * all_in and all_out, their sizes and strides, and, of each output in host memory that is already
  * allocated and has no snapshot, the elements, up to KEPT_VALUES_MAX bytes. Other outputs without
  * a snapshot are not measured. Returns false if there is no memory (reported); then nothing is
@@ -43,13 +43,13 @@ void operation_keep(struct operation *copy);
 /* Limit for the elements of one buffer, gaps between them included. */
 #define KEPT_VALUES_MAX ((size_t)1 << 20)
 
-bool operation_keep_whole(struct operation *copy);
+bool operation_copy_all(struct operation *copy);
 
 /*
- * Undoes operation_keep() or operation_keep_whole() for a copy that is no longer used, or for one
+ * Undoes operation_copy_arrays() or operation_copy_all() for a copy that is no longer used, or for one
  * taken out of the table of pending calls.
  */
-void operation_release(struct operation *w);
+void operation_free_copy(struct operation *w);
 
 /* For a forked child that records again: the pending calls are its parent's. */
 void kept_reset(void);

@@ -26,7 +26,7 @@ static int64_t read_integer_at(const void *p, unsigned size)
 }
 
 /* An integer argument, passed by value or, in Fortran, by pointer. Returns `none` if the row has no such argument. */
-static int64_t integer_of(const struct call *c, unsigned role, int64_t none)
+static int64_t get_integer_arg(const struct call *c, unsigned role, int64_t none)
 {
 	const struct api_spec *s = c->api->spec;
 	unsigned i = argument_of(s, role);
@@ -48,31 +48,31 @@ static bool is_code_listed(const int16_t *list, unsigned n, int64_t value)
 	return false;
 }
 
-static const struct matrix_codes *codes_of(const struct call *c)
+static const struct matrix_codes *find_matrix_codes(const struct call *c)
 {
 	return c->api->spec->lib->matrix;
 }
 
 static bool is_transposed(const struct call *c, unsigned role)
 {
-	const struct matrix_codes *k = codes_of(c);
+	const struct matrix_codes *k = find_matrix_codes(c);
 
 	return role && k &&
 	       is_code_listed(k->transposed, sizeof(k->transposed) / sizeof(k->transposed[0]),
-		       integer_of(c, role, 0));
+		       get_integer_arg(c, role, 0));
 }
 
 static bool is_row_major(const struct call *c)
 {
-	const struct matrix_codes *k = codes_of(c);
+	const struct matrix_codes *k = find_matrix_codes(c);
 
-	return k && k->row_major && integer_of(c, ROLE_ORDER, 0) == k->row_major;
+	return k && k->row_major && get_integer_arg(c, ROLE_ORDER, 0) == k->row_major;
 }
 
 static bool is_left(const struct call *c)
 {
-	const struct matrix_codes *k = codes_of(c);
-	int64_t side = integer_of(c, ROLE_SIDE, 0);
+	const struct matrix_codes *k = find_matrix_codes(c);
+	int64_t side = get_integer_arg(c, ROLE_SIDE, 0);
 
 	if (!k)
 		return false;
@@ -80,13 +80,13 @@ static bool is_left(const struct call *c)
 			: is_code_listed(k->left, sizeof(k->left) / sizeof(k->left[0]), side);
 }
 
-static int64_t dimension_of(const struct call *c, uint8_t term)
+static int64_t get_dimension(const struct call *c, uint8_t term)
 {
 	int64_t v;
 
 	if (term == TERM_SIDE)
 		term = is_left(c) ? ROLE_M : ROLE_N;
-	v = integer_of(c, term, 0);
+	v = get_integer_arg(c, term, 0);
 	return v > 0 ? v : 0;
 }
 
@@ -103,9 +103,9 @@ static bool write_matrix(
 	const struct call *c, const struct extent *e, int64_t (*shape)[MATRIX_DIMS], unsigned *n)
 {
 	bool turned = is_transposed(c, e->trans), by_row = is_row_major(c);
-	int64_t rows = dimension_of(c, e->term[turned]),
-		columns = dimension_of(c, e->term[!turned]);
-	int64_t ld = integer_of(c, e->step, by_row ? columns : rows);
+	int64_t rows = get_dimension(c, e->term[turned]),
+		columns = get_dimension(c, e->term[!turned]);
+	int64_t ld = get_integer_arg(c, e->step, by_row ? columns : rows);
 
 	*n = write_dimension(shape, *n, rows, by_row ? ld : 1);
 	*n = write_dimension(shape, *n, columns, by_row ? 1 : ld);
@@ -119,10 +119,10 @@ static bool write_matrix(
 static void write_vector(
 	const struct call *c, const struct extent *e, int64_t (*shape)[MATRIX_DIMS], unsigned *n)
 {
-	int64_t inc = integer_of(c, e->step, 1);
+	int64_t inc = get_integer_arg(c, e->step, 1);
 	uint8_t term = e->term[e->nterm > 1 && is_transposed(c, e->trans)];
 
-	*n = write_dimension(shape, *n, dimension_of(c, term),
+	*n = write_dimension(shape, *n, get_dimension(c, term),
 		inc == INT64_MIN ? 0
 		: inc < 0	 ? -inc
 				 : inc);
@@ -143,10 +143,11 @@ static bool is_array_of_pointers(const struct call *c, uint8_t role)
 static void write_batch(
 	const struct call *c, const struct extent *e, int64_t (*shape)[MATRIX_DIMS], unsigned *n)
 {
-	const union arg *stride = call_arg(c, ROLE_STRIDEA + (e->buf == ROLE_BUF	   ? 1
-								     : e->buf == ROLE_RECV ? 2
-											   : 0));
-	const union arg *items = call_arg(c, ROLE_NITEMS);
+	const union arg *stride =
+		call_get_arg(c, ROLE_STRIDEA + (e->buf == ROLE_BUF	     ? 1
+						       : e->buf == ROLE_RECV ? 2
+									     : 0));
+	const union arg *items = call_get_arg(c, ROLE_NITEMS);
 
 	if (items)
 		*n = write_dimension(
@@ -191,9 +192,9 @@ bool is_zero_element(const void *p, unsigned dt)
 	return !any;
 }
 
-bool is_factor_set(const struct api_spec *s, const union arg *v, enum extent_where which)
+bool is_factor_set(const struct api_spec *s, const union arg *v, enum extent_where factor)
 {
-	unsigned i = argument_of(s, which == ON_ALPHA ? ROLE_ALPHA : ROLE_BETA);
+	unsigned i = argument_of(s, factor == ON_ALPHA ? ROLE_ALPHA : ROLE_BETA);
 	const struct api_arg *a = i ? &s->args[i - 1] : NULL;
 
 	if (!a)

@@ -38,7 +38,7 @@ _Atomic uint64_t pending_entries;
 
 /* ---- claims ---- */
 
-static inline bool replace_claim(struct pending_entry *e, uint64_t was, uint64_t claim)
+static inline bool set_claim_if_equal(struct pending_entry *e, uint64_t was, uint64_t claim)
 {
 	return atomic_compare_exchange_strong_explicit(
 		&e->claim, &was, claim, memory_order_acq_rel, memory_order_relaxed);
@@ -72,7 +72,7 @@ static bool is_free_for(const struct pending_entry *e, uint64_t claim, uint64_t 
 }
 
 /* Cuts the list at its i-th element: later entries are no longer claimed by it. */
-static void cut_list(struct claims *claims, unsigned level, bool idle, uint64_t i)
+static void remove_claims_after(struct claims *claims, unsigned level, bool idle, uint64_t i)
 {
 	struct claim_list *list = &claims->list[level][idle];
 
@@ -80,7 +80,7 @@ static void cut_list(struct claims *claims, unsigned level, bool idle, uint64_t 
 		struct pending_entry *e = list->claim[k].entry;
 
 		if (e && pending_has_key(e, list->claim[k].key))
-			replace_claim(e, get_list_claim(claims, level, idle), claims->place);
+			set_claim_if_equal(e, get_list_claim(claims, level, idle), claims->place);
 	}
 	if (i < list->n)
 		list->n = i;
@@ -88,7 +88,7 @@ static void cut_list(struct claims *claims, unsigned level, bool idle, uint64_t 
 
 /* ---- the lists ---- */
 
-static struct shard *shard_of(uint64_t key, uint32_t *bucket)
+static struct shard *get_shard(uint64_t key, uint32_t *bucket)
 {
 	uint64_t h = hash_mix(key);
 
@@ -96,7 +96,7 @@ static struct shard *shard_of(uint64_t key, uint32_t *bucket)
 	return &shards[h % SHARDS];
 }
 
-static struct pending_entry *entry_new(struct shard *s)
+static struct pending_entry *add_pending_entry(struct shard *s)
 {
 	if (!s->unused && s->slabs < SLABS_MAX) {
 		struct pending_entry *e = mmap(NULL, SLAB * sizeof(*e), PROT_READ | PROT_WRITE,
@@ -118,7 +118,7 @@ static struct pending_entry *entry_new(struct shard *s)
 	return e;
 }
 
-static void append_entry(struct shard *s, uint32_t b, struct pending_entry *e)
+static void add_to_bucket(struct shard *s, uint32_t b, struct pending_entry *e)
 {
 	e->next = NULL;
 	if (!s->bucket[b])
@@ -129,7 +129,7 @@ static void append_entry(struct shard *s, uint32_t b, struct pending_entry *e)
 }
 
 /* Unlinks *at, which must be claimed. */
-static void unlink_entry(struct shard *s, uint32_t b, struct pending_entry **at)
+static void remove_from_bucket(struct shard *s, uint32_t b, struct pending_entry **at)
 {
 	struct pending_entry *e = *at;
 
@@ -143,18 +143,18 @@ static void unlink_entry(struct shard *s, uint32_t b, struct pending_entry **at)
 }
 
 /* Marks a new entry for its own thread, which is most likely to claim it: it can then do so without the lock. */
-static uint64_t mark_own_entry(struct claims *claims, uint64_t key, struct pending_entry *e)
+static uint64_t set_owner_mark(struct claims *claims, uint64_t key, struct pending_entry *e)
 {
-	*pending_recent(claims, key) = e;
+	*pending_get_recent_slot(claims, key) = e;
 	return claims->place;
 }
 
 bool pending_add(struct claims *claims, uint64_t key, const struct pending *p)
 {
 	uint32_t b;
-	struct shard *s = shard_of(key, &b);
+	struct shard *s = get_shard(key, &b);
 	struct comm *comm = p->op.comm;
-	struct kept_arrays *kept = kept_make(&p->op);
+	struct kept_arrays *kept = kept_copy_arrays(&p->op);
 	struct pending_entry *e;
 
 	/*
@@ -162,23 +162,23 @@ bool pending_add(struct claims *claims, uint64_t key, const struct pending *p)
 	 * the same handle, any thread may complete any.
 	 */
 	if (comm)
-		comm_hold(comm);
+		comm_add_user(comm);
 	pthread_mutex_lock(&s->lock);
-	e = entry_new(s);
+	e = add_pending_entry(s);
 	if (e) {
 		e->p = *p;
-		kept_use(&e->p.op, kept);
+		kept_set_arrays(&e->p.op, kept);
 		atomic_store_explicit(&e->key, key, memory_order_relaxed);
-		atomic_store_explicit(&e->claim, claims ? mark_own_entry(claims, key, e) : 0,
+		atomic_store_explicit(&e->claim, claims ? set_owner_mark(claims, key, e) : 0,
 			memory_order_release);
-		append_entry(s, b, e);
+		add_to_bucket(s, b, e);
 	}
 	pthread_mutex_unlock(&s->lock);
 	if (!e) {
 		log_loss(LOSS_PENDING,
 			"too many pending requests: completions of further ones are not recorded");
 		if (comm)
-			comm_release(comm);
+			comm_remove_user(comm);
 		kept_free(kept);
 	}
 	return e != NULL;
@@ -187,7 +187,7 @@ bool pending_add(struct claims *claims, uint64_t key, const struct pending *p)
 /* ---- claiming ---- */
 
 /* Order in which the entries of one handle are chosen: the first entry with the lowest number. */
-static unsigned rank_of_state(const struct pending_entry *e)
+static unsigned get_state_order(const struct pending_entry *e)
 {
 	return e->p.state == PENDING_STARTED ? 0 : e->p.state == PENDING_SEEN ? 1 : 2;
 }
@@ -196,10 +196,10 @@ static unsigned rank_of_state(const struct pending_entry *e)
  * Claims the entry of handle `key` that is to be chosen, with this mark. Returns NULL if there is
  * none.
  */
-static struct pending_entry *claim_in_bucket(uint64_t key, bool idle, uint64_t mark)
+static struct pending_entry *lock_entry_in_bucket(uint64_t key, bool idle, uint64_t mark)
 {
 	uint32_t b;
-	struct shard *s = shard_of(key, &b);
+	struct shard *s = get_shard(key, &b);
 	struct pending_entry *best = NULL;
 	uint64_t best_claim = 0;
 
@@ -209,9 +209,9 @@ static struct pending_entry *claim_in_bucket(uint64_t key, bool idle, uint64_t m
 
 		if (!pending_has_key(e, key))
 			continue;
-		claim = pending_claim_on(e);
+		claim = pending_get_claim(e);
 		if (!is_free_for(e, claim, mark) || (idle && e->p.state != PENDING_IDLE) ||
-			(!idle && best && rank_of_state(e) >= rank_of_state(best)))
+			(!idle && best && get_state_order(e) >= get_state_order(best)))
 			continue;
 		best = e;
 		best_claim = claim;
@@ -222,7 +222,7 @@ static struct pending_entry *claim_in_bucket(uint64_t key, bool idle, uint64_t m
 	 * Fails if the entry's own thread is claiming it again: two threads of the program
 	 * complete one request.
 	 */
-	if (best && !replace_claim(best, best_claim, mark))
+	if (best && !set_claim_if_equal(best, best_claim, mark))
 		best = NULL;
 	pthread_mutex_unlock(&s->lock);
 	return best;
@@ -230,22 +230,24 @@ static struct pending_entry *claim_in_bucket(uint64_t key, bool idle, uint64_t m
 
 struct pending_entry *pending_claim_slow(struct claims *claims, uint64_t key)
 {
-	struct pending_entry *e = claim_in_bucket(key, false, claims->place);
+	struct pending_entry *e = lock_entry_in_bucket(key, false, claims->place);
 
 	if (e)
-		*pending_recent(claims, key) = e;
+		*pending_get_recent_slot(claims, key) = e;
 	return e;
 }
 
-static struct pending_entry *claim_for_list(
+static struct pending_entry *lock_entry_for_list(
 	struct claims *claims, uint64_t key, bool idle, uint64_t mark)
 {
-	struct pending_entry *e = pending_recent_own(claims, key, idle);
+	struct pending_entry *e = pending_find_recent_own(claims, key, idle);
 
-	return e && replace_claim(e, claims->place, mark) ? e : claim_in_bucket(key, idle, mark);
+	return e && set_claim_if_equal(e, claims->place, mark)
+		       ? e
+		       : lock_entry_in_bucket(key, idle, mark);
 }
 
-static bool grow_claims(struct claim_list *list, uint64_t n)
+static bool reserve_claims(struct claim_list *list, uint64_t n)
 {
 	uint64_t space = list->space ? list->space : 256;
 	void *p;
@@ -269,8 +271,7 @@ static bool grow_claims(struct claim_list *list, uint64_t n)
 	return true;
 }
 
-struct claim_list *pending_claims_begin(
-	struct claims *claims, unsigned level, uint64_t n, bool idle)
+struct claim_list *pending_open_claims(struct claims *claims, unsigned level, uint64_t n, bool idle)
 {
 	struct claim_list *list;
 
@@ -278,12 +279,12 @@ struct claim_list *pending_claims_begin(
 		return NULL;
 	list = &claims->list[level][idle];
 	/* The list of a call that was left by longjmp() may still contain entries. */
-	cut_list(claims, level, true, 0);
+	remove_claims_after(claims, level, true, 0);
 	if (!idle)
-		cut_list(claims, level, false, level ? 0 : n);
-	if (!grow_claims(list, n))
+		remove_claims_after(claims, level, false, level ? 0 : n);
+	if (!reserve_claims(list, n))
 		return NULL;
-	claims_say(claims, level, get_list_claim(claims, level, idle));
+	claims_set(claims, level, get_list_claim(claims, level, idle));
 	return list;
 }
 
@@ -298,73 +299,73 @@ void pending_claim_again(struct claims *claims, unsigned level, uint64_t i, uint
 	}
 	/* A later entry of the list may be the one that is to be claimed now. */
 	if (i < list->n && (c->entry || (key && c->key != key)))
-		cut_list(claims, level, idle, i);
+		remove_claims_after(claims, level, idle, i);
 	c->key = key;
-	c->entry =
-		key ? claim_for_list(claims, key, idle, get_list_claim(claims, level, idle)) : NULL;
+	c->entry = key ? lock_entry_for_list(claims, key, idle, get_list_claim(claims, level, idle))
+		       : NULL;
 	if (i >= list->n)
 		list->n = i + 1;
 }
 
-struct pending *pending_hold(struct claims *claims, const struct pending_claim *c)
+struct pending *pending_open(struct claims *claims, const struct pending_claim *c)
 {
-	uint64_t claim = pending_claim_on(c->entry);
+	uint64_t claim = pending_get_claim(c->entry);
 
 	return (claim & (CLAIM_PLACE | CLAIM_HELD)) == claims->place &&
 			       pending_has_key(c->entry, c->key) &&
-			       replace_claim(c->entry, claim, claim | CLAIM_HELD)
+			       set_claim_if_equal(c->entry, claim, claim | CLAIM_HELD)
 		       ? &c->entry->p
 		       : NULL;
 }
 
-void pending_keep_claim(struct pending_entry *e)
+void pending_close(struct pending_entry *e)
 {
-	atomic_store_explicit(&e->claim, pending_claim_on(e) & ~CLAIM_HELD, memory_order_release);
+	atomic_store_explicit(&e->claim, pending_get_claim(e) & ~CLAIM_HELD, memory_order_release);
 }
 
-void pending_let_go(struct pending_entry *e)
+void pending_free_claim(struct pending_entry *e)
 {
-	atomic_store_explicit(&e->claim, pending_claim_on(e) & CLAIM_PLACE, memory_order_release);
+	atomic_store_explicit(&e->claim, pending_get_claim(e) & CLAIM_PLACE, memory_order_release);
 }
 
 void pending_remove(struct pending_entry *e)
 {
 	uint32_t b;
-	struct shard *s = shard_of(atomic_load_explicit(&e->key, memory_order_relaxed), &b);
+	struct shard *s = get_shard(atomic_load_explicit(&e->key, memory_order_relaxed), &b);
 	struct pending_entry **at;
 
 	pthread_mutex_lock(&s->lock);
 	for (at = &s->bucket[b]; *at && *at != e; at = &(*at)->next)
 		;
 	if (*at)
-		unlink_entry(s, b, at);
+		remove_from_bucket(s, b, at);
 	pthread_mutex_unlock(&s->lock);
 }
 
 /* ---- entries without a claim ---- */
 
 /* Unlinks *at if it is not claimed. Ownership of what it keeps passes to the caller. */
-static bool take_unclaimed(
+static bool remove_unclaimed(
 	struct shard *s, uint32_t b, struct pending_entry **at, struct pending *out)
 {
-	uint64_t claim = pending_claim_on(*at);
+	uint64_t claim = pending_get_claim(*at);
 
-	if (is_claimed(*at, claim) || !replace_claim(*at, claim, TAKING))
+	if (is_claimed(*at, claim) || !set_claim_if_equal(*at, claim, TAKING))
 		return false;
 	*out = (*at)->p;
-	unlink_entry(s, b, at);
+	remove_from_bucket(s, b, at);
 	return true;
 }
 
-bool pending_stands(uint64_t key)
+bool pending_has_unclaimed(uint64_t key)
 {
 	uint32_t b;
-	struct shard *s = shard_of(key, &b);
+	struct shard *s = get_shard(key, &b);
 	const struct pending_entry *e;
 
 	pthread_mutex_lock(&s->lock);
 	for (e = s->bucket[b];
-		e && (!pending_has_key(e, key) || is_claimed(e, pending_claim_on(e))); e = e->next)
+		e && (!pending_has_key(e, key) || is_claimed(e, pending_get_claim(e))); e = e->next)
 		;
 	pthread_mutex_unlock(&s->lock);
 	return e != NULL;
@@ -373,12 +374,12 @@ bool pending_stands(uint64_t key)
 bool pending_find_idle(uint64_t key, struct pending *out)
 {
 	uint32_t b;
-	struct shard *s = shard_of(key, &b);
+	struct shard *s = get_shard(key, &b);
 	bool found = false;
 
 	pthread_mutex_lock(&s->lock);
 	for (const struct pending_entry *e = s->bucket[b]; e; e = e->next)
-		if (pending_has_key(e, key) && !is_claimed(e, pending_claim_on(e)) &&
+		if (pending_has_key(e, key) && !is_claimed(e, pending_get_claim(e)) &&
 			e->p.state == PENDING_IDLE) {
 			*out = e->p;
 			found = true;
@@ -387,16 +388,16 @@ bool pending_find_idle(uint64_t key, struct pending *out)
 	return found;
 }
 
-bool pending_evict(uint64_t key, const struct adapter *lib, struct pending *out)
+bool pending_remove_any(uint64_t key, const struct adapter *lib, struct pending *out)
 {
 	uint32_t b;
-	struct shard *s = shard_of(key, &b);
+	struct shard *s = get_shard(key, &b);
 	bool found = false;
 
 	pthread_mutex_lock(&s->lock);
 	for (struct pending_entry **at = &s->bucket[b]; *at; at = &(*at)->next) {
 		found = pending_has_key(*at, key) && (*at)->p.api->spec->lib == lib &&
-			take_unclaimed(s, b, at, out);
+			remove_unclaimed(s, b, at, out);
 		if (found)
 			break;
 	}
@@ -404,17 +405,17 @@ bool pending_evict(uint64_t key, const struct adapter *lib, struct pending *out)
 	return found;
 }
 
-bool pending_take(uint64_t key, uint64_t before, struct pending *out)
+bool pending_remove_oldest(uint64_t key, uint64_t before, struct pending *out)
 {
 	uint32_t b;
-	struct shard *s = shard_of(key, &b);
+	struct shard *s = get_shard(key, &b);
 	bool found = false;
 
 	pthread_mutex_lock(&s->lock);
 	for (struct pending_entry **at = &s->bucket[b]; *at; at = &(*at)->next) {
-		found = pending_has_key(*at, key) && !is_claimed(*at, pending_claim_on(*at)) &&
+		found = pending_has_key(*at, key) && !is_claimed(*at, pending_get_claim(*at)) &&
 			(*at)->p.state == PENDING_STARTED &&
-			(!before || (*at)->p.added <= before) && take_unclaimed(s, b, at, out);
+			(!before || (*at)->p.added <= before) && remove_unclaimed(s, b, at, out);
 		if (found)
 			break;
 	}
@@ -422,16 +423,16 @@ bool pending_take(uint64_t key, uint64_t before, struct pending *out)
 	return found;
 }
 
-void pending_mark_cancel(uint64_t key, bool cancel)
+void pending_set_cancel(uint64_t key, bool cancel)
 {
 	uint32_t b;
-	struct shard *s = shard_of(key, &b);
+	struct shard *s = get_shard(key, &b);
 	struct pending_entry *best = NULL;
 	bool is_free = false;
 
 	pthread_mutex_lock(&s->lock);
 	for (struct pending_entry *e = s->bucket[b]; e; e = e->next) {
-		bool claimed = is_claimed(e, pending_claim_on(e));
+		bool claimed = is_claimed(e, pending_get_claim(e));
 
 		if (!pending_has_key(e, key) || (is_free && claimed) ||
 			__atomic_load_n(&e->p.state, __ATOMIC_RELAXED) != PENDING_STARTED)

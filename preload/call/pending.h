@@ -71,32 +71,32 @@ static inline bool pending_has_key(const struct pending_entry *e, uint64_t key)
 	return atomic_load_explicit(&e->key, memory_order_relaxed) == key;
 }
 
-static inline uint64_t pending_claim_on(const struct pending_entry *e)
+static inline uint64_t pending_get_claim(const struct pending_entry *e)
 {
 	return atomic_load_explicit(&e->claim, memory_order_acquire);
 }
 
-static inline unsigned pending_state_of(const struct pending_entry *e)
+static inline unsigned pending_get_state(const struct pending_entry *e)
 {
 	return __atomic_load_n(&e->p.state, __ATOMIC_RELAXED);
 }
 
 /*
- * pending_recent_own(): the entry that this thread made or claimed last for handle `key`, if the
+ * pending_find_recent_own(): the entry that this thread made or claimed last for handle `key`, if the
  * entry still has the mark of this thread; else NULL.
  */
-static inline struct pending_entry **pending_recent(struct claims *claims, uint64_t key)
+static inline struct pending_entry **pending_get_recent_slot(struct claims *claims, uint64_t key)
 {
 	return &claims->recent[(key * UINT64_C(0x9e3779b97f4a7c15) >> 32) % CLAIM_RECENT];
 }
 
-static inline struct pending_entry *pending_recent_own(
+static inline struct pending_entry *pending_find_recent_own(
 	struct claims *claims, uint64_t key, bool idle)
 {
-	struct pending_entry *e = *pending_recent(claims, key);
+	struct pending_entry *e = *pending_get_recent_slot(claims, key);
 
-	return e && pending_has_key(e, key) && pending_claim_on(e) == claims->place &&
-			       (pending_state_of(e) == PENDING_IDLE) == idle
+	return e && pending_has_key(e, key) && pending_get_claim(e) == claims->place &&
+			       (pending_get_state(e) == PENDING_IDLE) == idle
 		       ? e
 		       : NULL;
 }
@@ -110,13 +110,13 @@ struct pending_entry *pending_claim_slow(struct claims *claims, uint64_t key);
 static inline void pending_claim_one(
 	struct claims *claims, unsigned level, uint64_t key, struct pending_claim *claim)
 {
-	struct pending_entry *e = pending_recent_own(claims, key, false);
+	struct pending_entry *e = pending_find_recent_own(claims, key, false);
 
 	if (__builtin_expect(!e, 0))
 		e = pending_claim_slow(claims, key);
 	claim->key = key;
 	claim->entry = e;
-	claims_say(claims, level, (uintptr_t)e);
+	claims_set(claims, level, (uintptr_t)e);
 }
 
 /*
@@ -126,7 +126,7 @@ static inline void pending_claim_one(
  * on; key 0: not a request. idle: persistent requests that are not started; else as in
  * pending_claim_one(). Claiming what the thread's previous such call claimed is cheap.
  */
-struct claim_list *pending_claims_begin(
+struct claim_list *pending_open_claims(
 	struct claims *claims, unsigned level, uint64_t n, bool idle);
 void pending_claim_again(
 	struct claims *claims, unsigned level, uint64_t i, uint64_t key, bool idle);
@@ -140,7 +140,8 @@ static inline uint64_t get_list_claim(const struct claims *claims, unsigned leve
  * True if the thread's previous such call claimed an entry of handle `key`, and the entry is
  * unchanged. mark: get_list_claim().
  */
-static inline bool pending_still_claimed(const struct pending_claim *c, uint64_t key, uint64_t mark)
+static inline bool pending_is_still_claimed(
+	const struct pending_claim *c, uint64_t key, uint64_t mark)
 {
 	const struct pending_entry *e = c->entry;
 
@@ -153,8 +154,8 @@ static inline void pending_claim_next(
 {
 	const struct claim_list *list = &claims->list[level][idle];
 
-	if (i >= list->n ||
-		!pending_still_claimed(&list->claim[i], key, get_list_claim(claims, level, idle)))
+	if (i >= list->n || !pending_is_still_claimed(
+				    &list->claim[i], key, get_list_claim(claims, level, idle)))
 		pending_claim_again(claims, level, i, key, idle);
 }
 
@@ -163,21 +164,21 @@ static inline void pending_claim_next(
  * the functions below; no lock is held meanwhile. Returns NULL if the claim is lost: another call
  * of this thread has taken the entry, or two threads of the program complete one request.
  */
-struct pending *pending_hold(struct claims *claims, const struct pending_claim *claim);
+struct pending *pending_open(struct claims *claims, const struct pending_claim *claim);
 
-/* Ends the access by pending_hold(); the call keeps its claim. */
-void pending_keep_claim(struct pending_entry *entry);
+/* Ends the access by pending_open(); the call keeps its claim. */
+void pending_close(struct pending_entry *entry);
 
-/* Ends the access by pending_hold(), and the claim. */
-void pending_let_go(struct pending_entry *entry);
+/* Ends the access by pending_open(), and the claim. */
+void pending_free_claim(struct pending_entry *entry);
 
 /*
- * Ends the access and the claim, and removes the entry from the table. operation_release() must
+ * Ends the access and the claim, and removes the entry from the table. operation_free_copy() must
  * have been called for it.
  */
 void pending_remove(struct pending_entry *entry);
 
-/* For an entry in access by pending_hold(); other threads may read the state meanwhile. */
+/* For an entry in access by pending_open(); other threads may read the state meanwhile. */
 static inline void pending_set_state(struct pending *p, enum pending_state state)
 {
 	__atomic_store_n(&p->state, (uint8_t)state, __ATOMIC_RELAXED);
@@ -196,7 +197,7 @@ static inline bool pending_is_cancelled(const struct pending *p)
  */
 extern _Atomic uint64_t pending_entries __attribute__((visibility("hidden")));
 
-static inline uint64_t pending_count(void)
+static inline uint64_t pending_get_count(void)
 {
 	return atomic_load_explicit(&pending_entries, memory_order_relaxed);
 }
@@ -208,7 +209,7 @@ static inline uint64_t pending_count(void)
 bool pending_add(struct claims *claims, uint64_t key, const struct pending *p);
 
 /* True if an entry of handle `key`, in any state, is not claimed. */
-bool pending_stands(uint64_t key);
+bool pending_has_unclaimed(uint64_t key);
 
 /*
  * Copies the newest idle persistent request of handle `key` that is not claimed to *out. Returns
@@ -220,19 +221,19 @@ bool pending_find_idle(uint64_t key, struct pending *out);
  * Moves the oldest entry of handle `key` and library lib, in any state, that is not claimed, to
  * *out. Returns false if there is none.
  */
-bool pending_evict(uint64_t key, const struct adapter *lib, struct pending *out);
+bool pending_remove_any(uint64_t key, const struct adapter *lib, struct pending *out);
 
 /*
  * Moves the oldest pending entry of handle `key` that was added at tick `before` or earlier (0:
  * at any time), and is not claimed, to *out. Only for keys that no library reuses.
  */
-bool pending_take(uint64_t key, uint64_t before, struct pending *out);
+bool pending_remove_oldest(uint64_t key, uint64_t before, struct pending *out);
 
 /*
  * Marks request `key` as being cancelled, or removes the mark, even while another thread waits
  * for it and has claimed it.
  */
-void pending_mark_cancel(uint64_t key, bool cancel);
+void pending_set_cancel(uint64_t key, bool cancel);
 
 /* For a forked child that records: empties the table. */
 void pending_reset(void);

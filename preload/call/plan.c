@@ -21,7 +21,7 @@ static bool is_plain(struct plain_buffer *b, const struct api_spec *s, const str
 	return true;
 }
 
-static bool fill_plan(struct plan *p, const struct api_spec *s)
+static bool set_plan(struct plan *p, const struct api_spec *s)
 {
 	const struct kind *k = s->kind;
 
@@ -39,14 +39,14 @@ static bool fill_plan(struct plan *p, const struct api_spec *s)
 	return true;
 }
 
-const struct plan *plan_make(struct api *f)
+const struct plan *plan_compute(struct api *f)
 {
 	uint8_t state = PLAN_NEW;
 
 	/* A thread that arrives while another one makes the plan works without it. */
 	if (!atomic_compare_exchange_strong(&f->plan.state, &state, PLAN_MAKING))
 		return NULL;
-	state = fill_plan(&f->plan, f->spec) ? PLAN_READY : PLAN_NONE;
+	state = set_plan(&f->plan, f->spec) ? PLAN_READY : PLAN_NONE;
 	atomic_store_explicit(&f->plan.state, state, memory_order_release);
 	return state == PLAN_READY ? &f->plan : NULL;
 }

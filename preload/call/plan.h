@@ -12,15 +12,15 @@
 enum plan_state { PLAN_NEW, PLAN_MAKING, PLAN_NONE, PLAN_READY };
 
 /* Makes the row's plan on its first call. */
-const struct plan *plan_make(struct api *f);
+const struct plan *plan_compute(struct api *f);
 
 /* Returns the row's plan, or NULL. */
-static inline const struct plan *plan_of(struct api *f)
+static inline const struct plan *plan_get(struct api *f)
 {
 	uint8_t state = atomic_load_explicit(&f->plan.state, memory_order_acquire);
 
 	if (__builtin_expect(state == PLAN_NEW, 0))
-		return plan_make(f);
+		return plan_compute(f);
 	return state == PLAN_READY ? &f->plan : NULL;
 }
 

@@ -22,7 +22,7 @@
 tensor_namer_fn *tensor_namer;
 tensor_bad_fn *tensor_bad;
 
-uint32_t record_api_new(struct api *a)
+uint32_t register_api(struct api *a)
 {
 	static _Atomic uint32_t last;
 	uint32_t id, none = 0;
@@ -43,7 +43,7 @@ uint32_t record_api_new(struct api *a)
 	 * with CUDA and with ROCm at once, which no framework build does. For communicators, comms.csv has the label of
 	 * their own copy.
 	 */
-	text[0] = s->lib->label ? s->lib->label(call_real(a)) : s->lib->name;
+	text[0] = s->lib->label ? s->lib->label(call_get_real(a)) : s->lib->name;
 	/* Two threads may both add the api; the second entry is then never referred to. */
 	id = atomic_fetch_add(&last, 1) + 1;
 	if (id > UINT16_MAX ||
@@ -72,49 +72,49 @@ bool is_thinned_out(struct thread *t, const struct operation *w, int64_t comm_se
 	if (comm && comm_seq != JOURNAL_NONE64)
 		return !is_call_kept(comm, comm_seq);
 	if (comm) {
-		kept = is_buffer_kept(comm, operation_inputs(w), w->nin, &numbered);
-		kept |= is_buffer_kept(comm, operation_outputs(w), w->nout, &numbered);
+		kept = is_buffer_kept(comm, operation_get_inputs(w), w->nin, &numbered);
+		kept |= is_buffer_kept(comm, operation_get_outputs(w), w->nout, &numbered);
 	}
 	return numbered ? !kept : !is_call_kept(0, (int64_t)t->unnumbered++);
 }
 
-static inline unsigned recorded_dims(const struct buffer *v)
+static inline unsigned get_recorded_dims(const struct buffer *v)
 {
 	return __builtin_expect(v->layout == BUFFER_STRIDED, 0) && v->ndim != JOURNAL_NDIM_NONE
 		       ? v->ndim
 		       : 0;
 }
 
-static inline uint32_t tensor_bytes(const struct buffer *v)
+static inline uint32_t get_tensor_bytes(const struct buffer *v)
 {
-	return (uint32_t)sizeof(struct journal_tensor) + 8 * recorded_dims(v);
+	return (uint32_t)sizeof(struct journal_tensor) + 8 * get_recorded_dims(v);
 }
 
-static inline uint32_t tensors_bytes(const struct buffer *v, unsigned n)
+static inline uint32_t compute_tensors_bytes(const struct buffer *v, unsigned n)
 {
 	if (__builtin_expect(n == 1, 1))
-		return tensor_bytes(v);
+		return get_tensor_bytes(v);
 
 	uint32_t bytes = n * (uint32_t)sizeof(struct journal_tensor);
 
 	for (; n; n--, v++)
-		bytes += 8 * recorded_dims(v);
+		bytes += 8 * get_recorded_dims(v);
 	return bytes;
 }
 
-void operation_fit(struct operation *w)
+void operation_remove_excess(struct operation *w)
 {
-	/* Drops tensors from the larger side, so that many inputs do not displace the outputs. */
+	/* Removes inputs or outputs, whichever are more, so that many inputs do not displace the outputs. */
 	const uint32_t space =
 		JOURNAL_ENTRY_MAX - (uint32_t)sizeof(struct journal_call) - w->output_limit;
-	uint32_t in = tensors_bytes(operation_inputs(w), w->nin),
-		 out = tensors_bytes(operation_outputs(w), w->nout);
+	uint32_t in = compute_tensors_bytes(operation_get_inputs(w), w->nin),
+		 out = compute_tensors_bytes(operation_get_outputs(w), w->nout);
 
 	while (in + out > space) {
 		if (in > out)
-			in -= tensor_bytes(&operation_inputs(w)[--w->nin]);
+			in -= get_tensor_bytes(&operation_get_inputs(w)[--w->nin]);
 		else
-			out -= tensor_bytes(&operation_outputs(w)[--w->nout]);
+			out -= get_tensor_bytes(&operation_get_outputs(w)[--w->nout]);
 		w->flags |= CF_MORE;
 	}
 }
@@ -145,31 +145,31 @@ static inline void write_tensor(struct journal_tensor *restrict t, const struct 
 		t->ndim = v->ndim;
 		t->arg = v->arg;
 		t->item = v->item;
-		memcpy(t + 1, v->counts, 8 * recorded_dims(v));
+		memcpy(t + 1, v->counts, 8 * get_recorded_dims(v));
 	}
 }
 
 static inline struct journal_tensor *get_next_tensor(
 	struct journal_tensor *t, const struct buffer *v)
 {
-	return (struct journal_tensor *)((char *)t + tensor_bytes(v));
+	return (struct journal_tensor *)((char *)t + get_tensor_bytes(v));
 }
 
-/* larger buffers take long to measure (thread_exact_time()) */
+/* larger buffers take long to measure (thread_add_exact_time()) */
 #define EXACT_BYTES THINNING_BYTES_LEAST
 
-static void show_buffer(
+static void measure_buffer(
 	const struct operation *w, uint64_t seq, const struct buffer *v, struct journal_tensor *out)
 {
 	struct thread *t = v->bytes >= EXACT_BYTES ? thread_inside()->recorder : NULL;
 	uint64_t t0 = t ? clock_ticks() : 0;
 
-	tensor_observe(w, seq, v, out);
+	tensor_measure(w, seq, v, out);
 	if (__builtin_expect(tensor_bad != NULL, 0) && out->name && out->stats.n &&
 		(out->stats.nans || out->stats.infs))
 		tensor_bad(v, out);
 	if (t) {
-		thread_exact_time(t, clock_ticks() - t0);
+		thread_add_exact_time(t, clock_ticks() - t0);
 		record_tensor_size(v->bytes);
 	}
 }
@@ -178,12 +178,12 @@ static void show_buffer(
  * True if the processor may read v, as far as a device's runtime in this process knows. For calls
  * on streams, stream.c has already checked more closely.
  */
-static bool host_memory(const struct device_backend *b, const struct buffer *v)
+static bool is_in_host_memory(const struct device_backend *b, const struct buffer *v)
 {
 	enum device_memory kind;
 	uintptr_t lo, hi;
 
-	if (__builtin_expect(!b, 1) || !buffer_bounds(v, &lo, &hi))
+	if (__builtin_expect(!b, 1) || !buffer_get_bounds(v, &lo, &hi))
 		return true;
 	return device_is_host(b, (const void *)lo, hi - lo, &kind);
 }
@@ -196,7 +196,7 @@ struct tensors {
 	unsigned n;
 };
 
-static void show_on_private_stack(void *arg)
+static void measure_on_private_stack(void *arg)
 {
 	const struct tensors *all = arg;
 	struct journal_tensor *t = all->t;
@@ -219,18 +219,18 @@ static void show_on_private_stack(void *arg)
 		if (!tensor_is_watched(shown))
 			continue;
 		if (__builtin_expect(b != NULL, 0) && SNAPSHOT_IS_MEASURED(v->snapshot))
-			tensor_put_measured(all->w, shown, t);
-		else if (v->host || host_memory(b, v))
-			show_buffer(all->w, all->seq, shown, t);
+			tensor_set_measured(all->w, shown, t);
+		else if (v->host || is_in_host_memory(b, v))
+			measure_buffer(all->w, all->seq, shown, t);
 	}
 	stats_fenv_leave(&fenv);
 }
 
 /*
  * For the usual small message: runs on the current stack, because it needs little. all: the
- * observers may want all of the tensors. Returns false if show_on_private_stack() is needed.
+ * observers may want all of the tensors. Returns false if measure_on_private_stack() is needed.
  */
-static __attribute__((noinline)) bool show_few(const struct operation *w, struct journal_tensor *t,
+static __attribute__((noinline)) bool measure_few_tensors(const struct operation *w, struct journal_tensor *t,
 	const struct buffer *v, unsigned n, bool all)
 {
 	struct stats_fenv fenv;
@@ -240,18 +240,18 @@ static __attribute__((noinline)) bool show_few(const struct operation *w, struct
 		return false;
 	set_stats_fenv(&fenv);
 	for (; n && done; n--, t = get_next_tensor(t, v), v++)
-		done = (!all && !tensor_is_watched(v)) || tensor_observe_few(w, v, t);
+		done = (!all && !tensor_is_watched(v)) || tensor_measure_few(w, v, t);
 	reset_stats_fenv(&fenv);
 	return done;
 }
 
 /* Kernels take up to 5 KiB of stack. */
-__attribute__((noinline)) static void show_tensors(const struct operation *w, uint64_t seq,
+__attribute__((noinline)) static void measure_tensors(const struct operation *w, uint64_t seq,
 	struct journal_tensor *t, const struct buffer *v, unsigned n)
 {
 	struct tensors all = {w, seq, t, v, n};
 
-	private_stack_call(show_on_private_stack, &all);
+	private_stack_call(measure_on_private_stack, &all);
 }
 
 /*
@@ -290,7 +290,7 @@ static __attribute__((noinline)) uint32_t get_flag_of_parts(
 }
 
 /* Writes rows of inputs or outputs at `t`. Returns their end. Inlined: a call would be 2 % of a record. */
-static inline __attribute__((always_inline)) struct journal_tensor *put_tensors(
+static inline __attribute__((always_inline)) struct journal_tensor *write_tensors(
 	const struct operation *w, uint64_t seq, struct journal_tensor *t, const struct buffer *v,
 	unsigned n)
 {
@@ -304,8 +304,8 @@ static inline __attribute__((always_inline)) struct journal_tensor *put_tensors(
 	}
 	if (__builtin_expect(is_sliced(&w->slicing), 0))
 		watched += write_parts(w, t, v, n);
-	if (watched && !(tensor_watch.few && show_few(w, t, v, n, watched == n)))
-		show_tensors(w, seq, t, v, n);
+	if (watched && !(tensor_watch.few && measure_few_tensors(w, t, v, n, watched == n)))
+		measure_tensors(w, seq, t, v, n);
 	return at;
 }
 
@@ -327,7 +327,7 @@ __attribute__((noinline)) static void close_abandoned(struct thread *t, uint32_t
 	}
 }
 
-static void note_open(struct thread *t, struct journal_call *r)
+static void record_open_call(struct thread *t, struct journal_call *r)
 {
 	if (t->nopen < THREAD_OPEN_MAX)
 		t->open[t->nopen++] = r;
@@ -339,7 +339,7 @@ static void note_open(struct thread *t, struct journal_call *r)
  * For a record r that is not the innermost open one: the calls inside it were skipped by
  * longjmp().
  */
-__attribute__((noinline)) static bool take_open_below(
+__attribute__((noinline)) static bool remove_abandoned_and_open(
 	struct thread *t, const struct journal_call *r)
 {
 	for (uint32_t i = t->nopen; i-- > 0;)
@@ -355,7 +355,7 @@ __attribute__((noinline)) static bool take_open_below(
  * Returns false if the record is no longer this thread's: it was closed as abandoned, or this is
  * a forked child. Its memory may contain another record by now.
  */
-static inline bool take_open_record(const struct journal_call *r)
+static inline bool remove_open_record(const struct journal_call *r)
 {
 	struct thread *t = thread_inside()->recorder;
 
@@ -365,7 +365,7 @@ static inline bool take_open_record(const struct journal_call *r)
 		t->nopen--;
 		return true;
 	}
-	return take_open_below(t, r);
+	return remove_abandoned_and_open(t, r);
 }
 
 __attribute__((noinline)) static void count_dropped_record(struct thread *t)
@@ -387,7 +387,7 @@ __attribute__((noinline)) static void count_dropped_record(struct thread *t)
 /*
  * Stores what a receive waits for, so that `probe report` can show it for a rank that is blocked.
  */
-static inline void put_awaited(
+static inline void write_awaited(
 	struct journal_tensor *restrict t, const struct buffer *restrict v, unsigned n)
 {
 	t->count = JOURNAL_UNTOLD;
@@ -402,14 +402,14 @@ static inline void put_awaited(
 static inline __attribute__((always_inline)) struct journal_call *start_record(struct thread *t,
 	struct api *api, struct operation *w, int64_t comm_seq, uint32_t stack, uint64_t parent)
 {
-	const struct buffer *in = operation_inputs(w), *out = operation_outputs(w);
-	uint32_t bytes = (uint32_t)sizeof(struct journal_call) + tensors_bytes(in, w->nin) +
-			 (w->output_limit ? w->output_limit : tensors_bytes(out, w->nout));
+	const struct buffer *in = operation_get_inputs(w), *out = operation_get_outputs(w);
+	uint32_t bytes = (uint32_t)sizeof(struct journal_call) + compute_tensors_bytes(in, w->nin) +
+			 (w->output_limit ? w->output_limit : compute_tensors_bytes(out, w->nout));
 	uint32_t id = record_api(api);
 	struct comm *m = w->comm;
 
 	if (m && !atomic_load_explicit(&m->announced, memory_order_relaxed))
-		comm_announce(m, t);
+		comm_write_row(m, t);
 	/* A message has its number in the row of its buffer. An open or failed receive has none. */
 	if (comm_seq == JOURNAL_NONE64 && w->nin + w->nout == 1)
 		comm_seq = w->nin ? in->comm_seq : out->comm_seq;
@@ -423,7 +423,7 @@ static inline __attribute__((always_inline)) struct journal_call *start_record(s
 	r->e.bytes = bytes;
 	r->e.type = JE_CALL;
 	r->e.n = w->nin;
-	r->seq = thread_next_seq(t);
+	r->seq = thread_get_next_seq(t);
 	r->end = 0;
 	r->comm = m ? m->id : 0;
 	r->comm_seq = w->flags & CF_NODE ? w->node : comm_seq;
@@ -447,9 +447,9 @@ static inline __attribute__((always_inline)) struct journal_call *start_record(s
 	if (__builtin_expect(is_sliced(&w->slicing), 0))
 		r->flags |= get_flag_of_parts(w, in, w->nin);
 	if (w->nin)
-		put_tensors(w, r->seq, (struct journal_tensor *)(r + 1), in, w->nin);
+		write_tensors(w, r->seq, (struct journal_tensor *)(r + 1), in, w->nin);
 	else if (bytes >= sizeof(*r) + sizeof(struct journal_tensor))
-		put_awaited((struct journal_tensor *)(r + 1), out, w->nout);
+		write_awaited((struct journal_tensor *)(r + 1), out, w->nout);
 	atomic_store_explicit(&r->e.state, JCS_OPEN, memory_order_relaxed);
 	thread_count(t, JC_RECORDED);
 	r->start = clock_ticks();
@@ -466,13 +466,13 @@ struct journal_call *record_open(struct thread *t, struct api *api, struct opera
 	 * No other call of this thread is in progress, so records that are still open were
 	 * abandoned. They would block all later ones.
 	 */
-	if (!thread_on_the_way() && t->nopen) {
+	if (!thread_get_call_depth() && t->nopen) {
 		close_abandoned(t, 0);
 		t->nmore = 0;
 	}
 	r = start_record(t, api, w, comm_seq, stack, parent);
 	if (r)
-		note_open(t, r);
+		record_open_call(t, r);
 	return r;
 }
 
@@ -482,7 +482,7 @@ struct journal_call *record_start(struct thread *t, struct api *api, struct oper
 	return start_record(t, api, w, comm_seq, stack, parent);
 }
 
-static inline __attribute__((always_inline)) void close_now(
+static inline __attribute__((always_inline)) void close_record(
 	struct journal_call *r, const struct operation *w, uint64_t end, bool failed, int64_t error)
 {
 	unsigned nout = w->nout;
@@ -497,17 +497,17 @@ static inline __attribute__((always_inline)) void close_now(
 		r->flags |= CF_ERROR;
 		r->error = (int32_t)error;
 	} else if (nout) {
-		const struct buffer *v = operation_outputs(w);
-		uint32_t in = tensors_bytes(operation_inputs(w), w->nin),
-			 out = tensors_bytes(v, nout);
+		const struct buffer *v = operation_get_outputs(w);
+		uint32_t in = compute_tensors_bytes(operation_get_inputs(w), w->nin),
+			 out = compute_tensors_bytes(v, nout);
 		uint32_t space = r->e.bytes - (uint32_t)sizeof(*r) - in;
 		struct journal_tensor *t = (struct journal_tensor *)((char *)(r + 1) + in);
 
 		for (; __builtin_expect(out > space, 0); r->flags |= CF_MORE)
-			out -= tensor_bytes(&v[--nout]);
+			out -= get_tensor_bytes(&v[--nout]);
 		if (__builtin_expect(is_sliced(&w->slicing), 0))
 			r->flags |= get_flag_of_parts(w, v, nout);
-		put_tensors(w, r->seq, t, v, nout);
+		write_tensors(w, r->seq, t, v, nout);
 		/* At the program's end, the writer may read the entry before it is closed. */
 		__atomic_store_n(&r->e.n, (uint16_t)(w->nin + nout), __ATOMIC_RELEASE);
 	}
@@ -517,32 +517,32 @@ static inline __attribute__((always_inline)) void close_now(
 void record_close(
 	struct journal_call *r, const struct operation *w, uint64_t end, bool failed, int64_t error)
 {
-	if (take_open_record(r))
-		close_now(r, w, end, failed, error);
+	if (remove_open_record(r))
+		close_record(r, w, end, failed, error);
 }
 
 void record_not_started(
 	struct journal_call *r, const struct operation *w, uint64_t end, int64_t error)
 {
-	close_now(r, w, end, true, error);
+	close_record(r, w, end, true, error);
 }
 
 void record_started_at_once(struct journal_call *r, struct operation *w, uint64_t end)
 {
 	w->flags |= CF_ASYNC;
 	r->wait = JOURNAL_NO_WAIT;
-	close_now(r, w, end, false, 0);
+	close_record(r, w, end, false, 0);
 }
 
 void record_at_once(struct journal_call *r, struct operation *w, uint64_t end)
 {
-	if (take_open_record(r))
+	if (remove_open_record(r))
 		record_started_at_once(r, w, end);
 }
 
 void record_async(struct journal_call *r, const struct operation *w, uint64_t end)
 {
-	if (!take_open_record(r))
+	if (!remove_open_record(r))
 		return;
 	r->end = end;
 	record_started(r, w);
@@ -566,15 +566,16 @@ void write_end_record(
 	uint16_t nin = 0; /* inputs that are measured only now */
 
 	for (unsigned i = 0; i < w->nin; i++)
-		nin += operation_inputs(w)[i].snapshot != 0;
+		nin += operation_get_inputs(w)[i].snapshot != 0;
 
-	uint32_t bytes =
-		(uint32_t)sizeof(struct journal_end) + tensors_bytes(operation_outputs(w), nout);
+	uint32_t bytes = (uint32_t)sizeof(struct journal_end) +
+			 compute_tensors_bytes(operation_get_outputs(w), nout);
 	struct journal_tensor *at;
 
 	for (unsigned i = 0; i < w->nin; i++)
-		bytes +=
-			operation_inputs(w)[i].snapshot ? tensor_bytes(&operation_inputs(w)[i]) : 0;
+		bytes += operation_get_inputs(w)[i].snapshot
+				 ? get_tensor_bytes(&operation_get_inputs(w)[i])
+				 : 0;
 
 	struct journal_end *e = thread_reserve_end(t, bytes);
 
@@ -593,13 +594,13 @@ void write_end_record(
 		.tag = w->tag,
 		.error = error,
 		.flags = flags |
-			 (is_sliced(&w->slicing) ? get_flag_of_parts(w, operation_outputs(w), nout)
+			 (is_sliced(&w->slicing) ? get_flag_of_parts(w, operation_get_outputs(w), nout)
 						 : 0),
 	};
 	at = (struct journal_tensor *)(e + 1);
 	for (unsigned i = 0; i < w->nin; i++)
-		if (operation_inputs(w)[i].snapshot)
-			at = put_tensors(w, p->seq, at, &operation_inputs(w)[i], 1);
-	put_tensors(w, p->seq, at, operation_outputs(w), nout);
+		if (operation_get_inputs(w)[i].snapshot)
+			at = write_tensors(w, p->seq, at, &operation_get_inputs(w)[i], 1);
+	write_tensors(w, p->seq, at, operation_get_outputs(w), nout);
 	chain_publish(&t->chain, bytes);
 }

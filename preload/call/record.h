@@ -25,7 +25,7 @@ typedef void tensor_bad_fn(const struct buffer *v, const struct journal_tensor *
 extern tensor_bad_fn *tensor_bad __attribute__((visibility("hidden")));
 
 /* Drops the last tensors of a call with more than a journal entry can hold (flag `more`). */
-void operation_fit(struct operation *w);
+void operation_remove_excess(struct operation *w);
 
 /*
  * True if the call is one of those that key max_overhead skips now. comm_seq: the call's number
@@ -34,7 +34,7 @@ void operation_fit(struct operation *w);
  */
 bool is_thinned_out(struct thread *t, const struct operation *w, int64_t comm_seq);
 
-uint32_t record_api_new(struct api *api);
+uint32_t register_api(struct api *api);
 
 /*
  * Number of `api` in the journal's dictionary, into which it is entered on first use. Returns 0
@@ -44,7 +44,7 @@ static inline uint32_t record_api(const struct api *api)
 {
 	uint32_t id = atomic_load_explicit(&api->dict, memory_order_acquire);
 
-	return __builtin_expect(id != 0, 1) ? id : record_api_new((struct api *)api);
+	return __builtin_expect(id != 0, 1) ? id : register_api((struct api *)api);
 }
 
 /*

@@ -40,7 +40,7 @@ static size_t mapped_bytes(void)
  * Destructors of other libraries may still call wrapped functions. glibc runs destructors in rounds as long as values are set
  * again, so this one sets its value again until the last round.
  */
-static void thread_end(void *arg)
+static void handle_thread_end(void *arg)
 {
 	struct thread *t = arg;
 
@@ -50,7 +50,7 @@ static void thread_end(void *arg)
 	thread_state.recorder = NULL;
 	/* In a child made without pthread_atfork, the journal is still the parent's. */
 	if (*session.alive && getpid() == session.pid) {
-		claims_clear(t->claims);
+		claims_reset(t->claims);
 		chain_detach(&t->chain);
 	}
 	if (t->scratch)
@@ -65,10 +65,10 @@ static void thread_end(void *arg)
 void thread_init(void)
 {
 	if (!have_key)
-		have_key = pthread_key_create(&key, thread_end) == 0;
+		have_key = pthread_key_create(&key, handle_thread_end) == 0;
 }
 
-void thread_forget(void)
+void thread_reset(void)
 {
 	struct thread_self *w = thread_self();
 
@@ -91,7 +91,7 @@ void thread_count_shared(enum journal_count c)
 /* The thread's stack bounds, read once in its life; a recorder has a copy. */
 static THREAD_OWN struct {
 	struct stack_bounds bounds;
-	bool asked;
+	bool is_known;
 } stack;
 
 void thread_bounds_find(void)
@@ -99,22 +99,22 @@ void thread_bounds_find(void)
 	struct thread_self *w = thread_self();
 	struct stack_bounds *b = &own(stack).bounds;
 
-	if (!thread_has_block() || own(stack).asked)
+	if (!thread_has_block() || own(stack).is_known)
 		return;
-	own(stack).asked = true;
+	own(stack).is_known = true;
 	stack_bounds_init(b);
 	w->space_at = b->roomy;
 	w->space_bytes = b->hi - b->roomy;
 }
 
-const struct stack_bounds *thread_bounds(void)
+const struct stack_bounds *thread_get_bounds(void)
 {
 	const struct thread *t = thread_inside()->recorder;
 
 	return t ? &t->bounds : &own(stack).bounds;
 }
 
-static struct thread *thread_make(void)
+static struct thread *add_thread(void)
 {
 	struct thread *t = mmap(
 		NULL, mapped_bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -128,10 +128,10 @@ static struct thread *thread_make(void)
 			return NULL;
 		}
 	journal_grow_for_threads(&session.journal);
-	t->claims = claims_of((unsigned)(t->chain.slot - journal_thread(&session.journal, 0)));
+	t->claims = claims_get((unsigned)(t->chain.slot - journal_thread(&session.journal, 0)));
 	t->walked = (void *)((char *)t + OWN_BYTES);
 	thread_bounds_find();
-	t->bounds = *thread_bounds();
+	t->bounds = *thread_get_bounds();
 	if (get_calls_keys(config_now())->stack)
 		t->stacks = stack_cache_new();
 	if (have_key)
@@ -148,13 +148,13 @@ struct thread *thread_get_new(void)
 	if (!session_is_on())
 		return NULL;
 	if (!thread_state.dead && thread_has_block())
-		t = thread_make();
+		t = add_thread();
 	if (!t)
-		thread_lost();
+		thread_handle_lost_call();
 	return t;
 }
 
-void thread_lost(void)
+void thread_handle_lost_call(void)
 {
 	thread_count_shared(JC_DROP_THREADS);
 	/*
@@ -168,7 +168,7 @@ void thread_lost(void)
 		session.journal.head->nslot);
 }
 
-void *thread_scratch_more(struct thread *t, size_t bytes)
+void *thread_get_more_scratch(struct thread *t, size_t bytes)
 {
 	if (bytes > SCRATCH_MAX)
 		return NULL;
@@ -189,7 +189,7 @@ void *thread_scratch_more(struct thread *t, size_t bytes)
 	return p;
 }
 
-void thread_more_seq(struct thread *t)
+void thread_reserve_seq(struct thread *t)
 {
 	t->seq_next = atomic_fetch_add_explicit(&session.seq, SEQ_BLOCK, memory_order_relaxed);
 	t->seq_end = t->seq_next + SEQ_BLOCK;
@@ -212,13 +212,13 @@ void thread_more_seq(struct thread *t)
 #define WAIT_PART 20
 #define HELP_PAUSE_NS 1000000 /* pause after a small pass that freed nothing */
 
-static bool may_wait(const struct thread *t, uint64_t since, uint64_t now)
+static bool can_wait(const struct thread *t, uint64_t since, uint64_t now)
 {
 	return (double)(now - since) * session.clock.ns_per_tick < WAIT_NS &&
 	       t->waited * WAIT_PART <= now - t->made;
 }
 
-static enum writer_help help_writer(struct thread *t, uint64_t now)
+static enum writer_help run_writer_if_needed(struct thread *t, uint64_t now)
 {
 	enum writer_help h;
 
@@ -233,24 +233,24 @@ static enum writer_help help_writer(struct thread *t, uint64_t now)
 typedef void *chain_reserve_fn(struct chain *c, uint32_t bytes, bool *wake);
 
 /* p: what has been reserved already, or NULL. */
-__attribute__((noinline)) static void *reserve_with_help(
+__attribute__((noinline)) static void *reserve_or_run_writer(
 	struct thread *t, uint32_t bytes, void *p, chain_reserve_fn *reserve)
 {
 	uint64_t since = clock_ticks(), now = since;
 	bool wake;
 
 	for (;;) {
-		enum writer_help h = help_writer(t, now);
+		enum writer_help h = run_writer_if_needed(t, now);
 
 		if (!p)
 			p = reserve(&t->chain, bytes, &wake);
 		now = clock_ticks();
-		if (p || h != HELP_TAKEN || !may_wait(t, since, now))
+		if (p || h != HELP_TAKEN || !can_wait(t, since, now))
 			break;
 		sched_yield();
 		t->waited += clock_ticks() - now;
 	}
-	thread_exact_time(t, clock_ticks() - since);
+	thread_add_exact_time(t, clock_ticks() - since);
 	return p;
 }
 
@@ -268,7 +268,7 @@ static void *reserve_in_chain(struct thread *t, uint32_t bytes, chain_reserve_fn
 		journal_grow(t->chain.j, JP_CHUNKS) == 0)
 		p = reserve(&t->chain, bytes, &wake);
 	if (__builtin_expect(p ? journal_is_crowded(t->chain.j) : bytes <= JOURNAL_ENTRY_MAX, 0))
-		p = reserve_with_help(t, bytes, p, reserve);
+		p = reserve_or_run_writer(t, bytes, p, reserve);
 	return p;
 }
 

@@ -23,13 +23,14 @@ struct thread {
 	uint64_t unnumbered; /* its calls without a number common to all ranks (thinning.h) */
 	uint32_t tid;
 	uint32_t rounds; /* rounds of thread-specific destructors so far */
-	uint64_t counted; /* libprobe's own ticks that were counted exactly: thread_exact_time() */
+	uint64_t
+		counted; /* libprobe's own ticks that were counted exactly: thread_add_exact_time() */
 	uint64_t made; /* ticks at its first recorded call */
 	uint64_t comm_ticks; /* ticks in communicating calls, and in waits for them */
-	uint64_t waited; /* ticks for which it yielded the processor (reserve_with_help()) */
+	uint64_t waited; /* ticks for which it yielded the processor (reserve_or_run_writer()) */
 	uint64_t probed; /* ticks in blocking probes since the thread's last call */
 	uint64_t help_from; /* tick from which on it may help the writer */
-	void *scratch; /* grows, used by this thread only; see thread_scratch() */
+	void *scratch; /* grows, used by this thread only; see thread_get_scratch() */
 	size_t scratch_bytes;
 	void *group; /* calls in the group that this thread has opened (stream.c) */
 	size_t group_bytes;
@@ -47,7 +48,7 @@ struct thread {
 struct thread *thread_get_new(void);
 
 /* Counts a call that is lost because its thread cannot record. Logged once. */
-void thread_lost(void);
+void thread_handle_lost_call(void);
 
 /*
  * Returns the calling thread's recorder, made if necessary. Returns NULL if nothing is recorded
@@ -65,11 +66,11 @@ static inline struct thread *thread_get(void)
  * must not be in a signal handler, which may have interrupted malloc(): a thread that has not
  * recorded yet must call this beforehand.
  */
-const struct stack_bounds *thread_bounds(void);
+const struct stack_bounds *thread_get_bounds(void);
 void thread_bounds_find(void);
 
 /* Number of wrapped calls, of any kind, that the calling thread is in at present. */
-static inline uint32_t thread_on_the_way(void)
+static inline uint32_t thread_get_call_depth(void)
 {
 	return thread_inside()->depth + thread_inside()->transparent;
 }
@@ -78,20 +79,20 @@ static inline uint32_t thread_on_the_way(void)
  * Returns at least `bytes` of memory, valid until the next call of this function. Returns NULL if
  * bytes is above 64 MiB, or if there is no memory.
  */
-void *thread_scratch_more(struct thread *t, size_t bytes);
+void *thread_get_more_scratch(struct thread *t, size_t bytes);
 
-static inline void *thread_scratch(struct thread *t, size_t bytes)
+static inline void *thread_get_scratch(struct thread *t, size_t bytes)
 {
 	return __builtin_expect(bytes <= t->scratch_bytes, 1) ? t->scratch
-							      : thread_scratch_more(t, bytes);
+							      : thread_get_more_scratch(t, bytes);
 }
 
-void thread_more_seq(struct thread *t);
+void thread_reserve_seq(struct thread *t);
 
-static inline uint64_t thread_next_seq(struct thread *t)
+static inline uint64_t thread_get_next_seq(struct thread *t)
 {
 	if (__builtin_expect(t->seq_next == t->seq_end, 0))
-		thread_more_seq(t);
+		thread_reserve_seq(t);
 	return t->seq_next++;
 }
 
@@ -122,7 +123,7 @@ static inline void thread_count(struct thread *t, enum journal_count c)
 }
 
 /* Adds ticks spent in libprobe's own code. */
-static inline void thread_self_time(struct thread *t, uint64_t ticks)
+static inline void thread_add_own_time(struct thread *t, uint64_t ticks)
 {
 	thread_add(&t->chain.slot->self_ticks, ticks);
 }
@@ -134,7 +135,7 @@ static inline void thread_self_time(struct thread *t, uint64_t ticks)
  */
 #define SAMPLE_TICKS_MAX (UINT64_C(1) << 18)
 
-static inline uint64_t weigh_sample(uint64_t ticks, uint32_t weight)
+static inline uint64_t compute_sample_ticks(uint64_t ticks, uint32_t weight)
 {
 	return ticks > SAMPLE_TICKS_MAX ? ticks : ticks * weight;
 }
@@ -143,10 +144,10 @@ static inline uint64_t weigh_sample(uint64_t ticks, uint32_t weight)
  * Adds ticks of a slow part of a call. This part is measured in each call, so its time is not
  * scaled with the sample.
  */
-static inline void thread_exact_time(struct thread *t, uint64_t ticks)
+static inline void thread_add_exact_time(struct thread *t, uint64_t ticks)
 {
 	t->counted += ticks;
-	thread_self_time(t, ticks);
+	thread_add_own_time(t, ticks);
 }
 
 /*
@@ -159,14 +160,14 @@ struct own_work {
 	uint64_t since, counted;
 };
 
-static inline struct own_work own_work_begin(void)
+static inline struct own_work own_work_start(void)
 {
 	const struct thread *t = thread_inside()->recorder;
 
 	return (struct own_work){t, clock_ticks(), t ? t->counted : 0};
 }
 
-static inline void own_work_end(const struct own_work *o)
+static inline void own_work_stop(const struct own_work *o)
 {
 	struct thread *t = thread_inside()->recorder;
 	uint64_t took = clock_ticks() - o->since, inside;
@@ -176,7 +177,7 @@ static inline void own_work_end(const struct own_work *o)
 		return;
 	inside = t->counted - o->counted;
 	if (took > inside)
-		thread_exact_time(t, took - inside);
+		thread_add_exact_time(t, took - inside);
 }
 
 /*
@@ -189,6 +190,6 @@ void thread_count_shared(enum journal_count c);
 void thread_init(void);
 
 /* For a forked child that records: the calling thread has no recorder yet. */
-void thread_forget(void);
+void thread_reset(void);
 
 #endif

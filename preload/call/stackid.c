@@ -29,7 +29,7 @@ static _Atomic(_Atomic uint64_t *) table;
 static _Atomic uint32_t last_id;
 static uint32_t first_id; /* numbers up to this one belong to an earlier run */
 
-static _Atomic uint64_t *stack_id_places(void)
+static _Atomic uint64_t *get_stack_id_table(void)
 {
 	_Atomic uint64_t *t = atomic_load_explicit(&table, memory_order_acquire), *none = NULL;
 
@@ -73,7 +73,7 @@ static bool is_new_module(uint64_t hash)
 	return false;
 }
 
-static void put_module(void *arg, const struct module *m)
+static void write_module_json(void *arg, const struct module *m)
 {
 	char buf[MODULE_PATH_MAX + 128];
 	struct text t = text_over(buf, sizeof(buf));
@@ -106,7 +106,7 @@ static void write_modules(void)
 
 	pthread_mutex_lock(&modules_lock);
 	if (!modules_looked || known_generation != generation) {
-		modules_each(put_module, NULL);
+		modules_each(write_module_json, NULL);
 		known_generation = generation;
 		modules_looked = true;
 	}
@@ -126,7 +126,7 @@ static _Atomic(struct foreign_rules *) stack_rules;
 static _Atomic uint64_t rules_epoch;
 _Atomic bool stack_id_by_code;
 
-void stack_id_configure(void)
+void stack_id_update(void)
 {
 	static const struct calls_keys *rules_of;
 	const struct calls_keys *keys = get_calls_keys(config_now());
@@ -147,10 +147,10 @@ void stack_id_configure(void)
 	atomic_fetch_add(&rules_epoch, 1);
 	/* The old rules are not freed: a thread may be reading them, and there are few. */
 	atomic_store(&stack_rules, r);
-	stack_id_by_code = foreign_rules_select(r);
+	stack_id_by_code = foreign_rules_have_selection(r);
 }
 
-static uint32_t next_id(void)
+static uint32_t get_next_id(void)
 {
 	uint32_t id = atomic_fetch_add_explicit(&last_id, 1, memory_order_relaxed) + 1;
 
@@ -181,7 +181,7 @@ static uint32_t write_stack(struct thread *t, const struct api *api, const struc
 	e = thread_reserve(t, bytes);
 	if (!e)
 		return 0;
-	id = next_id();
+	id = get_next_id();
 	if (!id)
 		return 0;
 	memset(e, 0, bytes);
@@ -199,38 +199,38 @@ static uint32_t write_stack(struct thread *t, const struct api *api, const struc
 	return id;
 }
 
-struct new_stack {
+struct add_stack {
 	struct thread *t;
 	const struct api *api;
 	uint32_t id;
 };
 
 /* The text takes 12 KiB of stack. */
-static void describe_stack(void *arg)
+static void write_stack_text(void *arg)
 {
-	struct new_stack *new = arg;
+	struct add_stack *new = arg;
 	struct walked *w = new->t->walked;
 	char text[FOREIGN_TEXT_MAX];
 	size_t len = 0;
 	const struct foreign_rules *rules = atomic_load(&stack_rules);
-	bool selected = !foreign_rules_select(rules);
+	bool selected = !foreign_rules_have_selection(rules);
 
 	/* The stack is a new one, so objects may have been loaded, and with them a language. */
 	if (!w->foreign.language)
-		foreign_look();
+		foreign_find_languages();
 	if (w->foreign.language)
-		len = foreign_text(&w->foreign, rules, text, sizeof(text), &selected);
+		len = foreign_write_text(&w->foreign, rules, text, sizeof(text), &selected);
 	if (!selected)
 		new->id = ID_UNWANTED;
 	else if (get_calls_keys(config_now())->stack)
 		new->id = write_stack(new->t, new->api, w, text, len);
 }
 
-__attribute__((noinline)) static uint32_t new_stack(struct thread *t, const struct api *api)
+__attribute__((noinline)) static uint32_t add_stack(struct thread *t, const struct api *api)
 {
-	struct new_stack new = {t, api, 0};
+	struct add_stack new = {t, api, 0};
 
-	private_stack_call(describe_stack, &new);
+	private_stack_call(write_stack_text, &new);
 	return new.id;
 }
 
@@ -238,10 +238,10 @@ __attribute__((noinline)) static uint32_t new_stack(struct thread *t, const stru
  * Stores the number with the cached native stack. Besides the native frames, it depends only on
  * the frames of a language, the rules, and the depth.
  */
-static uint32_t keep_id(const struct thread *t, struct stack_note *note, uint32_t id)
+static uint32_t set_cached_id(const struct thread *t, struct stack_note *note, uint32_t id)
 {
 	note->value = id == ID_UNWANTED ? STACK_UNWANTED : id;
-	stack_note_keep(&t->bounds, t->stacks, note);
+	stack_note_copy(&t->bounds, t->stacks, note);
 	return (uint32_t)note->value;
 }
 
@@ -259,7 +259,7 @@ uint32_t stack_id(struct thread *t, const struct api *api, uintptr_t pc, uintptr
 		w->foreign.n = 0;
 		w->foreign.hash = 0;
 	} else {
-		foreign_walk(&w->foreign);
+		foreign_read_stack(&w->foreign);
 	}
 	note.check = w->foreign.hash ^ ((epoch + 1) << 8 | (uint64_t)keys->stack_depth) *
 					       UINT64_C(0x9e3779b97f4a7c15);
@@ -270,7 +270,7 @@ uint32_t stack_id(struct thread *t, const struct api *api, uintptr_t pc, uintptr
 		       : 0;
 	if (w->n < 0)
 		return (uint32_t)note.value;
-	tab = stack_id_places();
+	tab = get_stack_id_table();
 	if (!tab || (w->n <= 0 && !stack_id_by_code))
 		return 0;
 	h = (uint64_t)w->n ^ w->foreign.hash ^ epoch << 32;
@@ -289,16 +289,16 @@ uint32_t stack_id(struct thread *t, const struct api *api, uintptr_t pc, uintptr
 			if (!mine) {
 				uint64_t t0 = clock_ticks();
 
-				mine = new_stack(t, api);
-				thread_exact_time(t, clock_ticks() - t0);
+				mine = add_stack(t, api);
+				thread_add_exact_time(t, clock_ticks() - t0);
 			}
 			if (!mine)
 				break;
 			if (atomic_compare_exchange_strong(&tab[i], &have, key | mine))
-				return keep_id(t, &note, mine);
+				return set_cached_id(t, &note, mine);
 		}
 		if (have >> ID_BITS == key >> ID_BITS)
-			return keep_id(t, &note, (uint32_t)(have & ID_MASK));
+			return set_cached_id(t, &note, (uint32_t)(have & ID_MASK));
 	}
 	/*
 	 * If no stacks are recorded, selected calls have no number, and their stacks are checked
@@ -316,15 +316,15 @@ bool stack_write_named(struct thread *t, const struct api *row)
 	uint32_t id;
 
 	w->n = 0;
-	foreign_walk(&w->foreign);
-	if (!w->foreign.language || !stack_id_places())
+	foreign_read_stack(&w->foreign);
+	if (!w->foreign.language || !get_stack_id_table())
 		return false;
-	id = new_stack(t, row);
-	thread_exact_time(t, clock_ticks() - start);
+	id = add_stack(t, row);
+	thread_add_exact_time(t, clock_ticks() - start);
 	return id && id != ID_UNWANTED;
 }
 
-void stack_id_begin(uint32_t last)
+void stack_id_set_first(uint32_t last)
 {
 	/* A larger number would not fit into an entry of the table. */
 	if (last >= ID_UNWANTED - STACKS_MAX)
@@ -342,7 +342,7 @@ void stack_id_reset(void)
 	 * parent's.
 	 */
 	atomic_fetch_add(&rules_epoch, 1);
-	stack_id_begin(0);
+	stack_id_set_first(0);
 	memset(known_modules, 0, sizeof(known_modules));
 	modules_looked = false;
 	pthread_mutex_init(&modules_lock, NULL);

@@ -48,20 +48,20 @@ extern _Atomic bool stack_id_by_code
 	__attribute__((visibility("hidden"))); /* key codeline selects calls by their callers */
 
 /* True if call stacks are recorded at all. */
-static inline bool stack_id_wanted(void)
+static inline bool are_stack_ids_wanted(void)
 {
 	return get_calls_keys(config_now())->stack ||
 	       atomic_load_explicit(&stack_id_by_code, memory_order_relaxed);
 }
 
 /* Call after the configuration has been read. */
-void stack_id_configure(void);
+void stack_id_update(void);
 
 /*
  * For a run that continues an earlier one, whose last stack number was `last`: continues after
  * it. Call before the first stack.
  */
-void stack_id_begin(uint32_t last);
+void stack_id_set_first(uint32_t last);
 
 /* For a forked child that records: forgets the parent's stacks. */
 void stack_id_reset(void);

@@ -34,7 +34,7 @@ void step_skipped(uint32_t step)
 	journal_dict_add(&session.journal, DICT_META, META_SKIPPED, both, t.len + 1);
 }
 
-void step_configure(void)
+void step_update(void)
 {
 	static _Atomic bool offset;
 	const struct generation *g;
@@ -83,7 +83,7 @@ uint32_t step_end(enum step_source s)
 	uint32_t step = atomic_fetch_add(&step_state.now, 1) + 1;
 
 	if (atomic_load_explicit(&session.phase, memory_order_acquire) >= SESSION_READY)
-		step_configure();
+		step_update();
 	if (atomic_load_explicit(&session.phase, memory_order_relaxed) == SESSION_READY)
 		session_hooks.step_unrecorded();
 	if (session_is_on()) {
@@ -102,7 +102,7 @@ void step_write(void)
 		atomic_load_explicit(&best, memory_order_relaxed), memory_order_relaxed);
 }
 
-void step_marker_hit(void)
+void step_handle_marker(void)
 {
 	int64_t count = get_steps_keys(config_now())->step_marker_count;
 	uint32_t every = count > 1 ? (uint32_t)count : 1;

@@ -45,7 +45,7 @@ void step_write(void);
 uint32_t step_end(enum step_source s);
 
 /* Handles a call of a marker function: every cfg.step_marker_count-th is a mark. */
-void step_marker_hit(void);
+void step_handle_marker(void);
 
 /* Notes that `step` ended without an optimizer step (flag of the step, in meta.json). */
 void step_skipped(uint32_t step);
@@ -66,6 +66,6 @@ static inline bool step_profiled(void)
 }
 
 /* Call after the configuration has been read or has changed. */
-void step_configure(void);
+void step_update(void);
 
 #endif

@@ -23,11 +23,11 @@
 #include "elf/loaded/object_of.h"
 #include "session/state.h"
 
-/* ---- which buffers can be read ---- */
+/* ---- which buffers can be measured ---- */
 
-static uint64_t stream_of(const struct call *c)
+static uint64_t get_stream(const struct call *c)
 {
-	const union arg *stream = call_arg(c, ROLE_STREAM);
+	const union arg *stream = call_get_arg(c, ROLE_STREAM);
 	const struct adapter *lib = c->api->spec->lib;
 
 	return stream ? stream->u : lib->stream ? lib->stream(c) : 0;
@@ -37,23 +37,23 @@ static uint64_t stream_of(const struct call *c)
  * Buffers to be decided on. In a local kind, outputs follow the inputs in one array; an adapter
  * may have its buffers elsewhere.
  */
-static struct buffer *stream_inputs(struct operation *w)
+static struct buffer *get_stream_inputs(struct operation *w)
 {
-	return (struct buffer *)operation_inputs(w);
+	return (struct buffer *)operation_get_inputs(w);
 }
 
-static struct buffer *stream_outputs(struct operation *w)
+static struct buffer *get_stream_outputs(struct operation *w)
 {
-	return (struct buffer *)operation_outputs(w);
+	return (struct buffer *)operation_get_outputs(w);
 }
 
-static void no_statistics(struct buffer *v, unsigned n)
+static void remove_statistics(struct buffer *v, unsigned n)
 {
 	for (; n; n--, v++)
 		v->nostats = 1;
 }
 
-static void no_statistics_but_snapshots(struct buffer *v, unsigned n)
+static void remove_statistics_without_snapshot(struct buffer *v, unsigned n)
 {
 	for (; n; n--, v++)
 		v->nostats |= !v->snapshot;
@@ -63,30 +63,30 @@ static void no_statistics_but_snapshots(struct buffer *v, unsigned n)
  * For a call that its stream completes, the device's time is measured too: it begins when the
  * inputs were measured.
  */
-static void decide_inputs(struct call *c)
+static void set_input_measurements(struct call *c)
 {
 	bool own = c->api->spec->completion == DONE_STREAM;
 	struct stream_point p;
 
-	stream_point_begin(&p, device_present(), stream_of(c));
+	stream_point_begin(&p, device_present(), get_stream(c));
 	p.op = &c->op;
 	if (own)
-		stream_decide_all(&p, c->api->spec->lib, stream_inputs(&c->op), c->op.nin);
+		stream_decide_all(&p, c->api->spec->lib, get_stream_inputs(&c->op), c->op.nin);
 	else
-		stream_decide_placed(&p, stream_inputs(&c->op), c->op.nin);
+		stream_decide_placed(&p, get_stream_inputs(&c->op), c->op.nin);
 	c->op.before = stream_point_mark(&p, own);
 	stream_point_end(&p);
 }
 
 /* The device's time of the call ends when the measurement of its outputs starts. */
-static void decide_outputs(
+static void set_output_measurements(
 	struct stream_point *p, const struct adapter *lib, struct operation *w, bool own)
 {
 	p->op = w;
 	if (own)
-		stream_decide_all(p, lib, stream_outputs(w), w->nout);
+		stream_decide_all(p, lib, get_stream_outputs(w), w->nout);
 	else
-		stream_decide_placed(p, stream_outputs(w), w->nout);
+		stream_decide_placed(p, get_stream_outputs(w), w->nout);
 	if (w->before)
 		w->after = stream_point_mark(p, true);
 }
@@ -95,8 +95,8 @@ static void decide_outputs(
 
 #define CARRIED_MAX 64u /* maximum number of outputs; additional ones have no statistics */
 
-static struct open_group *group_of(uintptr_t copy, bool make);
-static uintptr_t copy_of(const struct call *c);
+static struct open_group *find_open_group(uintptr_t copy, bool make);
+static uintptr_t get_library_copy(const struct call *c);
 
 static THREAD_OWN struct {
 	/*
@@ -117,16 +117,16 @@ static void start_carrying(struct call *c)
 	thread_inside()->carrying = true;
 }
 
-static void end_carrying(const struct operation *w)
+static void reset_carried(const struct operation *w)
 {
 	if (thread_inside()->carrying && &own(carrier).call->op == w)
 		thread_inside()->carrying = false;
 }
 
 /* To be called when the group's work is on its stream: decides how its outputs are measured. */
-static void take_reached_outputs(const struct device_backend *b, struct operation *w)
+static void set_reached_outputs(const struct device_backend *b, struct operation *w)
 {
-	struct buffer *v = stream_outputs(w);
+	struct buffer *v = get_stream_outputs(w);
 	struct stream_point p;
 
 	stream_point_begin(&p, b, own(carrier).stream);
@@ -138,9 +138,10 @@ static void take_reached_outputs(const struct device_backend *b, struct operatio
 }
 
 /* Handles an inner call that writes at address `to`. */
-static void note_carried_output(const struct device_backend *b, struct operation *w, const char *to)
+static void record_carried_output(
+	const struct device_backend *b, struct operation *w, const char *to)
 {
-	struct buffer *v = stream_outputs(w);
+	struct buffer *v = get_stream_outputs(w);
 	struct stream_point p;
 
 	stream_point_begin(&p, b, own(carrier).stream);
@@ -161,7 +162,7 @@ static void note_carried_output(const struct device_backend *b, struct operation
 void stream_carried(struct call *c)
 {
 	const union arg *to =
-		call_arg(c, ROLE_RECV) ? call_arg(c, ROLE_RECV) : call_arg(c, ROLE_BUF);
+		call_get_arg(c, ROLE_RECV) ? call_get_arg(c, ROLE_RECV) : call_get_arg(c, ROLE_BUF);
 	enum task task = c->api->spec->task;
 	const struct device_backend *b = device_known();
 
@@ -175,11 +176,11 @@ void stream_carried(struct call *c)
 		own(carrier).depth += c->ok;
 	} else if (task == TASK_GROUP_END) {
 		if (own(carrier).depth && --own(carrier).depth == 0 && c->ok)
-			take_reached_outputs(b, &own(carrier).call->op);
-	} else if (c->ok && to && !group_of(copy_of(c), false)) {
-		own(carrier).stream = stream_of(c);
+			set_reached_outputs(b, &own(carrier).call->op);
+	} else if (c->ok && to && !find_open_group(get_library_copy(c), false)) {
+		own(carrier).stream = get_stream(c);
 		if (!b->capturing(own(carrier).stream))
-			note_carried_output(b, &own(carrier).call->op, to->cp);
+			record_carried_output(b, &own(carrier).call->op, to->cp);
 	}
 }
 
@@ -200,16 +201,16 @@ void stream_enter(struct call *c)
 		w->views[i].snapshot = 0;
 	w->before = w->after = 0;
 	thread_inside()->carrying = false;
-	if (b && b->capturing(stream_of(c))) {
+	if (b && b->capturing(get_stream(c))) {
 		w->flags |= CF_CAPTURED;
-		no_statistics(stream_inputs(w), w->nin);
-		no_statistics(stream_outputs(w), w->nout);
+		remove_statistics(get_stream_inputs(w), w->nin);
+		remove_statistics(get_stream_outputs(w), w->nout);
 		return;
 	}
-	decide_inputs(c);
+	set_input_measurements(c);
 	if (c->api->spec->completion == DONE_STREAM)
 		device_collective_begins(b);
-	if (b && c->api->spec->lib->carried && !get_calls_keys(c->by->cfg)->nested)
+	if (b && c->api->spec->lib->carried && !get_calls_keys(c->generation->cfg)->nested)
 		start_carrying(c);
 }
 
@@ -221,10 +222,10 @@ static bool has_snapshots(const struct buffer *v, unsigned n)
 	return false;
 }
 
-static bool waits_for_stream(struct operation *w)
+static bool is_completed_by_stream(struct operation *w)
 {
-	return w->after || has_snapshots(stream_inputs(w), w->nin) ||
-	       has_snapshots(stream_outputs(w), w->nout);
+	return w->after || has_snapshots(get_stream_inputs(w), w->nin) ||
+	       has_snapshots(get_stream_outputs(w), w->nout);
 }
 
 static void remove_snapshots(struct buffer *v, unsigned n)
@@ -245,11 +246,11 @@ static void remove_stream_mark(uint32_t *mark)
 
 void stream_drop(struct operation *w)
 {
-	end_carrying(w);
+	reset_carried(w);
 	if (!device_known())
 		return;
-	remove_snapshots(stream_inputs(w), w->nin);
-	remove_snapshots(stream_outputs(w), w->nout);
+	remove_snapshots(get_stream_inputs(w), w->nin);
+	remove_snapshots(get_stream_outputs(w), w->nout);
 	remove_stream_mark(&w->before);
 	remove_stream_mark(&w->after);
 }
@@ -292,7 +293,7 @@ static bool flight_add(const struct pending *p)
  * True if the snapshot of each buffer has arrived, or is lost. Then the values are in host
  * memory.
  */
-static bool have_snapshots_arrived(const struct device_backend *b, struct buffer *v, unsigned n)
+static bool are_snapshots_ready(const struct device_backend *b, struct buffer *v, unsigned n)
 {
 	for (; n; n--, v++)
 		if (v->snapshot && v->nostats && stream_get_snapshot(b, v) == 0)
@@ -301,12 +302,12 @@ static bool have_snapshots_arrived(const struct device_backend *b, struct buffer
 }
 
 /* True if the stream has passed both marks of the call. */
-static bool have_marks_arrived(const struct operation *w)
+static bool are_marks_ready(const struct operation *w)
 {
 	return !w->after || stream_poll_mark(w->after) != 0;
 }
 
-/* Removes the i-th: the few before it move up, and not the many after it. */
+/* Removes the i-th call: the few calls before it move, not the many after it. */
 static void remove_flight(uint32_t i)
 {
 	memmove(flight + oldest + 1, flight + oldest, i * sizeof(*flight));
@@ -315,8 +316,8 @@ static void remove_flight(uint32_t i)
 	atomic_store_explicit(&flying, nflight, memory_order_relaxed);
 }
 
-/* Removes the first complete one from the list. */
-static bool flight_take(struct pending *out)
+/* Removes the first complete call from the list. */
+static bool remove_first_complete(struct pending *out)
 {
 	const struct device_backend *b = device_known();
 	uint32_t late = 0;
@@ -327,9 +328,9 @@ static bool flight_take(struct pending *out)
 	for (uint32_t i = 0; i < nflight && late < FLIGHT_LATE; i++) {
 		struct operation *w = &flight[oldest + i].op;
 
-		if (!have_snapshots_arrived(b, stream_inputs(w), w->nin) ||
-			!have_snapshots_arrived(b, stream_outputs(w), w->nout) ||
-			!have_marks_arrived(w)) {
+		if (!are_snapshots_ready(b, get_stream_inputs(w), w->nin) ||
+			!are_snapshots_ready(b, get_stream_outputs(w), w->nout) ||
+			!are_marks_ready(w)) {
 			late++;
 			continue;
 		}
@@ -346,7 +347,7 @@ static bool flight_take(struct pending *out)
  * Returns the time between the launches before and after the call, by the device's clock. 0: not
  * known.
  */
-static uint64_t time_on_device(const struct operation *w)
+static uint64_t compute_device_time(const struct operation *w)
 {
 	uint64_t begin, end, first, last;
 
@@ -356,15 +357,15 @@ static uint64_t time_on_device(const struct operation *w)
 	return first - end;
 }
 
-static void end_call(struct pending *p, uint64_t end, uint32_t flags, int32_t error)
+static void handle_stream_completion(struct pending *p, uint64_t end, uint32_t flags, int32_t error)
 {
 	struct thread *t = session_is_on() ? thread_get() : NULL;
 
-	p->device_ns = time_on_device(&p->op);
+	p->device_ns = compute_device_time(&p->op);
 	if (t)
 		write_end_record(t, p, end, flags, error);
 	stream_drop(&p->op);
-	operation_release(&p->op);
+	operation_free_copy(&p->op);
 }
 
 void stream_poll(void)
@@ -373,21 +374,21 @@ void stream_poll(void)
 
 	if (!atomic_load_explicit(&flying, memory_order_relaxed))
 		return;
-	while (flight_take(&p))
-		end_call(&p, clock_ticks(), 0, 0);
+	while (remove_first_complete(&p))
+		handle_stream_completion(&p, clock_ticks(), 0, 0);
 }
 
 /* Ends the call's record when its snapshots have arrived, or now if it has none. end: ticks. */
 static void end_when_snapshots_arrived(struct pending *p, uint64_t end, uint32_t flags)
 {
-	if (waits_for_stream(&p->op)) {
+	if (is_completed_by_stream(&p->op)) {
 		if (flight_add(p))
 			return;
 		log_loss(LOSS_PENDING,
 			"too many calls in progress on streams: further ones have no statistics");
 		stream_drop(&p->op);
 	}
-	end_call(p, end, flags, 0);
+	handle_stream_completion(p, end, flags, 0);
 }
 
 /* ---- groups ---- */
@@ -420,10 +421,10 @@ static THREAD_OWN struct {
 		const void *real;
 		uintptr_t copy;
 	} base[BASES];
-} here;
+} thread_groups;
 
 /* A group belongs to one copy of a library: several copies may be loaded, independent of each other. */
-static uintptr_t copy_of_function(const void *real)
+static uintptr_t find_library_copy(const void *real)
 {
 	uintptr_t copy = sibling_base(real);
 
@@ -431,44 +432,44 @@ static uintptr_t copy_of_function(const void *real)
 }
 
 /* For a function of another copy of the library than the row's. Cached by the thread. */
-__attribute__((noinline)) static uintptr_t copy_of_other(const void *real)
+__attribute__((noinline)) static uintptr_t find_other_copy(const void *real)
 {
 	unsigned i = (unsigned)(hash_mix((uintptr_t)real) % BASES);
 	uint32_t age = real_generation();
 
-	if (own(here).age != age)
-		memset(own(here).base, 0, sizeof(own(here).base));
-	own(here).age = age;
-	if (own(here).base[i].real != real) {
-		own(here).base[i].copy = copy_of_function(real);
-		own(here).base[i].real = real;
+	if (own(thread_groups).age != age)
+		memset(own(thread_groups).base, 0, sizeof(own(thread_groups).base));
+	own(thread_groups).age = age;
+	if (own(thread_groups).base[i].real != real) {
+		own(thread_groups).base[i].copy = find_library_copy(real);
+		own(thread_groups).base[i].real = real;
 	}
-	return own(here).base[i].copy;
+	return own(thread_groups).base[i].copy;
 }
 
-static uintptr_t copy_of(const struct call *c)
+static uintptr_t get_library_copy(const struct call *c)
 {
 	struct api *f = c->api;
 	uintptr_t copy = atomic_load_explicit(&f->copy, memory_order_relaxed);
 
-	if (c->real != call_real(f))
-		return copy_of_other(c->real);
+	if (c->real != call_get_real(f))
+		return find_other_copy(c->real);
 	if (!copy) {
-		copy = copy_of_function(c->real);
+		copy = find_library_copy(c->real);
 		atomic_store_explicit(&f->copy, copy, memory_order_relaxed);
 	}
 	return copy;
 }
 
-static struct open_group *group_of(uintptr_t copy, bool make)
+static struct open_group *find_open_group(uintptr_t copy, bool make)
 {
 	struct open_group *unused = NULL;
 
 	for (unsigned i = 0; i < GROUPS; i++) {
-		if (own(here).open[i].depth && own(here).open[i].copy == copy)
-			return &own(here).open[i];
-		if (!own(here).open[i].depth)
-			unused = &own(here).open[i];
+		if (own(thread_groups).open[i].depth && own(thread_groups).open[i].copy == copy)
+			return &own(thread_groups).open[i];
+		if (!own(thread_groups).open[i].depth)
+			unused = &own(thread_groups).open[i];
 	}
 	if (!make || !unused)
 		return NULL;
@@ -477,11 +478,11 @@ static struct open_group *group_of(uintptr_t copy, bool make)
 }
 
 /* Returns the entry for one more call; the queue grows by doubling and is kept. */
-static struct queued *queue_place(struct thread *t)
+static struct queued *reserve_queue_entry(struct thread *t)
 {
 	size_t have = t->group_bytes / sizeof(struct queued);
 
-	if (own(here).n == have) {
+	if (own(thread_groups).n == have) {
 		size_t want = have ? 2 * have : QUEUE_FIRST;
 		size_t bytes = want * sizeof(struct queued);
 		void *m = want > QUEUE_MAX ? MAP_FAILED
@@ -491,19 +492,19 @@ static struct queued *queue_place(struct thread *t)
 		if (m == MAP_FAILED)
 			return NULL;
 		if (t->group) {
-			memcpy(m, t->group, own(here).n * sizeof(struct queued));
+			memcpy(m, t->group, own(thread_groups).n * sizeof(struct queued));
 			munmap(t->group, t->group_bytes);
 		}
 		t->group = m;
 		t->group_bytes = bytes;
 	}
-	return (struct queued *)t->group + own(here).n++;
+	return (struct queued *)t->group + own(thread_groups).n++;
 }
 
-static void group_ended(struct call *c, int64_t ret)
+static void handle_group_end(struct call *c, int64_t ret)
 {
 	const struct adapter *lib = c->api->spec->lib;
-	uintptr_t copy = copy_of(c);
+	uintptr_t copy = get_library_copy(c);
 	bool progress = lib->in_progress && ret == lib->in_progress;
 	bool never = c->api->spec->sub == SUB_CANCEL || !c->ok;
 	uint32_t kept = 0, flags = !c->ok     ? CF_ERROR
@@ -516,22 +517,22 @@ static void group_ended(struct call *c, int64_t ret)
 	struct stream_point point;
 
 	if (!q)
-		own(here).n = 0;
+		own(thread_groups).n = 0;
 	stream_point_begin(&point, device_present(), 0);
-	for (uint32_t i = 0; i < own(here).n; i++) {
+	for (uint32_t i = 0; i < own(thread_groups).n; i++) {
 		struct operation *w = &q[i].p.op;
 
 		if (q[i].copy != copy || never)
 			continue;
 		if (progress || w->flags & (CF_INPROGRESS | CF_CAPTURED)) {
-			no_statistics(w->out, w->nout);
+			remove_statistics(w->out, w->nout);
 			continue;
 		}
 		stream_point_move(&point, q[i].stream);
-		decide_outputs(&point, lib, w, true);
+		set_output_measurements(&point, lib, w, true);
 	}
 	stream_point_end(&point);
-	for (uint32_t i = 0; i < own(here).n; i++) {
+	for (uint32_t i = 0; i < own(thread_groups).n; i++) {
 		struct operation *w = &q[i].p.op;
 
 		if (q[i].copy != copy) {
@@ -542,27 +543,27 @@ static void group_ended(struct call *c, int64_t ret)
 		}
 		if (never) {
 			stream_drop(w);
-			end_call(&q[i].p, c->end, flags, (int32_t)ret);
+			handle_stream_completion(&q[i].p, c->end, flags, (int32_t)ret);
 			continue;
 		}
 		end_when_snapshots_arrived(&q[i].p, c->end, flags);
 	}
-	own(here).n = kept;
+	own(thread_groups).n = kept;
 }
 
 void stream_group_enter(struct call *c)
 {
-	struct open_group *g = group_of(copy_of(c), false);
+	struct open_group *g = find_open_group(get_library_copy(c), false);
 
 	/* The work of the group completes, or hangs, in its outermost end. */
-	if (g && g->depth == 1 && own(here).n && c->api->spec->task == TASK_GROUP_END)
+	if (g && g->depth == 1 && own(thread_groups).n && c->api->spec->task == TASK_GROUP_END)
 		async_wait_begin(c);
 }
 
 void stream_group(struct call *c, int64_t ret)
 {
 	bool start = c->api->spec->task == TASK_GROUP_START;
-	struct open_group *g = group_of(copy_of(c), start);
+	struct open_group *g = find_open_group(get_library_copy(c), start);
 
 	async_wait_end(c);
 	if (!g || (start && !c->ok))
@@ -571,12 +572,12 @@ void stream_group(struct call *c, int64_t ret)
 		g->depth++;
 	/* The level goes up by one even if the function failed. */
 	else if (--g->depth == 0)
-		group_ended(c, ret);
+		handle_group_end(c, ret);
 }
 
 bool stream_in_group(const struct call *c)
 {
-	return group_of(copy_of(c), false) != NULL;
+	return find_open_group(get_library_copy(c), false) != NULL;
 }
 
 /*
@@ -587,7 +588,7 @@ static bool is_captured(const struct call *c)
 {
 	const struct device_backend *b = device_known();
 
-	return b && b->capturing(stream_of(c));
+	return b && b->capturing(get_stream(c));
 }
 
 void stream_leave(struct call *c, int64_t ret)
@@ -596,12 +597,12 @@ void stream_leave(struct call *c, int64_t ret)
 	struct operation *w = &c->op;
 	bool progress = lib->in_progress && ret == lib->in_progress;
 	bool own = c->api->spec->completion == DONE_STREAM;
-	struct open_group *g = own ? group_of(copy_of(c), false) : NULL;
+	struct open_group *g = own ? find_open_group(get_library_copy(c), false) : NULL;
 	struct queued *q = NULL;
 	struct stream_point point;
 	struct pending p;
 
-	end_carrying(w);
+	reset_carried(w);
 	if (!c->ok) {
 		stream_drop(w);
 		record_close(c->rec, w, c->end, true, ret);
@@ -609,7 +610,7 @@ void stream_leave(struct call *c, int64_t ret)
 	}
 	if (progress)
 		w->flags |= CF_INPROGRESS;
-	if (g && !w->all_in && !(q = queue_place(c->t))) {
+	if (g && !w->all_in && !(q = reserve_queue_entry(c->t))) {
 		w->flags |= CF_UNTRACKED;
 		w->nout = 0;
 		thread_count(c->t, JC_DROP_PENDING);
@@ -619,30 +620,30 @@ void stream_leave(struct call *c, int64_t ret)
 			QUEUE_MAX);
 	}
 	if (progress || w->flags & CF_CAPTURED || (!own && is_captured(c)))
-		no_statistics(stream_outputs(w), w->nout);
+		remove_statistics(get_stream_outputs(w), w->nout);
 	else if (lib->carried)
-		no_statistics_but_snapshots(stream_outputs(w), w->nout);
+		remove_statistics_without_snapshot(get_stream_outputs(w), w->nout);
 	else if (!own || !g || w->all_in) {
-		stream_point_begin(&point, device_present(), stream_of(c));
-		decide_outputs(&point, lib, w, own);
+		stream_point_begin(&point, device_present(), get_stream(c));
+		set_output_measurements(&point, lib, w, own);
 		stream_point_end(&point);
 	}
-	if (!q && !waits_for_stream(w)) {
+	if (!q && !is_completed_by_stream(w)) {
 		remove_stream_mark(&w->before);
 		record_close(c->rec, w, c->end, false, ret);
 		return;
 	}
 	p = (struct pending){.seq = c->rec->seq, .start = c->start, .api = c->api, .op = *w};
 	if (!w->all_in && !w->all_out) {
-		operation_keep(&p.op);
-	} else if (!operation_keep_whole(&p.op)) {
+		operation_copy_arrays(&p.op);
+	} else if (!operation_copy_all(&p.op)) {
 		stream_drop(w);
 		record_close(c->rec, w, c->end, false, ret);
 		return;
 	}
 	record_async(c->rec, w, c->end);
 	if (q)
-		*q = (struct queued){.p = p, .stream = stream_of(c), .copy = copy_of(c)};
+		*q = (struct queued){.p = p, .stream = get_stream(c), .copy = get_library_copy(c)};
 	else
 		end_when_snapshots_arrived(&p, c->end, 0);
 }
@@ -652,6 +653,6 @@ void stream_reset(void)
 	pthread_mutex_init(&flight_lock, NULL);
 	oldest = nflight = 0;
 	atomic_store(&flying, 0);
-	own(here).n = 0;
+	own(thread_groups).n = 0;
 	thread_inside()->carrying = false;
 }

@@ -26,9 +26,9 @@ static void count_unmeasured(void)
 
 /*
  * Takes a snapshot of everything between the first and the last element of v, unless most of it
- * is other data. The distances between elements stay the same (use_snapshot()). 0: none; counted if there is no room for it.
+ * is other data. The distances between elements stay the same (set_snapshot_address()). 0: none; counted if there is no room for it.
  */
-static uint32_t take_snapshot(const struct device_backend *b, uint64_t stream,
+static uint32_t copy_to_snapshot(const struct device_backend *b, uint64_t stream,
 	const struct buffer *v, uintptr_t lo, uintptr_t hi)
 {
 	uint32_t snapshot = 0;
@@ -43,11 +43,11 @@ static uint32_t take_snapshot(const struct device_backend *b, uint64_t stream,
 }
 
 /* Lets v refer to its elements in the snapshot at address `at`. */
-static void use_snapshot(struct buffer *v, const void *at)
+static void set_snapshot_address(struct buffer *v, const void *at)
 {
 	uintptr_t lo, hi;
 
-	buffer_bounds(v, &lo, &hi);
+	buffer_get_bounds(v, &lo, &hi);
 	v->base = (const char *)at + ((uintptr_t)v->base - lo);
 	v->host = 1;
 	v->nostats = 0;
@@ -66,7 +66,7 @@ int stream_get_snapshot(const struct device_backend *b, struct buffer *v)
 	}
 	state = b->poll(v->snapshot, &at);
 	if (state == 1)
-		use_snapshot(v, at);
+		set_snapshot_address(v, at);
 	return state;
 }
 
@@ -125,7 +125,7 @@ static bool open_batch(struct stream_point *p, const void *memory)
 }
 
 /* Describes the tensor for the device. Returns false if the device cannot measure it. */
-static bool describe_on_device(
+static bool set_device_tensor(
 	struct device_tensor *t, const struct buffer *v, uintptr_t lo, uintptr_t hi)
 {
 	struct buffer_walk w;
@@ -138,17 +138,18 @@ static bool describe_on_device(
 		.eps = get_calls_keys(config_now())->eps};
 	if (v->layout == BUFFER_CONTIG)
 		return true;
-	if (!(v->layout == BUFFER_SEGMENTS ? buffer_walk_segments : buffer_walk)(v, &w))
+	if (!(v->layout == BUFFER_SEGMENTS ? buffer_compute_segment_walk : buffer_compute_walk)(
+		    v, &w))
 		return false;
 	t->address = w.base;
-	if (w.n == 1 && w.step[0] == dtype_info(v->dtype)->size)
+	if (w.n == 1 && w.stride_bytes[0] == dtype_info(v->dtype)->size)
 		return true;
 	if (w.n > STATS_DIMS - 1)
 		return false;
 	t->ndim = w.n;
 	for (unsigned i = 0; i < w.n; i++) {
 		t->size[i] = w.size[i];
-		t->step[i] = (int64_t)w.step[i];
+		t->step[i] = (int64_t)w.stride_bytes[i];
 	}
 	return true;
 }
@@ -163,9 +164,9 @@ static uint32_t measure_on_device(
 
 	if (p->op)
 		v = slice_get_part(p->op, v, &part);
-	if (v == &part.buffer && !buffer_bounds(v, &lo, &hi))
+	if (v == &part.buffer && !buffer_get_bounds(v, &lo, &hi))
 		return 0;
-	if (!describe_on_device(&t, v, lo, hi))
+	if (!set_device_tensor(&t, v, lo, hi))
 		return 0;
 	snapshot = device_batch_add(&p->batch, &t, &dropped);
 	if (dropped)
@@ -210,7 +211,7 @@ void stream_decide(struct stream_point *p, struct buffer *v)
 	if (!tensor_is_watched(v))
 		return;
 	v->nostats = 1;
-	if (!buffer_bounds(v, &lo, &hi))
+	if (!buffer_get_bounds(v, &lo, &hi))
 		return;
 	device_is_host(p->backend, (const void *)lo, hi - lo, &kind);
 	kernel = kernel && kind > DEVICE_HOST && p->backend->driver &&
@@ -229,7 +230,7 @@ void stream_decide(struct stream_point *p, struct buffer *v)
 	else if (kernel)
 		v->snapshot = measure_on_device(p, v, lo, hi);
 	else if (copy && kind != DEVICE_HOST)
-		v->snapshot = take_snapshot(p->backend, p->stream, v, lo, hi);
+		v->snapshot = copy_to_snapshot(p->backend, p->stream, v, lo, hi);
 }
 
 void stream_decide_all(
@@ -256,7 +257,7 @@ void stream_decide_placed(struct stream_point *p, struct buffer *v, unsigned n)
 			stream_decide(p, v);
 			continue;
 		}
-		if (v->io != IO_OUT || v->nostats || !buffer_bounds(v, &lo, &hi))
+		if (v->io != IO_OUT || v->nostats || !buffer_get_bounds(v, &lo, &hi))
 			continue;
 		v->host = device_is_host(p->backend, (const void *)lo, hi - lo, &kind) &&
 			  kind != DEVICE_PINNED;
@@ -279,7 +280,7 @@ uint32_t stream_measure(struct stream_point *p, const struct buffer *v)
 	uintptr_t lo, hi;
 
 	if (!p->backend || how == CONFIG_DEVICE_OFF || !v->device || !v->base ||
-		v->dtype == DT_OTHER || !buffer_bounds(v, &lo, &hi))
+		v->dtype == DT_OTHER || !buffer_get_bounds(v, &lo, &hi))
 		return 0;
 	/* What is put on a stream that is captured would become part of the job's graph. */
 	if (!p->open && p->backend->capturing(p->stream))
@@ -288,7 +289,7 @@ uint32_t stream_measure(struct stream_point *p, const struct buffer *v)
 	if (kind <= DEVICE_HOST)
 		return 0;
 	if (how == CONFIG_DEVICE_COPY)
-		return hi - lo == v->bytes ? take_snapshot(p->backend, p->stream, v, lo, hi) : 0;
+		return hi - lo == v->bytes ? copy_to_snapshot(p->backend, p->stream, v, lo, hi) : 0;
 	return p->backend->driver && open_batch(p, (const void *)lo)
 		       ? measure_on_device(p, v, lo, hi)
 		       : 0;

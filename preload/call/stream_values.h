@@ -14,8 +14,8 @@ struct device_backend;
 struct adapter;
 
 /*
- * Prepares whatever way of measuring is configured, while no collective can be pending: call it when a communicator is made, before
- * and after (the library may have been the first to work with the device).
+ * Prepares the configured way of measuring. Must be called while no collective can be pending: before and after a communicator is
+ * made, because the library may have been the first to use the device.
  */
 void stream_init_device(void);
 

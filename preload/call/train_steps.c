@@ -6,7 +6,7 @@
 /* steps of other optimizers, without one of the anchor, before it is replaced */
 #define FORGOTTEN_AFTER 16
 
-static uint32_t number_of(struct train *t, uint64_t which)
+static uint32_t get_optimizer_number(struct train *t, uint64_t which)
 {
 	for (uint32_t i = 0; i < t->nseen; i++)
 		if (t->seen[i] == which)
@@ -16,7 +16,7 @@ static uint32_t number_of(struct train *t, uint64_t which)
 	return t->nseen - 1;
 }
 
-static enum train_mark mark_training_step(struct train *t, enum train_mark m)
+static enum train_mark record_training_step(struct train *t, enum train_mark m)
 {
 	t->backwards = 0;
 	t->others = 0;
@@ -26,7 +26,7 @@ static enum train_mark mark_training_step(struct train *t, enum train_mark m)
 }
 
 /* Handles the end of an outermost optimizer step. */
-static enum train_mark count_optimizer_step(struct train *t, uint64_t which)
+static enum train_mark handle_optimizer_step(struct train *t, uint64_t which)
 {
 	/*
 	 * Without any backward pass seen, another step of the same optimizer is another training
@@ -34,7 +34,7 @@ static enum train_mark count_optimizer_step(struct train *t, uint64_t which)
 	 */
 	bool chained = t->stepped && t->steps && (t->passes || which != t->anchor);
 	bool is_anchor = t->anchor_wanted == TRAIN_ANCHOR_ANY;
-	uint32_t n = number_of(t, which);
+	uint32_t n = get_optimizer_number(t, which);
 
 	t->active = true;
 	t->stepped = t->stepped_since_update = true;
@@ -48,26 +48,26 @@ static enum train_mark count_optimizer_step(struct train *t, uint64_t which)
 	if (is_anchor) {
 		if (t->others > t->others_max)
 			t->others_max = t->others;
-		return mark_training_step(t, TRAIN_STEP);
+		return record_training_step(t, TRAIN_STEP);
 	}
 	/* The wanted optimizer has not stepped yet: each optimizer step counts. */
 	if (!t->anchor)
-		return mark_training_step(t, TRAIN_STEP);
+		return record_training_step(t, TRAIN_STEP);
 	t->others++;
 	if (t->others >= FORGOTTEN_AFTER && t->others >= 4 * t->others_max) {
 		t->anchor = which;
-		return mark_training_step(t, TRAIN_STEP);
+		return record_training_step(t, TRAIN_STEP);
 	}
 	return TRAIN_NOTHING;
 }
 
-void train_optimizer_begin(struct train *t, uint64_t which)
+void train_handle_optimizer_begin(struct train *t, uint64_t which)
 {
 	if (t->in_optimizer++ == 0)
 		t->optimizer = which;
 }
 
-enum train_mark train_optimizer_end(struct train *t)
+enum train_mark train_handle_optimizer_end(struct train *t)
 {
 	if (!t->in_optimizer || --t->in_optimizer)
 		return TRAIN_NOTHING;
@@ -75,15 +75,15 @@ enum train_mark train_optimizer_end(struct train *t)
 		t->stepped_in_backward = true;
 		return TRAIN_NOTHING;
 	}
-	return count_optimizer_step(t, t->optimizer);
+	return handle_optimizer_step(t, t->optimizer);
 }
 
-void train_backward_begin(struct train *t)
+void train_handle_backward_begin(struct train *t)
 {
 	t->in_backward++;
 }
 
-enum train_mark train_backward_end(struct train *t)
+enum train_mark train_handle_backward_end(struct train *t)
 {
 	if (!t->in_backward || --t->in_backward)
 		return TRAIN_NOTHING;
@@ -94,10 +94,10 @@ enum train_mark train_backward_end(struct train *t)
 	if (!t->stepped_in_backward)
 		return TRAIN_NOTHING;
 	t->stepped_in_backward = false;
-	return count_optimizer_step(t, INSIDE_BACKWARD);
+	return handle_optimizer_step(t, INSIDE_BACKWARD);
 }
 
-enum train_mark train_scale_update(struct train *t)
+enum train_mark train_handle_scale_update(struct train *t)
 {
 	bool stepped_before = t->stepped_since_update;
 
@@ -108,10 +108,10 @@ enum train_mark train_scale_update(struct train *t)
 	 */
 	if (!t->backwards || stepped_before || t->in_optimizer || t->in_backward)
 		return TRAIN_NOTHING;
-	return mark_training_step(t, TRAIN_SKIPPED);
+	return record_training_step(t, TRAIN_SKIPPED);
 }
 
-uint32_t train_micro_step(const struct train *t)
+uint32_t train_get_micro_step(const struct train *t)
 {
 	if (!t->active && !t->in_backward)
 		return UINT32_MAX;

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Steps of a training, from events of its framework: optimizer steps, backward passes, updates of a loss scale. Names no
- * framework and uses no thread or clock: events go in, marks come out.  - An optimizer step ends a step when it ends. Optimizer
- * steps inside it (wrappers around an optimizer) count with it, and so does a backward pass inside it (a closure). - Optimizer
- * steps inside a backward pass (an optimizer for each parameter) are one, at the end of that pass. - Optimizer steps without a
- * backward pass between them are one (chained optimizers), if there are such passes. - Among several optimizers one is the
- * anchor, the first that stepped, and only its steps count: D, G, D, G is one step per pair. An anchor that is no longer used
- * is replaced. - An update of the loss scale ends a step too if there was a backward pass but no optimizer step since the last
- * update: the optimizer was skipped because gradients overflowed.  Events after the mark belong to the next step. Not
- * thread-safe: the caller has a lock.
+ * framework and uses no thread or clock: events go in, marks come out. Events after a mark belong to the next step.
+ *
+ * - An optimizer step ends a step when it ends. Optimizer steps inside it (wrappers around an optimizer) count with it, and so
+ *   does a backward pass inside it (a closure).
+ * - Optimizer steps inside a backward pass (an optimizer for each parameter) count as one, at the end of that pass.
+ * - If there are backward passes, optimizer steps without one between them count as one (chained optimizers).
+ * - One of several optimizers is the anchor, the first that stepped. Only its steps count: D, G, D, G is one step per pair. An
+ *   anchor that is no longer used is replaced.
+ * - An update of the loss scale ends a step if there was a backward pass but no optimizer step since the last update: the
+ *   optimizer was skipped because gradients overflowed.
+ *
+ * Not thread-safe: the caller has a lock.
  */
 #ifndef PROBE_CALL_TRAIN_STEPS_H
 #define PROBE_CALL_TRAIN_STEPS_H
@@ -51,13 +55,13 @@ struct train {
 };
 
 /* which: a value other than 0 that identifies the optimizer. */
-void train_optimizer_begin(struct train *t, uint64_t which);
-enum train_mark train_optimizer_end(struct train *t);
-void train_backward_begin(struct train *t);
-enum train_mark train_backward_end(struct train *t);
-enum train_mark train_scale_update(struct train *t);
+void train_handle_optimizer_begin(struct train *t, uint64_t which);
+enum train_mark train_handle_optimizer_end(struct train *t);
+void train_handle_backward_begin(struct train *t);
+enum train_mark train_handle_backward_end(struct train *t);
+enum train_mark train_handle_scale_update(struct train *t);
 
 /* The current micro step: backward passes finished in this step; UINT32_MAX until a training has been seen. */
-uint32_t train_micro_step(const struct train *t);
+uint32_t train_get_micro_step(const struct train *t);
 
 #endif

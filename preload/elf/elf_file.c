@@ -25,7 +25,7 @@
  * Returns n items of `size` bytes at file offset `at`, or NULL if they are not inside the file or
  * not aligned.
  */
-static const void *at_offset(
+static const void *get_items_at_offset(
 	const struct elf_file *f, uint64_t at, uint64_t n, size_t size, size_t align)
 {
 	if (at > f->size || n > (f->size - at) / size || ((uintptr_t)f->map + at) % align)
@@ -37,7 +37,7 @@ static const void *at_offset(
  * Returns the file offset of an address, UINT64_MAX if no segment has it in the file. *room:
  * bytes from this offset to the end of the segment's part in the file.
  */
-static uint64_t offset_of(const struct elf_file *f, uint64_t addr, uint64_t *space)
+static uint64_t get_offset_of_address(const struct elf_file *f, uint64_t addr, uint64_t *space)
 {
 	for (unsigned i = 0; i < f->nphdr; i++) {
 		const ElfW(Phdr) *p = &f->phdr[i];
@@ -56,17 +56,17 @@ static uint64_t offset_of(const struct elf_file *f, uint64_t addr, uint64_t *spa
 	return UINT64_MAX;
 }
 
-static const void *at_address(
+static const void *get_items_at_address(
 	const struct elf_file *f, uint64_t addr, uint64_t n, size_t size, size_t align)
 {
-	uint64_t space = 0, at = offset_of(f, addr, &space);
+	uint64_t space = 0, at = get_offset_of_address(f, addr, &space);
 
 	if (at == UINT64_MAX || n > space / size)
 		return NULL;
-	return at_offset(f, at, n, size, align);
+	return get_items_at_offset(f, at, n, size, align);
 }
 
-static const char *elf_string_at(const struct elf_file *f, uint64_t at)
+static const char *get_elf_string(const struct elf_file *f, uint64_t at)
 {
 	return f->str && at < f->strsz ? f->str + at : NULL;
 }
@@ -77,10 +77,10 @@ static const char *elf_string_at(const struct elf_file *f, uint64_t at)
  * Finds the number of symbols from the GNU hash table: the end of the longest chain. Returns
  * false if the table is damaged.
  */
-static bool count_gnu(struct elf_file *f, uint64_t addr)
+static bool read_gnu_count(struct elf_file *f, uint64_t addr)
 {
-	uint64_t space = 0, at = offset_of(f, addr, &space);
-	const uint32_t *t = at == UINT64_MAX ? NULL : at_offset(f, at, 4, 4, 8);
+	uint64_t space = 0, at = get_offset_of_address(f, addr, &space);
+	const uint32_t *t = at == UINT64_MAX ? NULL : get_items_at_offset(f, at, 4, 4, 8);
 	uint64_t words = space / 4, last = 0, bucket, chain;
 
 	if (!t || words < 4 || !t[0] || !t[2] || (t[2] & (t[2] - 1)))
@@ -106,11 +106,11 @@ static bool count_gnu(struct elf_file *f, uint64_t addr)
 	return true;
 }
 
-static bool count_sysv(struct elf_file *f, uint64_t addr)
+static bool read_sysv_count(struct elf_file *f, uint64_t addr)
 {
-	const uint32_t *t = at_address(f, addr, 2, 4, 4);
+	const uint32_t *t = get_items_at_address(f, addr, 2, 4, 4);
 
-	if (!t || !at_address(f, addr, 2 + (uint64_t)t[0] + t[1], 4, 4))
+	if (!t || !get_items_at_address(f, addr, 2 + (uint64_t)t[0] + t[1], 4, 4))
 		return false;
 	f->first = 1;
 	f->nsym = t[1];
@@ -166,7 +166,7 @@ static void read_tags(struct elf_file *f, struct tables *t)
 
 static void read_strings(struct elf_file *f, const struct tables *t)
 {
-	uint64_t space = 0, at = offset_of(f, t->str, &space);
+	uint64_t space = 0, at = get_offset_of_address(f, t->str, &space);
 
 	if (at == UINT64_MAX)
 		return;
@@ -177,18 +177,18 @@ static void read_strings(struct elf_file *f, const struct tables *t)
 		f->strsz--;
 	if (!f->strsz)
 		f->str = NULL;
-	f->soname = t->soname ? elf_string_at(f, t->soname) : NULL;
-	f->rpath = t->rpath ? elf_string_at(f, t->rpath) : NULL;
-	f->runpath = t->runpath ? elf_string_at(f, t->runpath) : NULL;
+	f->soname = t->soname ? get_elf_string(f, t->soname) : NULL;
+	f->rpath = t->rpath ? get_elf_string(f, t->rpath) : NULL;
+	f->runpath = t->runpath ? get_elf_string(f, t->runpath) : NULL;
 }
 
 static bool read_dynamic_symbols(struct elf_file *f, const struct tables *t)
 {
-	if (!(t->gnu && count_gnu(f, t->gnu)) && !(t->sysv && count_sysv(f, t->sysv)))
+	if (!(t->gnu && read_gnu_count(f, t->gnu)) && !(t->sysv && read_sysv_count(f, t->sysv)))
 		return false;
-	f->sym = at_address(f, t->sym, f->nsym, sizeof(*f->sym), sizeof(ElfW(Addr)));
+	f->sym = get_items_at_address(f, t->sym, f->nsym, sizeof(*f->sym), sizeof(ElfW(Addr)));
 	if (t->versym)
-		f->versym = at_address(f, t->versym, f->nsym, sizeof(*f->versym), 2);
+		f->versym = get_items_at_address(f, t->versym, f->nsym, sizeof(*f->versym), 2);
 	return f->sym;
 }
 
@@ -202,7 +202,8 @@ static void read_dynamic(struct elf_file *f)
 
 		if (p->p_type != PT_DYNAMIC)
 			continue;
-		f->dyn = at_offset(f, p->p_offset, n, sizeof(*f->dyn), sizeof(ElfW(Addr)));
+		f->dyn =
+			get_items_at_offset(f, p->p_offset, n, sizeof(*f->dyn), sizeof(ElfW(Addr)));
 		f->ndyn = !f->dyn ? 0 : n < DYN_MAX ? n : DYN_MAX;
 		break;
 	}
@@ -223,13 +224,14 @@ int elf_file_over(struct elf_file *f, const void *bytes, size_t size)
 {
 	*f = (struct elf_file){.map = bytes, .size = size};
 
-	const ElfW(Ehdr) *e = at_offset(f, 0, 1, sizeof(*e), sizeof(ElfW(Addr)));
+	const ElfW(Ehdr) *e = get_items_at_offset(f, 0, 1, sizeof(*e), sizeof(ElfW(Addr)));
 
 	if (!e || memcmp(e->e_ident, ELFMAG, SELFMAG) || e->e_ident[EI_CLASS] != ELFCLASS64 ||
 		e->e_ident[EI_DATA] != ELFDATA2LSB || e->e_machine != MACHINE ||
 		(e->e_type != ET_DYN && e->e_type != ET_EXEC) || e->e_phentsize != sizeof(*f->phdr))
 		return -ENOEXEC;
-	f->phdr = at_offset(f, e->e_phoff, e->e_phnum, sizeof(*f->phdr), sizeof(ElfW(Addr)));
+	f->phdr = get_items_at_offset(
+		f, e->e_phoff, e->e_phnum, sizeof(*f->phdr), sizeof(ElfW(Addr)));
 	if (!f->phdr)
 		return -ENOEXEC;
 	f->nphdr = e->e_phnum;
@@ -305,7 +307,7 @@ const char *elf_file_needed(const struct elf_file *f, size_t *at)
 {
 	while (*at < f->ndyn) {
 		const ElfW(Dyn) *d = &f->dyn[(*at)++];
-		const char *name = d->d_tag == DT_NEEDED ? elf_string_at(f, d->d_un.d_val) : NULL;
+		const char *name = d->d_tag == DT_NEEDED ? get_elf_string(f, d->d_un.d_val) : NULL;
 
 		if (name && *name)
 			return name;
@@ -324,7 +326,7 @@ static const char *exported_function_name(const struct elf_file *f, uint32_t i)
 		(bind != STB_GLOBAL && bind != STB_WEAK) ||
 		(visible != STV_DEFAULT && visible != STV_PROTECTED))
 		return NULL;
-	return elf_string_at(f, s->st_name);
+	return get_elf_string(f, s->st_name);
 }
 
 void elf_file_functions(const struct elf_file *f,
@@ -349,7 +351,7 @@ void elf_file_weak_names(
 
 		if (s->st_shndx != SHN_UNDEF || ELF64_ST_BIND(s->st_info) != STB_WEAK)
 			continue;
-		name = elf_string_at(f, s->st_name);
+		name = get_elf_string(f, s->st_name);
 		if (name && !visit(name, arg))
 			return;
 	}
@@ -380,7 +382,7 @@ bool elf_file_defines(const struct elf_file *f, const char *name)
 	}
 
 	/*
-	 * count_gnu() has checked that bloom filter and buckets are inside the file, and that the
+	 * read_gnu_count() has checked that bloom filter and buckets are inside the file, and that the
 	 * longest chain ends inside it.
 	 */
 	const unsigned bits = 8 * sizeof(ElfW(Addr));

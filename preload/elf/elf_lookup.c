@@ -48,7 +48,7 @@ int elf_open(const char *path, struct stat *st)
 	return fd;
 }
 
-static bool symbol_covers(const struct elf_symbol *e, uint64_t off)
+static bool is_symbol_around(const struct elf_symbol *e, uint64_t off)
 {
 	return off >= e->off && off - e->off < e->size;
 }
@@ -73,7 +73,7 @@ static const struct elf_symbol *find_symbol_around(const struct elf_symbols *s, 
 	for (uint32_t i = lo, left = NESTED; i-- > 0 && left--;) {
 		const struct elf_symbol *e = &s->v[i];
 
-		if (!symbol_covers(e, off))
+		if (!is_symbol_around(e, off))
 			continue;
 		if (!(e->index & ELF_SYMBOL_GUESSED))
 			return e;
@@ -129,7 +129,7 @@ static bool is_better_name(const char *a, bool a_local, const char *b, bool b_lo
  * Chooses among the names of functions that begin where e begins, and whose size is equally
  * certain.
  */
-static int best_name(
+static int find_best_name(
 	int fd, const struct elf_symbols *s, const struct elf_symbol *e, uint64_t off, char *best)
 {
 	const struct elf_symbol *first = e, *end = s->v + s->n;
@@ -144,7 +144,7 @@ static int best_name(
 		bool local = a->index & ELF_SYMBOL_LOCAL;
 		int err;
 
-		if (!symbol_covers(a, off) || (a->index & ELF_SYMBOL_GUESSED) != guessed)
+		if (!is_symbol_around(a, off) || (a->index & ELF_SYMBOL_GUESSED) != guessed)
 			continue;
 		left--;
 		err = read_symbol_name(fd, s, a, name, sizeof(name));
@@ -162,7 +162,7 @@ static int best_name(
 	return rc;
 }
 
-static bool same_file(const struct elf_symbols *s, const struct stat *st)
+static bool is_same_file(const struct elf_symbols *s, const struct stat *st)
 {
 	return s->dev == st->st_dev && s->ino == st->st_ino && s->file_size == st->st_size &&
 	       s->mtime.tv_sec == st->st_mtim.tv_sec && s->mtime.tv_nsec == st->st_mtim.tv_nsec;
@@ -183,7 +183,7 @@ int elf_symbols_name(
 	fd = elf_open(s->path, &st);
 	if (fd < 0)
 		return fd;
-	rc = same_file(s, &st) ? best_name(fd, s, e, vaddr - s->base, best) : -ESTALE;
+	rc = is_same_file(s, &st) ? find_best_name(fd, s, e, vaddr - s->base, best) : -ESTALE;
 	close(fd);
 	if (rc)
 		return rc;

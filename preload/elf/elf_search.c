@@ -38,7 +38,7 @@ struct find {
  * Returns the CPU's glibc-hwcaps level. __builtin_cpu_supports() is avoided: libgcc's constructor
  * for it would run at every process start.
  */
-static int cpu_level(void)
+static int read_cpu_level(void)
 {
 	const uint32_t v2 = bit_SSE4_2 | bit_POPCNT, v3 = bit_OSXSAVE | bit_AVX | bit_FMA;
 	const uint32_t v3_more = bit_AVX2 | bit_BMI2;
@@ -64,7 +64,7 @@ bool elf_hwcaps_usable(const char *name, size_t len)
 
 	if (level < 2 || level > 4)
 		return false;
-	return level <= cpu_level();
+	return level <= read_cpu_level();
 #else
 	(void)name;
 	(void)len;
@@ -83,7 +83,7 @@ static bool open_path(const char *path, void *arg)
 	return true;
 }
 
-static bool in_folder(struct find *s, const char *dir)
+static bool find_in_folder(struct find *s, const char *dir)
 {
 	char path[ELF_PATH_MAX];
 
@@ -104,7 +104,7 @@ static bool in_folder(struct find *s, const char *dir)
 }
 
 /* Writes the value of $ORIGIN, the folder of the object's file. */
-static bool expand_origin(const char *object, char *out)
+static bool write_origin(const char *object, char *out)
 {
 	char *slash;
 
@@ -127,7 +127,7 @@ static size_t match_path_token(const char *p, const char *name)
 	return p[0] == '$' && strncmp(p + 1, name, n) == 0 ? n + 1 : 0;
 }
 
-static bool append_path(char *out, size_t *at, const char *s, size_t n)
+static bool add_path_text(char *out, size_t *at, const char *s, size_t n)
 {
 	if (n >= ELF_PATH_MAX - *at)
 		return false;
@@ -141,7 +141,7 @@ static bool append_path(char *out, size_t *at, const char *s, size_t n)
  * Replaces $ORIGIN, $LIB and $PLATFORM in s[0..n). Returns false if that is not possible.
  * *any_lib: s contains $LIB.
  */
-static bool expand_search_path(
+static bool format_search_path(
 	const char *s, size_t n, const char *object, const char *lib, char *out, bool *any_lib)
 {
 	char where[ELF_PATH_MAX];
@@ -152,29 +152,30 @@ static bool expand_search_path(
 	for (size_t i = 0; i < n && ok; i += len) {
 		len = match_path_token(s + i, "ORIGIN");
 		if (len) {
-			ok = expand_origin(object, where) &&
-			     append_path(out, &at, where, strlen(where));
+			ok = write_origin(object, where) &&
+			     add_path_text(out, &at, where, strlen(where));
 			continue;
 		}
 		len = match_path_token(s + i, "LIB");
 		if (len) {
 			*any_lib = true;
-			ok = append_path(out, &at, lib, strlen(lib));
+			ok = add_path_text(out, &at, lib, strlen(lib));
 			continue;
 		}
 		len = match_path_token(s + i, "PLATFORM");
 		if (len) {
-			ok = append_path(out, &at, PLATFORM, strlen(PLATFORM));
+			ok = add_path_text(out, &at, PLATFORM, strlen(PLATFORM));
 			continue;
 		}
 		len = 1;
-		ok = append_path(out, &at, s + i, 1);
+		ok = add_path_text(out, &at, s + i, 1);
 	}
 	return ok;
 }
 
 /* Searches a list of folders. */
-static bool in_list(struct find *s, const char *list, const char *separators, const char *object)
+static bool find_in_list(
+	struct find *s, const char *list, const char *separators, const char *object)
 {
 	char dir[ELF_PATH_MAX];
 
@@ -185,8 +186,8 @@ static bool in_list(struct find *s, const char *list, const char *separators, co
 		bool any_lib = false;
 
 		for (size_t i = 0; i < NLIBS && (i == 0 || any_lib); i++)
-			if (expand_search_path(list, n, object, lib_names[i], dir, &any_lib) &&
-				in_folder(s, dir))
+			if (format_search_path(list, n, object, lib_names[i], dir, &any_lib) &&
+				find_in_folder(s, dir))
 				return true;
 		if (!list[n])
 			return false;
@@ -194,13 +195,13 @@ static bool in_list(struct find *s, const char *list, const char *separators, co
 	}
 }
 
-static bool by_path(struct find *s, const struct elf_asker *by)
+static bool find_by_search_path(struct find *s, const struct elf_asker *by)
 {
 	char path[ELF_PATH_MAX];
 	bool any_lib = false;
 
 	for (size_t i = 0; i < NLIBS && (i == 0 || any_lib); i++)
-		if (expand_search_path(s->name, strlen(s->name), by ? by->path : NULL, lib_names[i],
+		if (format_search_path(s->name, strlen(s->name), by ? by->path : NULL, lib_names[i],
 			    path, &any_lib) &&
 			open_path(path, s))
 			return true;
@@ -217,21 +218,21 @@ bool elf_search(struct elf_file *f, const char *name, const struct elf_asker *by
 	if (!*name)
 		return false;
 	if (strchr(name, '/'))
-		return by_path(&s, by);
+		return find_by_search_path(&s, by);
 	if (by && !by->runpath)
 		for (const struct elf_asker *a = by; a; a = a->by)
-			if (!a->runpath && in_list(&s, a->rpath, ":", a->path))
+			if (!a->runpath && find_in_list(&s, a->rpath, ":", a->path))
 				return true;
-	if (in_list(&s, library_path, ":;", by ? by->path : NULL))
+	if (find_in_list(&s, library_path, ":;", by ? by->path : NULL))
 		return true;
-	if (by && in_list(&s, by->runpath, ":", by->path))
+	if (by && find_in_list(&s, by->runpath, ":", by->path))
 		return true;
 	if (by && by->no_default)
 		return false;
 	if (ld_cache_find(name, open_path, &s))
 		return true;
 	for (size_t i = 0; i < sizeof(standard) / sizeof(*standard); i++)
-		if (in_folder(&s, standard[i]))
+		if (find_in_folder(&s, standard[i]))
 			return true;
 	return false;
 }

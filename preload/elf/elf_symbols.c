@@ -31,7 +31,7 @@ struct outline {
 	uint8_t id[BUILD_ID_MAX], id_len;
 };
 
-static void look_at_note(int fd, const Elf64_Shdr *sh, struct outline *o)
+static void read_note(int fd, const Elf64_Shdr *sh, struct outline *o)
 {
 	uint64_t notes[NOTES_MAX / sizeof(uint64_t)];
 	size_t len = sh->sh_size < sizeof(notes) ? (size_t)sh->sh_size : sizeof(notes);
@@ -40,7 +40,7 @@ static void look_at_note(int fd, const Elf64_Shdr *sh, struct outline *o)
 		o->id_len = elf_note_build_id(notes, len, sh->sh_addralign, o->id);
 }
 
-static void look_at_section(int fd, const Elf64_Shdr *sh, uint32_t i, struct outline *o)
+static void read_section_outline(int fd, const Elf64_Shdr *sh, uint32_t i, struct outline *o)
 {
 	if (sh->sh_flags & SHF_EXECINSTR && o->texts < TEXTS &&
 		sh->sh_addr + sh->sh_size > sh->sh_addr) {
@@ -49,7 +49,7 @@ static void look_at_section(int fd, const Elf64_Shdr *sh, uint32_t i, struct out
 	}
 	switch (sh->sh_type) {
 	case SHT_NOTE:
-		look_at_note(fd, sh, o);
+		read_note(fd, sh, o);
 		break;
 	case SHT_SYMTAB:
 		o->symtab = *sh;
@@ -96,13 +96,13 @@ static int read_outline(int fd, struct outline *o)
 
 		rc = elf_read(fd, eh.e_shoff + i * sizeof(sh[0]), sh, (size_t)n * sizeof(sh[0]));
 		for (uint64_t k = 0; !rc && k < n; k++)
-			look_at_section(fd, &sh[k], (uint32_t)(i + k), o);
+			read_section_outline(fd, &sh[k], (uint32_t)(i + k), o);
 		i += n;
 	}
 	return rc;
 }
 
-static const struct text *text_section_of(const struct outline *o, uint64_t a)
+static const struct text *find_text_section(const struct outline *o, uint64_t a)
 {
 	for (int i = 0; i < o->texts; i++)
 		if (a >= o->text[i].lo && a < o->text[i].hi)
@@ -121,8 +121,8 @@ static bool is_function(const struct outline *o, const Elf64_Sym *sym)
 	 * and branch targets.
 	 */
 	if (type == STT_NOTYPE && ELF64_ST_BIND(sym->st_info) != STB_LOCAL)
-		return text_section_of(o, sym->st_value);
-	return (type == STT_FUNC || type == STT_GNU_IFUNC) && text_section_of(o, sym->st_value);
+		return find_text_section(o, sym->st_value);
+	return (type == STT_FUNC || type == STT_GNU_IFUNC) && find_text_section(o, sym->st_value);
 }
 
 struct fill {
@@ -136,7 +136,7 @@ struct fill {
  * Adds a symbol. Addresses are stored in 32 bits; symbols farther from the first function are
  * skipped.
  */
-static void keep_elf_symbol(struct fill *f, const Elf64_Sym *sym, uint32_t index)
+static void add_elf_symbol(struct fill *f, const Elf64_Sym *sym, uint32_t index)
 {
 	uint64_t off = sym->st_value - f->s->base;
 	struct elf_symbol *e = &f->s->v[f->at];
@@ -153,7 +153,7 @@ static void keep_elf_symbol(struct fill *f, const Elf64_Sym *sym, uint32_t index
 	f->at++;
 }
 
-static int each_function(int fd, const Elf64_Shdr *sh, struct fill *f)
+static int read_each_function(int fd, const Elf64_Shdr *sh, struct fill *f)
 {
 	Elf64_Sym *buf = malloc(CHUNK * sizeof(*buf));
 	uint64_t n = sh->sh_size / sizeof(*buf), i = 0;
@@ -172,7 +172,7 @@ static int each_function(int fd, const Elf64_Shdr *sh, struct fill *f)
 			if (buf[k].st_value < f->lowest)
 				f->lowest = buf[k].st_value;
 			if (f->s->v)
-				keep_elf_symbol(f, &buf[k], (uint32_t)(i + k));
+				add_elf_symbol(f, &buf[k], (uint32_t)(i + k));
 		}
 		i += m;
 	}
@@ -214,7 +214,7 @@ static void sort_symbols(struct elf_symbol *v, uint32_t n)
 }
 
 /* Assumes that a function without a size extends to the next one, but not beyond its section. */
-static void guess_sizes(struct elf_symbols *s, const struct outline *o)
+static void set_missing_sizes(struct elf_symbols *s, const struct outline *o)
 {
 	uint64_t next = UINT64_MAX;
 
@@ -225,7 +225,7 @@ static void guess_sizes(struct elf_symbols *s, const struct outline *o)
 		if (i + 1 < s->n && s->v[i + 1].off != e->off)
 			next = s->base + s->v[i + 1].off;
 		if (e->index & ELF_SYMBOL_GUESSED) {
-			const struct text *t = text_section_of(o, start);
+			const struct text *t = find_text_section(o, start);
 
 			end = t && t->hi < next ? t->hi : next;
 			e->size = end - start > UINT32_MAX ? UINT32_MAX : (uint32_t)(end - start);
@@ -252,7 +252,7 @@ static int load_symbol_section(int fd, const struct outline *o, const Elf64_Shdr
 	if (!rc && strings.sh_type != SHT_STRTAB)
 		rc = -ENOEXEC;
 	if (!rc)
-		rc = each_function(fd, sh, &f);
+		rc = read_each_function(fd, sh, &f);
 	if (!rc && !f.count)
 		rc = -ENOEXEC;
 	if (!rc && f.count > max_bytes / sizeof(*s->v))
@@ -270,10 +270,10 @@ static int load_symbol_section(int fd, const struct outline *o, const Elf64_Shdr
 	s->table = sh->sh_offset;
 	s->strings = strings.sh_offset;
 	s->strings_size = strings.sh_size;
-	rc = each_function(fd, sh, &f);
+	rc = read_each_function(fd, sh, &f);
 	s->n = f.at; /* fewer if the file has just changed */
 	sort_symbols(s->v, s->n);
-	guess_sizes(s, o);
+	set_missing_sizes(s, o);
 	return rc;
 }
 

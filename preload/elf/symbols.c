@@ -102,7 +102,7 @@ static void remove_table(struct symbols *s, struct known *k)
 	k->state = TABLE_NOT_TRIED;
 }
 
-static size_t known_bytes(const struct known *k)
+static size_t get_known_bytes(const struct known *k)
 {
 	return sizeof(*k) + strlen(k->path) + 1;
 }
@@ -110,7 +110,7 @@ static size_t known_bytes(const struct known *k)
 static void remove_module(struct symbols *s, struct known *k)
 {
 	remove_table(s, k);
-	s->used -= known_bytes(k);
+	s->used -= get_known_bytes(k);
 	free(k->path);
 }
 
@@ -155,14 +155,14 @@ static size_t count_modules_before(const struct symbols *s, uint64_t a)
 	return lo;
 }
 
-static bool same_module(const struct known *k, const struct module *m)
+static bool is_same_module(const struct known *k, const struct module *m)
 {
 	return k->lo == m->lo && k->hi == m->hi && k->bias == m->bias &&
 	       k->id_len == m->build_id_len && !memcmp(k->id, m->build_id, k->id_len) &&
 	       !strcmp(k->path, m->path);
 }
 
-static bool grow_modules(struct symbols *s)
+static bool reserve_modules(struct symbols *s)
 {
 	size_t cap = s->cap ? s->cap * 2 : 64;
 	struct known *v = realloc(s->v, cap * sizeof(*v));
@@ -186,7 +186,7 @@ void symbols_add_module(struct symbols *s, const struct module *m)
 		first--;
 	for (last = first; last < s->n && s->v[last].lo < m->hi; last++)
 		;
-	if (last - first == 1 && same_module(&s->v[first], m))
+	if (last - first == 1 && is_same_module(&s->v[first], m))
 		return;
 	names_forget(s);
 	if (last > first) {
@@ -198,12 +198,12 @@ void symbols_add_module(struct symbols *s, const struct module *m)
 
 	memcpy(k.id, m->build_id, k.id_len);
 	k.path = strdup(m->path);
-	if (!k.path || s->used + known_bytes(&k) > s->limit ||
-		(s->n == s->cap && !grow_modules(s))) {
+	if (!k.path || s->used + get_known_bytes(&k) > s->limit ||
+		(s->n == s->cap && !reserve_modules(s))) {
 		free(k.path);
 		return; /* the module's addresses are printed as numbers */
 	}
-	s->used += known_bytes(&k);
+	s->used += get_known_bytes(&k);
 	memmove(&s->v[first + 1], &s->v[first], (s->n - first) * sizeof(*s->v));
 	s->v[first] = k;
 	s->n++;
@@ -226,7 +226,8 @@ static bool remove_largest_tables(struct symbols *s, const struct known *keep, s
 	return true;
 }
 
-static bool debug_path(const struct symbols *s, const struct known *k, char *path, size_t cap)
+static bool format_debug_path(
+	const struct symbols *s, const struct known *k, char *path, size_t cap)
 {
 	int n = snprintf(path, cap, "%s/.build-id/%02x/", s->debug_dir, k->id[0]);
 
@@ -247,7 +248,7 @@ static bool load_best(
 	char path[MODULE_PATH_MAX];
 
 	if ((!rc && t->full) || rc == -ESTALE || k->id_len < 2 ||
-		!debug_path(s, k, path, sizeof(path)))
+		!format_debug_path(s, k, path, sizeof(path)))
 		return !rc;
 	if (elf_symbols_load(&separate, path, k->id, k->id_len, space))
 		return !rc;
@@ -289,7 +290,7 @@ static void load_module_table(struct symbols *s, struct known *k)
 }
 
 /* Replaces control characters, because the text becomes part of a line. */
-static void make_printable(char *s)
+static void remove_control_characters(char *s)
 {
 	for (; *s; s++)
 		if ((unsigned char)*s < ' ' || *s == 0x7f)
@@ -311,12 +312,12 @@ static int write_in_module(struct symbols *s, struct known *k, uint64_t pc, char
 	n = s->demangle ? s->demangle(name, readable, sizeof(readable)) : -1;
 	if (n >= 0 && (size_t)n < sizeof(readable))
 		shown = readable;
-	make_printable(shown);
+	remove_control_characters(shown);
 	return snprintf(
 		buf, cap, "%s!%s+0x%llx", base, shown, (unsigned long long)(pc - k->bias - start));
 }
 
-static size_t slot_of(uint64_t pc)
+static size_t get_slot(uint64_t pc)
 {
 	return (size_t)(pc * 0x9e3779b97f4a7c15u >> 32) % KEPT_NAMES;
 }
@@ -324,7 +325,7 @@ static size_t slot_of(uint64_t pc)
 static void names_keep(struct symbols *s, uint64_t pc, const char *text, size_t len)
 {
 	struct kept_names *k = s->names;
-	size_t i = slot_of(pc);
+	size_t i = get_slot(pc);
 
 	if (!k || len >= k->cap)
 		return;
@@ -350,7 +351,7 @@ static int copy_out(const char *text, size_t len, char *buf, size_t cap)
 
 int symbols_name(struct symbols *s, uint64_t pc, char *buf, size_t cap)
 {
-	size_t i = slot_of(pc), at = pc ? count_modules_before(s, pc - 1) : 0;
+	size_t i = get_slot(pc), at = pc ? count_modules_before(s, pc - 1) : 0;
 	int n;
 
 	if (s->names && pc && s->names->slot[i].pc == pc)

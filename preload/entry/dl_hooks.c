@@ -32,7 +32,7 @@
 typedef void *dlsym_fn(void *handle, const char *name);
 typedef void *dlvsym_fn(void *handle, const char *name, const char *version);
 
-static void *real_of(const char *name, _Atomic(void *) *cached)
+static void *find_real_of(const char *name, _Atomic(void *) *cached)
 {
 	if (!*cached)
 		*cached = real_symbol(name);
@@ -52,7 +52,7 @@ static bool is_exported_by_us(const char *name)
  * True if the loader would search objects after libprobe.so at all, for RTLD_DEFAULT or RTLD_NEXT
  * from the caller at pc.
  */
-static bool searches_after_libprobe(void *handle, const char *name, uintptr_t pc)
+static bool is_search_after_libprobe(void *handle, const char *name, uintptr_t pc)
 {
 	struct elf_place at;
 
@@ -70,12 +70,12 @@ static bool searches_after_libprobe(void *handle, const char *name, uintptr_t pc
  * object has the name, the loader is called as if from libprobe.so. It would not find a stub: if
  * the loader finds the function, the stub is returned.
  */
-static struct tail in_scope(struct tail to, void *handle, const char *name, uintptr_t pc)
+static struct tail find_in_scope(struct tail to, void *handle, const char *name, uintptr_t pc)
 {
 	struct provider own, stub;
 	bool wrapper = is_exported_by_us(name), there;
 
-	if ((!wrapper && !elfsym_stub(name, &stub)) || !searches_after_libprobe(handle, name, pc))
+	if ((!wrapper && !elfsym_stub(name, &stub)) || !is_search_after_libprobe(handle, name, pc))
 		return to;
 	there = real_next(name) || (handle == RTLD_DEFAULT && elfsym_scope(name, pc, &own));
 	if (wrapper && !there)
@@ -86,7 +86,7 @@ static struct tail in_scope(struct tail to, void *handle, const char *name, uint
 }
 
 /* Returns the wrapper for function p that the loader found for a handle, or p itself. */
-static void *wrapper_of_found(void *p, const char *name, uintptr_t pc)
+static void *get_wrapper_of_found(void *p, const char *name, uintptr_t pc)
 {
 	struct elf_place at;
 
@@ -105,7 +105,7 @@ static void *wrapper_of_found(void *p, const char *name, uintptr_t pc)
 	return bind_wrapper(name, p, at.path, pc);
 }
 
-static void any_stub(const char *name, void *arg)
+static void record_any_stub(const char *name, void *arg)
 {
 	(void)name;
 	*(int *)arg = 1;
@@ -121,14 +121,14 @@ static bool stubs_at_start(void)
 	int any = 0;
 
 	if (!known) {
-		elfsym_each_stub(any_stub, &any);
+		elfsym_each_stub(record_any_stub, &any);
 		known = 1 + any;
 	}
 	return known == 2;
 }
 
 /* False for names that no provider wants; the configuration is not read for them. */
-static bool concerns_us(const char *name)
+static bool is_name_of_interest(const char *name)
 {
 	if (!name || thread_state.busy)
 		return false;
@@ -161,12 +161,12 @@ struct asked {
 	struct tail to; /* .target: the loader's function */
 };
 
-static void answer_scope(void *arg)
+static void find_scope_answer(void *arg)
 {
 	struct asked *q = arg;
 	int err = errno;
 
-	q->to = in_scope(q->to, q->handle, q->name, q->pc);
+	q->to = find_in_scope(q->to, q->handle, q->name, q->pc);
 	errno = err;
 }
 
@@ -178,7 +178,7 @@ static void answer_handle(void *arg)
 	int err = errno;
 
 	if (p)
-		p = wrapper_of_found(p, q->name, q->pc);
+		p = get_wrapper_of_found(p, q->name, q->pc);
 	q->to = (struct tail){.value = p};
 	errno = err;
 }
@@ -187,18 +187,19 @@ struct tail hook_dlsym(
 	void *handle, const char *name, uintptr_t a2, uintptr_t a3, uintptr_t from, uintptr_t pc)
 {
 	static _Atomic(void *) cached;
-	struct asked q = {handle, name, NULL, pc, {.target = real_of("dlsym", &cached)}};
+	struct asked q = {handle, name, NULL, pc, {.target = find_real_of("dlsym", &cached)}};
 
 	(void)a2;
 	(void)a3;
 	(void)from;
 	real_loaded();
 	record_way_past_us(name);
-	if (!q.to.target || !concerns_us(name))
+	if (!q.to.target || !is_name_of_interest(name))
 		return q.to;
 	thread_state.busy++;
 	private_stack_call(
-		handle == RTLD_DEFAULT || handle == RTLD_NEXT ? answer_scope : answer_handle, &q);
+		handle == RTLD_DEFAULT || handle == RTLD_NEXT ? find_scope_answer : answer_handle,
+		&q);
 	thread_state.busy--;
 	return q.to;
 }
@@ -207,12 +208,12 @@ struct tail hook_dlvsym(void *handle, const char *name, const char *version, uin
 	uintptr_t from, uintptr_t pc)
 {
 	static _Atomic(void *) cached;
-	struct asked q = {handle, name, version, pc, {.target = real_of("dlvsym", &cached)}};
+	struct asked q = {handle, name, version, pc, {.target = find_real_of("dlvsym", &cached)}};
 
 	(void)a3;
 	(void)from;
 	record_way_past_us(name);
-	if (!q.to.target || !version || !concerns_us(name) || handle == RTLD_DEFAULT ||
+	if (!q.to.target || !version || !is_name_of_interest(name) || handle == RTLD_DEFAULT ||
 		handle == RTLD_NEXT)
 		return q.to;
 	thread_state.busy++;
@@ -232,7 +233,7 @@ struct tail hook_dlopen(
 	device_loading(mode & RTLD_DEEPBIND);
 	real_loading();
 	stub_before_load(file, mode, pc);
-	return (struct tail){.target = real_of("dlopen", &cached)};
+	return (struct tail){.target = find_real_of("dlopen", &cached)};
 }
 
 /* Another namespace has separate libraries, without libprobe.so. */
@@ -248,7 +249,7 @@ struct tail hook_dlmopen(
 		real_loading();
 		stub_before_load(file, mode, pc);
 	}
-	return (struct tail){.target = real_of("dlmopen", &cached)};
+	return (struct tail){.target = find_real_of("dlmopen", &cached)};
 }
 
 /* Any library may have been unloaded, so real functions are looked up again at the next call. */
@@ -261,5 +262,5 @@ struct tail hook_dlclose(void)
 	stub_forget();
 	for (unsigned i = 0; i < api_count; i++)
 		api_renew(api_get(i));
-	return (struct tail){.target = real_of("dlclose", &cached)};
+	return (struct tail){.target = find_real_of("dlclose", &cached)};
 }

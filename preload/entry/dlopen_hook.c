@@ -39,7 +39,7 @@
  */
 static _Atomic uint64_t seen[SEEN];
 
-static uint64_t file_key_of(dev_t dev, ino_t ino, uint64_t size)
+static uint64_t compute_file_key(dev_t dev, ino_t ino, uint64_t size)
 {
 	return hash_u64(hash_u64(hash_u64(1, dev), ino), size) | 1;
 }
@@ -73,7 +73,7 @@ struct walk {
 	struct queued *item;
 	unsigned n;
 	bool all; /* include libraries that are loaded already */
-	const char *library_path;
+	const char *get_library_path;
 	/* returns false if the object's dependencies are not to be visited */
 	bool (*visit)(const struct queued *q, void *arg);
 	/* called when all objects were visited; NULL: not needed */
@@ -82,7 +82,7 @@ struct walk {
 };
 
 /* Adds an object that `by` needs. */
-static void queue_object(struct walk *w, const char *name, const struct elf_asker *by)
+static void add_queued_object(struct walk *w, const char *name, const struct elf_asker *by)
 {
 	struct queued *q = &w->item[w->n];
 	char path[ELF_PATH_MAX];
@@ -92,7 +92,7 @@ static void queue_object(struct walk *w, const char *name, const struct elf_aske
 	for (unsigned i = 0; i < w->n; i++)
 		if (w->item[i].file.soname && strcmp(w->item[i].file.soname, name) == 0)
 			return;
-	if (!elf_search(&q->file, name, by, w->library_path, path))
+	if (!elf_search(&q->file, name, by, w->get_library_path, path))
 		return;
 	for (unsigned i = 0; i < w->n; i++) {
 		if (w->item[i].file.dev == q->file.dev && w->item[i].file.ino == q->file.ino) {
@@ -110,12 +110,12 @@ static void queue_object(struct walk *w, const char *name, const struct elf_aske
 	w->n++;
 }
 
-static void walk_dependencies(struct walk *w, const char *file, const struct elf_asker *by)
+static void add_dependencies(struct walk *w, const char *file, const struct elf_asker *by)
 {
 	w->item = calloc(QUEUE_MAX, sizeof(*w->item));
 	if (!w->item)
 		return;
-	queue_object(w, file, by);
+	add_queued_object(w, file, by);
 	for (unsigned i = 0; i < w->n; i++) {
 		struct queued *q = &w->item[i];
 		const char *name;
@@ -123,7 +123,7 @@ static void walk_dependencies(struct walk *w, const char *file, const struct elf
 		if (!w->visit(q, w->arg))
 			continue;
 		for (size_t at = 0; (name = elf_file_needed(&q->file, &at));)
-			queue_object(w, name, &q->asker);
+			add_queued_object(w, name, &q->asker);
 	}
 	if (w->end)
 		w->end(w);
@@ -161,7 +161,7 @@ static bool add_stub_name(struct stub_names *l, const struct elf_function *fn)
 	return copy;
 }
 
-static bool collect_function(const struct elf_function *fn, void *arg)
+static bool add_function_name(const struct elf_function *fn, void *arg)
 {
 	struct collect *c = arg;
 	struct provider stub;
@@ -176,7 +176,7 @@ static bool collect_function(const struct elf_function *fn, void *arg)
 	return !c->names->failed;
 }
 
-static int by_stub_name(const void *x, const void *y)
+static int compare_stub_names(const void *x, const void *y)
 {
 	const struct stub_name *a = x, *b = y;
 
@@ -187,12 +187,12 @@ static int by_stub_name(const void *x, const void *y)
  * Sorts the names and removes duplicates. Drops names that a library has in several versions: a
  * stub cannot know which version was meant.
  */
-static void settle_stub_names(struct stub_names *l)
+static void remove_duplicate_names(struct stub_names *l)
 {
 	uint32_t n = 0;
 
 	if (l->n)
-		qsort(l->item, l->n, sizeof(*l->item), by_stub_name);
+		qsort(l->item, l->n, sizeof(*l->item), compare_stub_names);
 	for (uint32_t i = 0, j; i < l->n; i = j) {
 		struct stub_name one = l->item[i];
 
@@ -227,30 +227,32 @@ void stub_names_free(struct stub_names *l)
  * Skips the program itself: its own functions cannot get stubs, because it comes first in every
  * search.
  */
-static bool collect_after_first(const struct queued *q, void *arg)
+static bool add_library_after_first(const struct queued *q, void *arg)
 {
 	struct collect *c = arg;
 
 	c->object = q->path;
 	if (q->asker.by)
-		elf_file_functions(&q->file, collect_function, c);
+		elf_file_functions(&q->file, add_function_name, c);
 	return !c->names->failed;
 }
 
-void stub_collect(struct stub_names *names, const char *program, const char *library_path)
+void stub_collect(struct stub_names *names, const char *program, const char *get_library_path)
 {
 	struct collect c = {.names = names};
-	struct walk w = {
-		.all = true, .library_path = library_path, .visit = collect_after_first, .arg = &c};
+	struct walk w = {.all = true,
+		.get_library_path = get_library_path,
+		.visit = add_library_after_first,
+		.arg = &c};
 
-	walk_dependencies(&w, program, NULL);
-	settle_stub_names(names);
+	add_dependencies(&w, program, NULL);
+	remove_duplicate_names(names);
 }
 
 /* ---- second copies ---- */
 
 /* True if a wrapper was called already: only then can a second copy matter. */
-static bool any_in_use(void)
+static bool is_any_in_use(void)
 {
 	for (unsigned i = 0; i < api_count; i++)
 		if (api_word(api_get(i)) & API_STATES)
@@ -258,7 +260,7 @@ static bool any_in_use(void)
 	return false;
 }
 
-static void second_copies(const struct elf_file *f)
+static void find_second_copies(const struct elf_file *f)
 {
 	for (unsigned i = 0; i < api_count; i++) {
 		struct api *a = api_get(i);
@@ -316,15 +318,15 @@ struct loading {
 	bool wanted, in_use, deepbind;
 };
 
-static bool collect_library(const struct queued *q, void *arg)
+static bool add_library(const struct queued *q, void *arg)
 {
 	struct loading *l = arg;
-	uint64_t key = file_key_of(q->file.dev, q->file.ino, q->file.size);
+	uint64_t key = compute_file_key(q->file.dev, q->file.ino, q->file.size);
 
 	if (l->deepbind)
 		record_deepbind(&q->file, q->path);
 	if (l->in_use)
-		second_copies(&q->file);
+		find_second_copies(&q->file);
 	if (!l->wanted) {
 		if (l->in_use)
 			stub_second_copies(&q->file);
@@ -339,25 +341,25 @@ static bool collect_library(const struct queued *q, void *arg)
 		return true;
 	}
 	l->collect.object = q->path;
-	elf_file_functions(&q->file, collect_function, &l->collect);
+	elf_file_functions(&q->file, add_function_name, &l->collect);
 	return !l->collect.names->failed;
 }
 
-static const struct elf_file *file_of_walk(unsigned i, const void *arg)
+static const struct elf_file *get_walk_file(unsigned i, const void *arg)
 {
 	const struct walk *w = arg;
 
 	return i < w->n ? &w->item[i].file : NULL;
 }
 
-static void look_at_weak_names(const struct walk *w)
+static void check_weak_names(const struct walk *w)
 {
-	weak_names_before_load(file_of_walk, w);
+	weak_names_before_load(get_walk_file, w);
 }
 
-static const char *library_path(void)
+static const char *get_library_path(void)
 {
-	for (char *const *e = startup_env(); *e; e++)
+	for (char *const *e = startup_get_environment(); *e; e++)
 		if (strncmp(*e, "LD_LIBRARY_PATH=", 16) == 0)
 			return *e + 16;
 	return NULL;
@@ -366,9 +368,9 @@ static const char *library_path(void)
 static void before_load(const char *file, uintptr_t pc, struct loading *l)
 {
 	struct stub_names names = {0};
-	struct walk w = {.library_path = library_path(),
-		.visit = collect_library,
-		.end = look_at_weak_names,
+	struct walk w = {.get_library_path = get_library_path(),
+		.visit = add_library,
+		.end = check_weak_names,
 		.arg = l};
 	struct elf_place at = {.path = ""};
 	struct elf_asker by;
@@ -383,8 +385,8 @@ static void before_load(const char *file, uintptr_t pc, struct loading *l)
 		.runpath = at.runpath,
 		.no_default = at.no_default};
 	l->collect = (struct collect){.names = &names, .here = true};
-	walk_dependencies(&w, file, &by);
-	settle_stub_names(&names);
+	add_dependencies(&w, file, &by);
+	remove_duplicate_names(&names);
 	if (names.failed)
 		log_loss(LOSS_ENTRY, "%s: no memory for its names; its functions are not recorded",
 			file);
@@ -402,7 +404,7 @@ static bool is_loaded_before(const char *file, const struct loading *l)
 	struct stat st;
 
 	return !l->in_use && !l->deepbind && file[0] == '/' && stat(file, &st) == 0 &&
-	       was_file_seen(file_key_of(st.st_dev, st.st_ino, (uint64_t)st.st_size), false) &&
+	       was_file_seen(compute_file_key(st.st_dev, st.st_ino, (uint64_t)st.st_size), false) &&
 	       (!stub_any_in_use() || elfsym_loaded(file));
 }
 
@@ -420,7 +422,7 @@ static void look_before_load(void *arg)
 	int cancel;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	l.in_use = any_in_use() || stub_any_in_use();
+	l.in_use = is_any_in_use() || stub_any_in_use();
 	want->wanted = recording_enabled() && session_configure();
 	l.wanted = want->wanted && runtime_any();
 	if (l.wanted)
@@ -444,7 +446,7 @@ void stub_before_load(const char *file, int mode, uintptr_t pc)
 	thread_state.busy++;
 	private_stack_call(look_before_load, &want);
 	if (want.wanted)
-		foreign_watch_end();
+		foreign_register_end();
 	thread_state.busy--;
 	errno = err;
 }

@@ -32,7 +32,7 @@ START_CODE static const char *startup_setting(const char *name)
 {
 	size_t n = strlen(name);
 
-	for (char *const *e = startup_env(); *e; e++)
+	for (char *const *e = startup_get_environment(); *e; e++)
 		if (strncmp(*e, name, n) == 0 && (*e)[n] == '=' && (*e)[n + 1])
 			return *e + n + 1;
 	return NULL;

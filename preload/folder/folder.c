@@ -47,7 +47,7 @@ static int open_rank_folder(int out, const char *name)
  * Writes a name that no other process uses. The pid alone is not enough: processes in other
  * containers, or on other hosts, may have the same pid.
  */
-static void draft_name(char *buf, size_t cap, const struct journal_owner *me)
+static void format_draft_name(char *buf, size_t cap, const struct journal_owner *me)
 {
 	uint64_t name = hash_str(hash_str(me->start_time, me->host), me->boot_id);
 
@@ -59,7 +59,7 @@ static void draft_name(char *buf, size_t cap, const struct journal_owner *me)
  * Reads the state of a file that this process creates in the folder, because the file system may
  * map or squash user ids.
  */
-static int look_at_own_file(int dirfd, const char *name, struct stat *mine)
+static int read_own_file_state(int dirfd, const char *name, struct stat *mine)
 {
 	int fd = openat(dirfd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600), err = 0;
 	bool named = fd < 0;
@@ -82,17 +82,18 @@ static int look_at_own_file(int dirfd, const char *name, struct stat *mine)
  * Returns NULL if only this user can write to the folder, or the reason otherwise. made: this process created the name just
  * now, but another may have replaced it since.
  */
-static const char *refuse_folder(int dirfd, const struct journal_owner *me, bool made, int *err)
+static const char *check_folder_owner(
+	int dirfd, const struct journal_owner *me, bool made, int *err)
 {
 	struct stat st, mine;
 	char name[64];
 
 	*err = 0;
-	draft_name(name, sizeof(name), me);
+	format_draft_name(name, sizeof(name), me);
 	if (fstat(dirfd, &st) < 0)
 		*err = -errno;
 	else
-		*err = look_at_own_file(dirfd, name, &mine);
+		*err = read_own_file_state(dirfd, name, &mine);
 	if (*err == -EACCES || *err == -EPERM || *err == -EEXIST)
 		return of_another;
 	if (*err)
@@ -145,11 +146,11 @@ static int write_meta(int dirfd, const struct journal_owner *me, const char *tex
 	char tmp[64];
 	int err = 0, fd;
 
-	draft_name(tmp, sizeof(tmp), me);
+	format_draft_name(tmp, sizeof(tmp), me);
 	fd = io_create_file(dirfd, tmp);
 	if (fd < 0)
 		return fd;
-	err = n > io_file_limit() ? -EFBIG : io_write_all(fd, text, n);
+	err = n > io_get_file_limit() ? -EFBIG : io_write_all(fd, text, n);
 	close(fd);
 	if (!err && linkat(dirfd, tmp, dirfd, "meta.json", 0) < 0)
 		err = -errno;
@@ -160,7 +161,7 @@ static int write_meta(int dirfd, const struct journal_owner *me, const char *tex
 		IO_FILE_MODE);
 	if (fd < 0)
 		return -errno;
-	err = n > io_file_limit() ? -EFBIG : io_write_all(fd, text, n);
+	err = n > io_get_file_limit() ? -EFBIG : io_write_all(fd, text, n);
 	close(fd);
 	if (err)
 		unlinkat(dirfd, "meta.json", 0);
@@ -209,7 +210,7 @@ static bool is_at(int out, const char *name, int dirfd)
  * set the mark in this very folder may rename it. Another process that read the same old
  * meta.json then cannot rename the new folder of the first one.
  */
-static int move_away(int out, const char *name, int dirfd)
+static int rename_abandoned_folder(int out, const char *name, int dirfd)
 {
 	struct stat st;
 	char to[NAME_MAX + 1];
@@ -251,7 +252,7 @@ struct claim {
  * Takes over an abandoned folder with this name. Returns 0, -EAGAIN: try again, or 1: this run
  * cannot continue in it.
  */
-static int resume_in_folder(struct claim *c, int out, int dirfd)
+static int open_resumed_folder(struct claim *c, int out, int dirfd)
 {
 	int err = 0, mark = c->resume ? mark_folder(dirfd) : -ENOENT;
 
@@ -268,12 +269,12 @@ static int resume_in_folder(struct claim *c, int out, int dirfd)
 }
 
 /* Claims an open folder. Returns 0, -EEXIST: not available, -EAGAIN: try again, or -errno. */
-static int claim_folder(struct claim *c, int out, int fd, bool made)
+static int lock_folder(struct claim *c, int out, int fd, bool made)
 {
 	struct stat st;
 	int err;
 
-	c->why = refuse_folder(fd, c->me, made, &err);
+	c->why = check_folder_owner(fd, c->me, made, &err);
 	if (c->why)
 		return -EEXIST;
 	if (!err)
@@ -298,10 +299,10 @@ static int claim_folder(struct claim *c, int out, int fd, bool made)
 		c->why = strange;
 	if (c->why == strange || !is_folder_abandoned(fd, c->me))
 		return -EEXIST;
-	err = resume_in_folder(c, out, fd);
+	err = open_resumed_folder(c, out, fd);
 	if (err <= 0)
 		return err;
-	err = move_away(out, c->name, fd);
+	err = rename_abandoned_folder(out, c->name, fd);
 	if (err == -EACCES || err == -EPERM)
 		return -EEXIST;
 	return !err || err == -EBUSY || err == -ENOENT ? -EAGAIN : err;
@@ -309,11 +310,11 @@ static int claim_folder(struct claim *c, int out, int fd, bool made)
 
 /*
  * Tries once to claim a folder. Returns a descriptor of the folder, which then belongs to this
- * process, or an error like claim_folder().
+ * process, or an error like lock_folder().
  */
-static int try_claim(struct claim *c)
+static int open_claimed_folder(struct claim *c)
 {
-	int err = io_mkdirs(c->out), out = err ? err : open_output(c->out), fd;
+	int err = io_add_folders(c->out), out = err ? err : open_output(c->out), fd;
 	bool made;
 	struct stat st;
 
@@ -324,7 +325,7 @@ static int try_claim(struct claim *c)
 	/* An existing folder may be usable even if none can be made (EACCES, EROFS). */
 	fd = open_rank_folder(out, c->name);
 	if (fd >= 0) {
-		err = claim_folder(c, out, fd, made);
+		err = lock_folder(c, out, fd, made);
 		if (!err && !is_at(out, c->name, fd)) /* moved away in the meantime */
 			err = -EAGAIN;
 		if (err)
@@ -347,15 +348,15 @@ static int write_path(char *path, size_t cap, const char *out, const char *name)
 }
 
 /* Takes a name. Returns 0; -EEXIST: another process owns it; -errno. */
-static int take_name(struct folder *f, struct claim *c)
+static int register_folder_name(struct folder *f, struct claim *c)
 {
 	int err = write_path(f->path, sizeof(f->path), c->out, c->name);
 
 	for (int tries = 0; !err && tries < 8; tries++) {
-		int fd = try_claim(c);
+		int fd = open_claimed_folder(c);
 
 		if (fd >= 0) {
-			io_keep(&f->dir, fd);
+			io_kept_set(&f->dir, fd);
 			return 0;
 		}
 		if (fd != -EAGAIN)
@@ -366,7 +367,8 @@ static int take_name(struct folder *f, struct claim *c)
 	return err ? err : -EEXIST;
 }
 
-static int rank_name(char *buf, size_t cap, int rank, const struct journal_owner *me, bool second)
+static int format_rank_name(
+	char *buf, size_t cap, int rank, const struct journal_owner *me, bool second)
 {
 	int n;
 
@@ -389,18 +391,18 @@ int folder_take(struct folder *f, const char *out, int rank, const struct journa
 		.meta_bytes = meta_bytes,
 		.me = me,
 		.resume = rank < 0 ? NULL : resume};
-	int err = rank_name(name, sizeof(name), rank, me, false);
+	int err = format_rank_name(name, sizeof(name), rank, me, false);
 
 	f->dir.fd = -1;
 	*why = NULL;
 	if (!err)
-		err = take_name(f, &c);
+		err = register_folder_name(f, &c);
 	if (err != -EEXIST || rank < 0)
 		return err;
 	*why = c.why;
 	c.resume = NULL;
-	err = rank_name(name, sizeof(name), rank, me, true);
-	return err ? err : take_name(f, &c);
+	err = format_rank_name(name, sizeof(name), rank, me, true);
+	return err ? err : register_folder_name(f, &c);
 }
 
 /* Renames without replacing anything, not even an empty folder, which may be another user's. */
@@ -429,11 +431,11 @@ static int free_folder_name(int out, const char *name, const struct journal_owne
 		return 0;
 	if (fd < 0)
 		return -EEXIST;
-	if (!refuse_folder(fd, me, false, &dead) && !dead) {
+	if (!check_folder_owner(fd, me, false, &dead) && !dead) {
 		/* An empty folder of this user is removed. */
 		if (is_at(out, name, fd) && unlinkat(out, name, AT_REMOVEDIR) == 0)
 			err = 0;
-		else if (is_folder_abandoned(fd, me) && move_away(out, name, fd) == 0)
+		else if (is_folder_abandoned(fd, me) && rename_abandoned_folder(out, name, fd) == 0)
 			err = 0;
 	}
 	close(fd);
@@ -453,7 +455,7 @@ int folder_rename(struct folder *f, const char *out, int rank, const struct jour
 		return -ENOENT;
 	}
 	for (int second = 0; second < 2 && err == -EEXIST; second++) {
-		err = rank_name(name, sizeof(name), rank, me, second);
+		err = format_rank_name(name, sizeof(name), rank, me, second);
 		if (!err)
 			err = write_path(path, sizeof(path), out, name);
 		for (int tries = 0; !err && tries < 8; tries++) {
@@ -478,12 +480,12 @@ int folder_reopen(struct folder *f)
 	struct io_kept now;
 	int fd;
 
-	if (io_kept_is(&f->dir, NULL))
+	if (io_kept_is_same(&f->dir, NULL))
 		return 0;
 	fd = open(f->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	io_keep(&now, fd);
+	io_kept_set(&now, fd);
 	if (now.dev != f->dir.dev || now.ino != f->dir.ino) {
 		io_kept_close(&now);
 		return -ENOENT;

@@ -9,12 +9,12 @@
 
 #define DEPTH_MAX 16
 
-static const char *skip_json_space(const char *s)
+static const char *read_past_space(const char *s)
 {
 	return s + strspn(s, " \t\r\n");
 }
 
-static const char *skip_json_digits(const char *s)
+static const char *read_past_digits(const char *s)
 {
 	size_t n = strspn(s, "0123456789");
 
@@ -23,20 +23,20 @@ static const char *skip_json_digits(const char *s)
 
 /* Each function returns the position after the element at s, or NULL if there is none. */
 
-static const char *skip_json_number(const char *s)
+static const char *read_past_number(const char *s)
 {
 	s += *s == '-';
-	s = *s == '0' ? s + 1 : skip_json_digits(s);
+	s = *s == '0' ? s + 1 : read_past_digits(s);
 	if (s && *s == '.')
-		s = skip_json_digits(s + 1);
+		s = read_past_digits(s + 1);
 	if (s && (*s == 'e' || *s == 'E')) {
 		s++;
-		s = skip_json_digits(s + (*s == '+' || *s == '-'));
+		s = read_past_digits(s + (*s == '+' || *s == '-'));
 	}
 	return s;
 }
 
-static const char *skip_json_string(const char *s)
+static const char *read_past_string(const char *s)
 {
 	if (*s++ != '"')
 		return NULL;
@@ -61,48 +61,48 @@ static const char *skip_json_string(const char *s)
 	return s + 1;
 }
 
-static const char *skip_json_value(const char *s, int depth);
+static const char *read_past_value(const char *s, int depth);
 
 /* Skips items up to `close`, each with a key in an object. */
-static const char *skip_json_list(const char *s, char close, int depth)
+static const char *read_past_list(const char *s, char close, int depth)
 {
-	s = skip_json_space(s + 1);
+	s = read_past_space(s + 1);
 	if (*s == close)
 		return s + 1;
 	while (s) {
 		if (close == '}') {
-			s = skip_json_string(s);
-			s = s ? skip_json_space(s) : NULL;
+			s = read_past_string(s);
+			s = s ? read_past_space(s) : NULL;
 			if (!s || *s++ != ':')
 				return NULL;
 		}
-		s = skip_json_value(skip_json_space(s), depth + 1);
-		s = s ? skip_json_space(s) : NULL;
+		s = read_past_value(read_past_space(s), depth + 1);
+		s = s ? read_past_space(s) : NULL;
 		if (s && *s == close)
 			return s + 1;
-		s = s && *s == ',' ? skip_json_space(s + 1) : NULL;
+		s = s && *s == ',' ? read_past_space(s + 1) : NULL;
 	}
 	return NULL;
 }
 
-static const char *skip_json_value(const char *s, int depth)
+static const char *read_past_value(const char *s, int depth)
 {
 	static const char *const words[] = {"true", "false", "null"};
 
 	if (depth > DEPTH_MAX)
 		return NULL;
 	if (*s == '{' || *s == '[')
-		return skip_json_list(s, *s == '{' ? '}' : ']', depth);
+		return read_past_list(s, *s == '{' ? '}' : ']', depth);
 	if (*s == '"')
-		return skip_json_string(s);
+		return read_past_string(s);
 	for (int i = 0; i < 3; i++)
 		if (strncmp(s, words[i], strlen(words[i])) == 0)
 			return s + strlen(words[i]);
-	return skip_json_number(s);
+	return read_past_number(s);
 }
 
 bool json_is_value(const char *s)
 {
-	s = skip_json_value(skip_json_space(s), 0);
-	return s && *skip_json_space(s) == 0;
+	s = read_past_value(read_past_space(s), 0);
+	return s && *read_past_space(s) == 0;
 }

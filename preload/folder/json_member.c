@@ -5,13 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *skip_json_blanks(const char *p)
+static const char *read_past_json_blanks(const char *p)
 {
 	return p + strspn(p, " \t\r\n");
 }
 
 /* Returns the position after the value that begins at p. */
-static const char *value_end(const char *p)
+static const char *find_value_end(const char *p)
 {
 	unsigned depth = 0;
 
@@ -35,7 +35,7 @@ static const char *value_end(const char *p)
 	return p;
 }
 
-static struct json_span span_of(const char *from, const char *to)
+static struct json_span get_span(const char *from, const char *to)
 {
 	while (to > from && strchr(" \t\r\n", to[-1]))
 		to--;
@@ -48,14 +48,14 @@ bool json_member_next(const char **at, struct json_span *key, struct json_span *
 
 	if (*p != '{' && *p != ',')
 		return false;
-	p = skip_json_blanks(p + 1);
-	end = value_end(p);
+	p = read_past_json_blanks(p + 1);
+	end = find_value_end(p);
 	if (*end != ':')
 		return false;
-	*key = span_of(p, end);
-	p = skip_json_blanks(end + 1);
-	end = value_end(p);
-	*value = span_of(p, end);
+	*key = get_span(p, end);
+	p = read_past_json_blanks(end + 1);
+	end = find_value_end(p);
+	*value = get_span(p, end);
 	*at = end;
 	return true;
 }

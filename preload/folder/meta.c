@@ -27,7 +27,7 @@ static void write_meta_key(struct text *t, const char *name)
 	text_str(t, "\": ");
 }
 
-static void clock_part(struct text *t, const struct clock_base *b)
+static void write_clock_part(struct text *t, const struct clock_base *b)
 {
 	text_str(t, "{\"tick\": ");
 	text_u64(t, b->tick);
@@ -40,7 +40,7 @@ static void clock_part(struct text *t, const struct clock_base *b)
 	text_char(t, '}');
 }
 
-static void put_counts(struct text *t, const uint64_t *count, enum count_group group)
+static void write_count_group(struct text *t, const uint64_t *count, enum count_group group)
 {
 	const char *sep = "";
 
@@ -159,9 +159,9 @@ void meta_format(struct text *t, const struct journal *j, const struct journal_c
 	text_json(t, PROBE_VERSION);
 	write_meta_key(t, "clock");
 	text_str(t, "{\"first\": ");
-	clock_part(t, &h->clock);
+	write_clock_part(t, &h->clock);
 	text_str(t, ", \"last\": ");
-	clock_part(t, &h->clock_last);
+	write_clock_part(t, &h->clock_last);
 	text_char(t, '}');
 	write_meta_key(t, "first_record_ns");
 	text_u64(t, c && c->have_rows ? clock_to_real(&h->clock, c->first_tick) : 0);
@@ -182,11 +182,11 @@ void meta_format(struct text *t, const struct journal *j, const struct journal_c
 	text_char(t, '}');
 	write_meta_key(t, "calls");
 	text_char(t, '{');
-	put_counts(t, count, COUNTS_TOP);
+	write_count_group(t, count, COUNTS_TOP);
 	text_str(t, ", \"dropped\": {");
-	put_counts(t, count, COUNTS_DROPPED);
+	write_count_group(t, count, COUNTS_DROPPED);
 	text_str(t, "}, \"skipped\": {");
-	put_counts(t, count, COUNTS_SKIPPED);
+	write_count_group(t, count, COUNTS_SKIPPED);
 	text_char(t, '}');
 	text_char(t, '}');
 	write_meta_key(t, "rows");

@@ -51,7 +51,7 @@ static uint64_t start_time(int64_t pid)
 	return p ? strtoull(p, NULL, 10) : 0;
 }
 
-static uint64_t pid_namespace(void)
+static uint64_t read_pid_namespace(void)
 {
 	struct stat st;
 
@@ -60,7 +60,7 @@ static uint64_t pid_namespace(void)
 
 void owner_self(struct journal_owner *o)
 {
-	*o = (struct journal_owner){.pid = getpid(), .pid_ns = pid_namespace()};
+	*o = (struct journal_owner){.pid = getpid(), .pid_ns = read_pid_namespace()};
 	if (gethostname(o->host, sizeof(o->host) - 1) < 0)
 		strcpy(o->host, "unknown");
 	read_line("/proc/sys/kernel/random/boot_id", o->boot_id, sizeof(o->boot_id));
@@ -104,7 +104,7 @@ struct wanted {
 	struct segment shm;
 };
 
-static const char *path_base_name(const char *path)
+static const char *get_path_base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -131,13 +131,13 @@ static bool is_mapping_of(const struct wanted *w, char *line)
 		!path || ino != w->st.st_ino)
 		return false;
 	return (dev_major == major(w->st.st_dev) && dev_minor == minor(w->st.st_dev)) ||
-	       strcmp(path_base_name(line + path), w->base) == 0;
+	       strcmp(get_path_base_name(line + path), w->base) == 0;
 }
 
 /* Returns 1 if the process maps the file, 0 if not, -1: unknown. */
-static int maps_file(int64_t pid, const char *path)
+static int is_file_mapped(int64_t pid, const char *path)
 {
-	struct wanted w = {.path = path, .base = path_base_name(path)};
+	struct wanted w = {.path = path, .base = get_path_base_name(path)};
 	char name[64], buf[8192]; /* lines are shorter: PATH_MAX and some numbers */
 	size_t have = 0;
 	ssize_t n;
@@ -191,7 +191,7 @@ enum owner_life owner_life(const struct journal_owner *o, const char *journal_pa
 		return kill((pid_t)o->pid, 0) < 0 && errno == ESRCH ? OWNER_DEAD : OWNER_UNKNOWN;
 	if (start != o->start_time)
 		return OWNER_DEAD;
-	return maps_file(o->pid, journal_path) == 0 ? OWNER_DEAD : OWNER_LIVES;
+	return is_file_mapped(o->pid, journal_path) == 0 ? OWNER_DEAD : OWNER_LIVES;
 }
 
 void owner_format(struct text *t, const struct journal_owner *o)

@@ -254,7 +254,7 @@ int journal_create(struct journal *j, int dirfd, const char *name, size_t bytes)
 	plan_journal(&g, bytes);
 	if (dirfd == -1)
 		return create_in_memory(j, &g);
-	if (g.bytes > io_file_limit())
+	if (g.bytes > io_get_file_limit())
 		return -EFBIG;
 	get_first_space(&g, space);
 	fd = allocate_journal_file(dirfd, name, get_first_bytes(&g, space), g.bytes);
@@ -274,7 +274,7 @@ int journal_create(struct journal *j, int dirfd, const char *name, size_t bytes)
 
 	fill_journal_head(j, p, &g, space, most, JK_FILE);
 	j->head->locked = locked;
-	io_keep(&j->lock, fd);
+	io_kept_set(&j->lock, fd);
 	return 0;
 }
 
@@ -308,12 +308,12 @@ void journal_lock_again(struct journal *j, const char *path)
 	struct io_kept now;
 	int fd;
 
-	if (j->kind != JK_FILE || !j->head->locked || io_kept_is(&j->lock, NULL))
+	if (j->kind != JK_FILE || !j->head->locked || io_kept_is_same(&j->lock, NULL))
 		return;
 	fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		return;
-	io_keep(&now, fd);
+	io_kept_set(&now, fd);
 	if (now.dev != j->lock.dev || now.ino != j->lock.ino ||
 		flock(now.fd, LOCK_EX | LOCK_NB) < 0) {
 		io_kept_close(&now);
@@ -568,7 +568,7 @@ static int open_in_mode(struct journal *j, int dirfd, const char *name, enum ope
 		return fd;
 	err = open_journal_fd(j, fd, mode);
 	if (!err && mode == OPEN_WRITE)
-		io_keep(&j->lock, fd); /* to grow it; it is not locked */
+		io_kept_set(&j->lock, fd); /* to grow it; it is not locked */
 	else
 		close(fd);
 	return err;

@@ -158,7 +158,7 @@ static int get_journal_fd(const struct journal *j, int *opened)
 	int fd;
 
 	*opened = -1;
-	if (io_kept_is(&lock, NULL) && (fcntl(lock.fd, F_GETFL) & O_ACCMODE) == O_RDWR)
+	if (io_kept_is_same(&lock, NULL) && (fcntl(lock.fd, F_GETFL) & O_ACCMODE) == O_RDWR)
 		return lock.fd;
 	fd = journal_open_file(AT_FDCWD, j->head->journal_path, O_NOFOLLOW);
 	if (fd < 0)
@@ -175,7 +175,7 @@ static int extend_file(const struct journal *j, char *memory, uint64_t from, uin
 {
 	int fd, opened, cancel, err;
 
-	if (from + bytes > io_file_limit())
+	if (from + bytes > io_get_file_limit())
 		return -EFBIG;
 	/* A cancelled thread must not end in the middle. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);

@@ -65,7 +65,7 @@ static void ignore_report(void *arg, const char *line)
 	(void)arg, (void)line;
 }
 
-static struct generation_pair *make_capture(const struct preset *p, unsigned preset)
+static struct generation_pair *add_capture_generation(const struct preset *p, unsigned preset)
 {
 	struct generation_pair *pair = calloc(1, sizeof(*pair));
 	struct config *cfg;
@@ -91,7 +91,7 @@ static struct generation_pair *make_capture(const struct preset *p, unsigned pre
 	return NULL;
 }
 
-static void capture_steps(const struct alert_rule *r, struct text *done)
+static void start_capture(const struct alert_rule *r, struct text *done)
 {
 	unsigned preset;
 	const struct preset *p = find_capture_preset(alert_preset_words[r->preset], &preset);
@@ -103,7 +103,7 @@ static void capture_steps(const struct alert_rule *r, struct text *done)
 		return;
 	}
 	if (!captured[preset].pair || captured[preset].of != base->running.number) {
-		captured[preset].pair = make_capture(p, preset);
+		captured[preset].pair = add_capture_generation(p, preset);
 		captured[preset].of = base->running.number;
 	}
 	if (!captured[preset].pair || generation_propose_for(captured[preset].pair, r->n)) {
@@ -145,12 +145,12 @@ static void stop_job_by(const struct alert_rule *r, uint32_t step, struct text *
 	text_str(done, why ? why : "");
 }
 
-static void act_in_process(
+static void run_alert_action(
 	enum alert_action what, const struct alert_rule *r, uint32_t step, struct text *done)
 {
 	switch (what) {
 	case ALERT_DO_CAPTURE:
-		capture_steps(r, done);
+		start_capture(r, done);
 		break;
 	case ALERT_DO_PAUSE:
 		generation_pause_for(r->n);
@@ -171,7 +171,7 @@ static void act_in_process(
 
 void alert_actions_set(void)
 {
-	static const struct alert_hooks actions = {.act = act_in_process};
+	static const struct alert_hooks actions = {.act = run_alert_action};
 
 	alerts_set_hooks(&actions);
 }

@@ -62,19 +62,19 @@ static struct {
 	_Atomic bool alone; /* a thread exists only for these checks */
 } watch = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static int64_t stat_time_ns(const struct stat *st)
+static int64_t get_stat_time_ns(const struct stat *st)
 {
 	return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
 }
 
-static struct file_mark mark_file(const char *path)
+static struct file_mark read_file_mark(const char *path)
 {
 	struct file_mark m = {0};
 	struct stat st;
 
 	if (path && *path && stat(path, &st) == 0)
 		m = (struct file_mark){(uint64_t)st.st_dev, (uint64_t)st.st_ino,
-			(uint64_t)st.st_size, stat_time_ns(&st)};
+			(uint64_t)st.st_size, get_stat_time_ns(&st)};
 	return m;
 }
 
@@ -100,16 +100,16 @@ static bool is_file_settled(const struct file_mark *m)
  * *seen. An empty file counts as incomplete: editors that truncate first would switch everything
  * to its default.
  */
-static bool take_changed_text(const char *path, struct file_mark *seen, char **text, size_t *len)
+static bool read_changed_text(const char *path, struct file_mark *seen, char **text, size_t *len)
 {
-	struct file_mark now = mark_file(path), after;
+	struct file_mark now = read_file_mark(path), after;
 
 	if (is_mark_equal(&now, seen) || !now.ino || !now.size || !is_file_settled(&now))
 		return false;
 
 	int err = reader_slurp(path, text, len);
 
-	after = mark_file(path);
+	after = read_file_mark(path);
 	if (!err && !is_mark_equal(&now, &after)) {
 		free(*text);
 		return false; /* checked again next time */
@@ -121,7 +121,7 @@ static bool take_changed_text(const char *path, struct file_mark *seen, char **t
 	return !err;
 }
 
-static void refuse_ctl(void *arg, const char *line)
+static void handle_wrong_ctl(void *arg, const char *line)
 {
 	(void)arg;
 	log_loss(LOSS_CONFIG, "%s; the last one stays in use", line);
@@ -140,14 +140,14 @@ static bool is_ctl_ours(const struct ctl_file *c, const struct file_mark *m)
 	return written + skew_ns >= owner_start_ns(&me);
 }
 
-static const char *ctl_path(char *buf, size_t cap)
+static const char *format_ctl_path(char *buf, size_t cap)
 {
 	int n = snprintf(buf, cap, "%s/" CTL_FILE, generation_first.cfg.output_dir);
 
 	return n > 0 && (size_t)n < cap ? buf : NULL;
 }
 
-static uint64_t hash_change(const struct ctl_change *c)
+static uint64_t compute_change_hash(const struct ctl_change *c)
 {
 	uint64_t h;
 
@@ -161,7 +161,8 @@ static uint64_t hash_change(const struct ctl_change *c)
 
 /* ---- new generations ---- */
 
-static int make_of_change(const struct ctl_change *c, const char *by, struct generation_pair **pair)
+static int add_generation_of_change(
+	const struct ctl_change *c, const char *by, struct generation_pair **pair)
 {
 	struct change_text t = {.name = life_config_file ? life_config_file : "configuration",
 		/* no file, or an empty one: all keys have their defaults */
@@ -170,7 +171,7 @@ static int make_of_change(const struct ctl_change *c, const char *by, struct gen
 		.change = c,
 		/* 0 means the next step; a change for step 0 takes effect in the next step too */
 		.asked = c ? c->effective_step + !c->effective_step : 0,
-		.mark = hash_change(c),
+		.mark = compute_change_hash(c),
 		.by = by};
 
 	return life_make_pair(&t, pair);
@@ -180,7 +181,7 @@ static int make_of_change(const struct ctl_change *c, const char *by, struct gen
  * Proposes a generation for now, if `again` or if ctl.yaml differs from the one in use, and one
  * for each change that waits for its step.
  */
-static void propose_all(bool again, const char *by)
+static void register_generations(bool again, const char *by)
 {
 	struct generation_pair *pair[GENERATIONS_AHEAD];
 	uint32_t step = step_now();
@@ -195,13 +196,13 @@ static void propose_all(bool again, const char *by)
 	const struct ctl_change *now = ctl_change_at(&watch.wanted, step);
 	unsigned n = 0;
 
-	if (again || hash_change(now) != generation_now()->change) {
-		if (make_of_change(now, by, &pair[0]) == 0) {
+	if (again || compute_change_hash(now) != generation_now()->change) {
+		if (add_generation_of_change(now, by, &pair[0]) == 0) {
 			if (again)
 				pair[0]->running.asked = 0;
 			if (now && now->now && !again) {
 				generation_apply_now(pair[0], step);
-				step_configure();
+				step_update();
 			} else {
 				n = 1;
 			}
@@ -209,7 +210,7 @@ static void propose_all(bool again, const char *by)
 	}
 	for (unsigned i = 0; i < watch.wanted.n && n < GENERATIONS_AHEAD; i++)
 		if (watch.wanted.change[i].effective_step > step &&
-			make_of_change(&watch.wanted.change[i], CTL_FILE, &pair[n]) == 0)
+			add_generation_of_change(&watch.wanted.change[i], CTL_FILE, &pair[n]) == 0)
 			n++;
 	if (generation_propose(pair, n))
 		for (unsigned i = 0; i < n; i++)
@@ -218,17 +219,17 @@ static void propose_all(bool again, const char *by)
 
 /* ---- detecting changes ---- */
 
-static bool take_changed_ctl(void)
+static bool read_changed_ctl(void)
 {
 	char buf[PATH_MAX], *text;
-	const char *path = ctl_path(buf, sizeof(buf));
+	const char *path = format_ctl_path(buf, sizeof(buf));
 	struct ctl_file c;
 	size_t len;
 	int err;
 
-	if (!path || !take_changed_text(path, &watch.ctl, &text, &len))
+	if (!path || !read_changed_text(path, &watch.ctl, &text, &len))
 		return false;
-	err = ctl_parse(&c, path, text, len, refuse_ctl, NULL);
+	err = ctl_parse(&c, path, text, len, handle_wrong_ctl, NULL);
 	free(text);
 	if (err || !is_ctl_ours(&c, &watch.ctl)) {
 		if (!err)
@@ -258,12 +259,12 @@ static bool is_text_acceptable(const char *text, size_t len)
 	return ok;
 }
 
-static bool take_changed_config(void)
+static bool read_changed_config(void)
 {
 	char *text;
 	size_t len;
 
-	if (!life_config_named || !take_changed_text(life_config_file, &watch.config, &text, &len))
+	if (!life_config_named || !read_changed_text(life_config_file, &watch.config, &text, &len))
 		return false;
 	if (!is_text_acceptable(text, len)) {
 		free(text);
@@ -283,7 +284,7 @@ static bool take_changed_config(void)
 static bool has_list_changed(void)
 {
 	const char *path = config_now()->wrap_ops;
-	struct file_mark now = mark_file(path);
+	struct file_mark now = read_file_mark(path);
 
 	if (!now.ino || is_mark_equal(&now, &watch.list) || !is_file_settled(&now))
 		return false;
@@ -291,17 +292,17 @@ static bool has_list_changed(void)
 	return true;
 }
 
-void config_watch_begin(void)
+void config_watch_start(void)
 {
-	watch.config = mark_file(life_config_file);
-	watch.list = mark_file(config_now()->wrap_ops);
+	watch.config = read_file_mark(life_config_file);
+	watch.list = read_file_mark(config_now()->wrap_ops);
 	watch.config_read_ns = clock_ns(CLOCK_MONOTONIC);
 }
 
 /* Reads the text of the configuration file in use: changes in ctl.yaml are applied on top of it. */
-static void keep_config_text(void)
+static void read_config_text(void)
 {
-	struct file_mark now = mark_file(life_config_file);
+	struct file_mark now = read_file_mark(life_config_file);
 
 	if (!watch.text && now.size && is_mark_equal(&now, &watch.config) &&
 		reader_slurp(life_config_file, &watch.text, &watch.len))
@@ -321,40 +322,40 @@ static void record_monitor_end(void)
 	if (!g->cfg->dynamic_monitor || !g->cfg->dynamic_on || noted == g->number + 1 ||
 		!life_config_named || config_step_next(g->cfg, step_now()) != UINT64_MAX)
 		return;
-	now = mark_file(life_config_file);
+	now = read_file_mark(life_config_file);
 	if (!is_mark_equal(&now, &watch.config))
 		return;
 	noted = g->number + 1;
 	if (session.world_rank >= 0 &&
 		(uint64_t)session.world_rank != (g->cfg->rank.n ? g->cfg->rank.item[0].lo : 0))
 		return;
-	if (dynamic_on_end(life_config_file) == 0)
-		watch.config = mark_file(life_config_file);
+	if (dynamic_on_reset(life_config_file) == 0)
+		watch.config = read_file_mark(life_config_file);
 }
 
-static void look_at_files(void *arg)
+static void check_watched_files(void *arg)
 {
 	const char *by = NULL;
 	bool ctl, config;
 
 	(void)arg;
-	keep_config_text();
-	config = take_changed_config();
+	read_config_text();
+	config = read_changed_config();
 	if (config)
 		by = "config";
 	if (has_list_changed() && !config)
 		by = "list";
-	ctl = take_changed_ctl();
+	ctl = read_changed_ctl();
 	if (by || ctl)
-		propose_all(by != NULL, by ? by : CTL_FILE);
+		register_generations(by != NULL, by ? by : CTL_FILE);
 	/* The file was replaced by another one meanwhile. */
 	if (by)
-		watch.list = mark_file(config_now()->wrap_ops);
+		watch.list = read_file_mark(config_now()->wrap_ops);
 	if (clock_ns(CLOCK_MONOTONIC) - watch.config_read_ns > OTHERS_READ_NS)
 		record_monitor_end();
 }
 
-void config_watch_end(void)
+void config_watch_stop(void)
 {
 	if (pthread_mutex_trylock(&watch.lock))
 		return;
@@ -362,12 +363,12 @@ void config_watch_end(void)
 	pthread_mutex_unlock(&watch.lock);
 }
 
-static uint64_t next_look_ns(uint64_t now)
+static uint64_t compute_next_check_ns(uint64_t now)
 {
 	return now + LOOK_NS + hash_u64((uint64_t)getpid(), now) % JITTER_NS;
 }
 
-void life_look_at_config(void)
+void life_check_config(void)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	int cancel;
@@ -376,28 +377,28 @@ void life_look_at_config(void)
 		pthread_mutex_trylock(&watch.lock))
 		return;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	private_stack_call(look_at_files, NULL);
-	atomic_store(&watch.next_ns, next_look_ns(now));
+	private_stack_call(check_watched_files, NULL);
+	atomic_store(&watch.next_ns, compute_next_check_ns(now));
 	pthread_setcancelstate(cancel, NULL);
 	pthread_mutex_unlock(&watch.lock);
 }
 
 /* ---- processes that record nothing ---- */
 
-static void *watch_alone(void *arg)
+static void *run_watch_thread(void *arg)
 {
 	(void)arg;
 	thread_state.busy++; /* calls made by this thread are not recorded */
 	prctl(PR_SET_NAME, "probe-watch");
 	while (atomic_load(&session.phase) == SESSION_READY) {
-		uint64_t now = clock_ns(CLOCK_MONOTONIC), wait = next_look_ns(now) - now;
+		uint64_t now = clock_ns(CLOCK_MONOTONIC), wait = compute_next_check_ns(now) - now;
 		struct timespec t = {.tv_sec = (time_t)(wait / 1000000000),
 			.tv_nsec = (long)(wait % 1000000000)};
 
 		clock_nanosleep(CLOCK_MONOTONIC, 0, &t, NULL);
 		/* From the first record on, the writer thread makes these checks. */
 		if (atomic_load(&session.phase) == SESSION_READY)
-			life_look_at_config();
+			life_check_config();
 	}
 	atomic_store(&watch.alone, false);
 	return NULL;
@@ -413,7 +414,7 @@ void life_step_unrecorded(void)
 		return;
 	}
 	if (!atomic_load_explicit(&watch.alone, memory_order_relaxed) &&
-		!atomic_exchange(&watch.alone, true) && thread_spawn(watch_alone, NULL))
+		!atomic_exchange(&watch.alone, true) && thread_start(run_watch_thread, NULL))
 		log_loss(LOSS_CONFIG,
 			"no thread could be started to watch the configuration: changes "
 			"made while the program runs have no effect");

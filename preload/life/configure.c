@@ -31,23 +31,23 @@ static void log_config_problem(void *arg, const char *line)
 char *life_config_file;
 bool life_config_named;
 
-static const char *startup_value(const char *name)
+static const char *get_startup_value(const char *name)
 {
 	size_t n = strlen(name);
 
-	for (char *const *e = startup_env(); *e; e++)
+	for (char *const *e = startup_get_environment(); *e; e++)
 		if (strncmp(*e, name, n) == 0 && (*e)[n] == '=')
 			return *e + n + 1;
 	return NULL;
 }
 
-static char *absolute_to_startup(const char *path)
+static char *format_absolute_path(const char *path)
 {
 	char *s = NULL;
 
 	if (path[0] == '/')
 		return strdup(path);
-	return asprintf(&s, "%s/%s", startup_cwd(), path) < 0 ? NULL : s;
+	return asprintf(&s, "%s/%s", startup_get_cwd(), path) < 0 ? NULL : s;
 }
 
 /*
@@ -104,17 +104,18 @@ static void load_armable(const struct config *cfg)
 	free(text);
 }
 
-static void configure_session(void)
+static void load_session_config(void)
 {
-	clock_choose();
+	clock_set_source();
 
-	const char *named = startup_value("PROBE_CONFIG");
-	char *file = named && *named ? absolute_to_startup(named)
+	const char *named = get_startup_value("PROBE_CONFIG");
+	char *file = named && *named ? format_absolute_path(named)
 				     : config_find("probe.yaml", startup_path());
 
 	struct config *cfg = &generation_first.cfg;
 
-	config_load(cfg, file, startup_env(), startup_cwd(), log_config_problem, NULL);
+	config_load(
+		cfg, file, startup_get_environment(), startup_get_cwd(), log_config_problem, NULL);
 	life_config_file = file;
 	life_config_named = named && *named;
 	if (cfg->dynamic_monitor)
@@ -125,12 +126,12 @@ static void configure_session(void)
 		generation_first.running.list =
 			load_list(cfg, log_missing_list, log_config_problem, NULL);
 	generation_pair_up(&generation_first, 0);
-	config_watch_begin();
+	config_watch_start();
 	if (cfg->disable)
 		return;
-	step_configure();
-	stack_id_configure();
-	tensor_watch_configure(config_now());
+	step_update();
+	stack_id_update();
+	tensor_watch_update(config_now());
 }
 
 /*
@@ -160,7 +161,7 @@ static void check_list_names(void)
 	}
 }
 
-static void configure_once(void *arg)
+static void load_config_once(void *arg)
 {
 	static _Atomic bool fork_hooked;
 	int cancel;
@@ -179,13 +180,13 @@ static void configure_once(void *arg)
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	pthread_mutex_lock(&session.lock);
 	if (atomic_load(&session.phase) == SESSION_NEW) {
-		configure_session();
+		load_session_config();
 		if (config_now()->disable || !list_now()) {
 			session_settle(SESSION_OFF);
 		} else {
 			check_list_names();
-			report_unknown_words(config_now(), life_config_file, startup_env(),
-				list_now(), log_config_problem, NULL);
+			report_unknown_words(config_now(), life_config_file,
+				startup_get_environment(), list_now(), log_config_problem, NULL);
 			atomic_store_explicit(&session.phase, SESSION_READY, memory_order_release);
 		}
 	}
@@ -197,7 +198,7 @@ bool life_configure(void)
 {
 	uint32_t phase;
 
-	private_stack_call(configure_once, NULL);
+	private_stack_call(load_config_once, NULL);
 	phase = atomic_load(&session.phase);
 	return phase == SESSION_READY || phase == SESSION_ON;
 }

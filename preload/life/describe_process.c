@@ -21,7 +21,7 @@
 #include "folder/owner.h"
 #include "writer/output.h"
 
-int session_meta(uint16_t part, const char *key, const char *json)
+int session_set_meta(uint16_t part, const char *key, const char *json)
 {
 	size_t nk = strlen(key) + 1, nj = strlen(json) + 1;
 	char *both = session.journal.head ? malloc(nk + nj) : NULL;
@@ -52,7 +52,7 @@ static struct named libraries = {.part = META_LIBRARIES, .key = "libraries"};
 static struct named invisible = {.part = META_INVISIBLE, .key = "invisible"};
 
 /* Caller has session.lock, or no other thread can run this yet. */
-static void put_named(const struct named *l)
+static void write_named(const struct named *l)
 {
 	static char json[NAMED_MAX * (6 * LIBRARY_TEXT_MAX + 64)];
 	struct text t =
@@ -61,7 +61,7 @@ static void put_named(const struct named *l)
 	for (unsigned i = 0; i < l->n; i++)
 		list_add(&t, l->of[i].name, l->of[i].text, false);
 	list_end(&t, true, '}');
-	session_meta(l->part, l->key, json);
+	session_set_meta(l->part, l->key, json);
 }
 
 static void add_named(struct named *l, const char *name, const char *text)
@@ -72,19 +72,19 @@ static void add_named(struct named *l, const char *name, const char *text)
 		snprintf(l->of[l->n].text, sizeof(l->of[0].text), "%s", text);
 		l->n++;
 		if (session_is_on())
-			put_named(l);
+			write_named(l);
 	}
 	pthread_mutex_unlock(&session.lock);
 }
 
-void session_library(const char *name, const char *version)
+void session_record_library(const char *name, const char *version)
 {
 	add_named(&libraries, name, version);
 }
 
-void session_invisible(const char *what, const char *why)
+void session_record_invisible(const char *subject, const char *why)
 {
-	add_named(&invisible, what, why);
+	add_named(&invisible, subject, why);
 }
 
 static uint64_t steps_before;
@@ -95,10 +95,10 @@ static void write_steps_before(void)
 	char text[24];
 
 	snprintf(text, sizeof(text), "%llu", (unsigned long long)steps_before);
-	session_meta(META_STEPS_BEFORE, "optimizer_steps_before", text);
+	session_set_meta(META_STEPS_BEFORE, "optimizer_steps_before", text);
 }
 
-void session_steps_before(uint64_t n)
+void session_record_steps_before(uint64_t n)
 {
 	pthread_mutex_lock(&session.lock);
 	steps_before = n;
@@ -127,10 +127,10 @@ static void write_layout_facts(void)
 	if (t.len == 1)
 		return;
 	list_end(&t, true, '}');
-	session_meta(META_LAYOUT, "layout_facts", json);
+	session_set_meta(META_LAYOUT, "layout_facts", json);
 }
 
-void session_layout_fact(unsigned fact, bool holds)
+void session_record_layout_fact(unsigned fact, bool holds)
 {
 	if (!layout_fact_note(fact, holds))
 		return;
@@ -147,7 +147,7 @@ void session_layout_fact(unsigned fact, bool holds)
  * Caller has session.lock, as for all functions that write parts. May run on a thread of the job
  * with a small stack.
  */
-static int put_config(void)
+static int write_config_meta(void)
 {
 	static char text[META_PART_MAX], value[4096];
 	struct text t = list_begin(text, sizeof(text), '{');
@@ -159,7 +159,7 @@ static int put_config(void)
 			n > 0 && (size_t)n < sizeof(value) ? value : "null", true);
 	}
 	list_end(&t, true, '}');
-	return session_meta(META_CONFIG, "config", text);
+	return session_set_meta(META_CONFIG, "config", text);
 }
 
 #define SWITCHES_MAX 16
@@ -190,7 +190,7 @@ static int write_switches(void)
 		text_char(&t, '}');
 	}
 	text_str(&t, "]}");
-	return session_meta(META_SWITCHES, "switches", json);
+	return session_set_meta(META_SWITCHES, "switches", json);
 }
 
 static void record_switch(const struct generation *g, uint64_t step)
@@ -211,8 +211,9 @@ void session_config_changed(uint64_t step)
 	pthread_mutex_lock(&session.lock);
 	record_switch(generation_now(), step);
 	/* The step is written first: its configuration replaces the one from process start. */
-	if (session_is_on() && !(err = session_meta(META_CONFIG_STEP, "config_from_step", from)))
-		err = put_config();
+	if (session_is_on() &&
+		!(err = session_set_meta(META_CONFIG_STEP, "config_from_step", from)))
+		err = write_config_meta();
 	if (!err && session_is_on())
 		err = write_switches();
 	pthread_mutex_unlock(&session.lock);
@@ -228,7 +229,7 @@ void session_config_changed(uint64_t step)
  * A few at the end may be real ones.
  */
 #define EMPTY_ARGUMENTS_MAX 8
-static ssize_t cut_title_padding(const char *line, ssize_t n)
+static ssize_t remove_title_padding(const char *line, ssize_t n)
 {
 	ssize_t end = n;
 
@@ -244,19 +245,19 @@ static void write_process(void)
 	struct text t;
 	bool fits = true;
 
-	put_config();
+	write_config_meta();
 
 	ssize_t n = io_read_file(AT_FDCWD, "/proc/self/cmdline", value, sizeof(value) - 1);
 
-	n = cut_title_padding(value, n);
+	n = remove_title_padding(value, n);
 	t = list_begin(text, sizeof(text), '[');
 	value[n > 0 ? n : 0] = 0;
 	for (char *p = value; p < value + n && fits; p += strlen(p) + 1)
 		fits = list_add(&t, NULL, p, false);
 	list_end(&t, fits && n < (ssize_t)sizeof(value) - 1, ']');
-	session_meta(META_PROGRAM, "program", text);
+	session_set_meta(META_PROGRAM, "program", text);
 	if (keys->training)
-		session_meta(META_TRAINING, "training", keys->training);
+		session_set_meta(META_TRAINING, "training", keys->training);
 }
 
 /*
@@ -273,15 +274,15 @@ static void write_lifetime(void)
 
 	if (start_ns) {
 		snprintf(start, sizeof(start), "%llu", (unsigned long long)start_ns);
-		session_meta(META_PROCESS_START, "process_start_ns", start);
+		session_set_meta(META_PROCESS_START, "process_start_ns", start);
 	}
 	identity_read(&id);
 	text_json(&t, id.attempt);
-	session_meta(META_ATTEMPT, "attempt", json);
+	session_set_meta(META_ATTEMPT, "attempt", json);
 }
 
 /* Notes that this run continues in an earlier run's folder. */
-static void put_resumed(void)
+static void write_resumed(void)
 {
 	char json[128];
 	struct text t = text_over(json, sizeof(json));
@@ -289,7 +290,7 @@ static void put_resumed(void)
 	if (!output.resumed.is)
 		return;
 	format_resumed(&t, &output.resumed);
-	session_meta(META_RESUMED, "resumed", json);
+	session_set_meta(META_RESUMED, "resumed", json);
 }
 
 /*
@@ -309,22 +310,22 @@ static void write_memory_group(void)
 	text_str(&t, "{\"events\": ");
 	text_json(&t, path);
 	text_fmt(&t, ", \"oom_kills\": %lld}", (long long)read_oom_kills(path));
-	session_meta(META_MEMORY_GROUP, "memory_group", json);
+	session_set_meta(META_MEMORY_GROUP, "memory_group", json);
 }
 
-void session_about(void)
+void session_write_description(void)
 {
 	write_process();
 	write_lifetime();
 	write_memory_group();
-	put_settings();
-	put_named(&libraries);
+	write_settings();
+	write_named(&libraries);
 	if (steps_before)
 		write_steps_before();
 	if (invisible.n)
-		put_named(&invisible);
+		write_named(&invisible);
 	write_layout_facts();
-	put_resumed();
+	write_resumed();
 	if (switches.n)
 		write_switches();
 }

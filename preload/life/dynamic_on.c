@@ -21,31 +21,31 @@ struct scan {
 	size_t len, at;
 };
 
-static char char_at(const struct scan *s, size_t at)
+static char get_char(const struct scan *s, size_t at)
 {
 	return at < s->len ? s->text[at] : 0;
 }
 
-static void skip_line(struct scan *s)
+static void read_past_line(struct scan *s)
 {
 	while (s->at < s->len && s->text[s->at] != '\n')
 		s->at++;
 }
 
 /* Skips blanks and comments. */
-static void skip_noise(struct scan *s)
+static void read_past_noise(struct scan *s)
 {
 	while (s->at < s->len) {
-		char c = s->text[s->at], next = char_at(s, s->at + 1);
+		char c = s->text[s->at], next = get_char(s, s->at + 1);
 
 		if (c == ' ' || c == '\t' || c == '\n' || c == '\r') {
 			s->at++;
 		} else if (c == '#' || (c == '/' && next == '/')) {
-			skip_line(s);
+			read_past_line(s);
 		} else if (c == '/' && next == '*') {
 			s->at += 2;
 			while (s->at < s->len &&
-				!(s->text[s->at] == '*' && char_at(s, s->at + 1) == '/'))
+				!(s->text[s->at] == '*' && get_char(s, s->at + 1) == '/'))
 				s->at++;
 			s->at += s->at < s->len ? 2 : 0;
 		} else {
@@ -55,7 +55,7 @@ static void skip_noise(struct scan *s)
 }
 
 /* Skips a quoted text; the scan moves from the opening quote to after the closing one. */
-static void skip_quoted(struct scan *s)
+static void read_past_quoted(struct scan *s)
 {
 	char quote = s->text[s->at++];
 
@@ -70,7 +70,7 @@ static bool is_key_char(char c)
 	       c == '_';
 }
 
-static void skip_word(struct scan *s)
+static void read_past_word(struct scan *s)
 {
 	while (s->at < s->len && is_key_char(s->text[s->at]))
 		s->at++;
@@ -79,14 +79,14 @@ static void skip_word(struct scan *s)
 /* Reads `: value` after the key. */
 static bool find_value_after_key(struct scan *s, size_t *begin, size_t *end)
 {
-	while (char_at(s, s->at) == ' ' || char_at(s, s->at) == '\t')
+	while (get_char(s, s->at) == ' ' || get_char(s, s->at) == '\t')
 		s->at++;
-	if (char_at(s, s->at) != ':')
+	if (get_char(s, s->at) != ':')
 		return false;
 	s->at++;
-	skip_noise(s);
+	read_past_noise(s);
 	*begin = s->at;
-	skip_word(s);
+	read_past_word(s);
 	*end = s->at;
 	return *end > *begin;
 }
@@ -100,17 +100,17 @@ static bool find_in_braces(struct scan *s, size_t *begin, size_t *end)
 {
 	int depth = 0;
 
-	while (skip_noise(s), s->at < s->len) {
+	while (read_past_noise(s), s->at < s->len) {
 		size_t from = s->at;
 		char c = s->text[from];
 
 		if (c == '"' || c == '\'') {
-			skip_quoted(s);
+			read_past_quoted(s);
 			if (depth == 1 && s->at <= s->len && is_key_text(s, from + 1, s->at - 1) &&
 				find_value_after_key(s, begin, end))
 				return true;
 		} else if (is_key_char(c)) {
-			skip_word(s);
+			read_past_word(s);
 			if (depth == 1 && is_key_text(s, from, s->at) &&
 				find_value_after_key(s, begin, end))
 				return true;
@@ -124,17 +124,17 @@ static bool find_in_braces(struct scan *s, size_t *begin, size_t *end)
 
 static bool find_in_lines(struct scan *s, size_t *begin, size_t *end)
 {
-	for (; s->at < s->len; skip_line(s), s->at++) {
+	for (; s->at < s->len; read_past_line(s), s->at++) {
 		size_t from = s->at;
 		char c = s->text[from];
 
 		if (c == '"' || c == '\'') {
-			skip_quoted(s);
+			read_past_quoted(s);
 			if (s->at <= s->len && is_key_text(s, from + 1, s->at - 1) &&
 				find_value_after_key(s, begin, end))
 				return true;
 		} else {
-			skip_word(s);
+			read_past_word(s);
 			if (is_key_text(s, from, s->at) && find_value_after_key(s, begin, end))
 				return true;
 		}
@@ -146,14 +146,14 @@ bool dynamic_on_find(const char *text, size_t len, size_t *begin, size_t *end)
 {
 	struct scan s = {text, len, 0};
 
-	skip_noise(&s);
-	if (char_at(&s, s.at) == '{')
+	read_past_noise(&s);
+	if (get_char(&s, s.at) == '{')
 		return find_in_braces(&s, begin, end);
 	s.at = 0;
 	return find_in_lines(&s, begin, end);
 }
 
-static int write_beside(
+static int write_replacement_file(
 	const char *path, mode_t mode, const char *text, size_t len, size_t begin, size_t end)
 {
 	char part[PATH_MAX];
@@ -180,7 +180,7 @@ static int write_beside(
 	return err;
 }
 
-int dynamic_on_end(const char *path)
+int dynamic_on_reset(const char *path)
 {
 	char *real = realpath(path, NULL), *text = NULL;
 	size_t len, begin, end;
@@ -191,7 +191,7 @@ int dynamic_on_end(const char *path)
 		err = -errno;
 	if (!err && dynamic_on_find(text, len, &begin, &end) &&
 		!(end - begin == 5 && memcmp(text + begin, "false", 5) == 0))
-		err = write_beside(real, st.st_mode, text, len, begin, end);
+		err = write_replacement_file(real, st.st_mode, text, len, begin, end);
 	if (err)
 		log_loss(LOSS_CONFIG,
 			"%s: dynamic_on: false could not be written: %s; the recording ended; "

@@ -16,7 +16,7 @@
 #include "training/steps/late.h"
 #include "writer/writer.h"
 
-static void end_on_private_stack(void *arg)
+static void close_on_private_stack(void *arg)
 {
 	uint32_t on = SESSION_ON;
 	int cancel;
@@ -26,19 +26,19 @@ static void end_on_private_stack(void *arg)
 	stream_poll();
 	late_end();
 	if (atomic_compare_exchange_strong(&session.phase, &on, SESSION_ENDED)) {
-		keep_last_words();
+		write_last_words();
 		session_settle(SESSION_ENDED);
 		stats_threads_stop();
 		writer_end();
-		config_watch_end();
+		config_watch_stop();
 	}
 	pthread_setcancelstate(cancel, NULL);
 }
 
-static void keep_words_on_private_stack(void *arg)
+static void record_words_on_private_stack(void *arg)
 {
 	(void)arg;
-	keep_last_words();
+	write_last_words();
 }
 
 /*
@@ -50,9 +50,9 @@ void life_aborting(void)
 
 	if (!session_is_on() || getpid() != session.pid)
 		return;
-	note_abort("abort", 0, SIGABRT);
+	record_abort("abort", 0, SIGABRT);
 	thread_state.busy++;
-	private_stack_call(keep_words_on_private_stack, NULL);
+	private_stack_call(record_words_on_private_stack, NULL);
 	thread_state.busy--;
 	errno = err;
 }
@@ -60,7 +60,7 @@ void life_aborting(void)
 void life_exiting(int code)
 {
 	if (getpid() == session.pid)
-		note_exit_code(code);
+		record_exit_code(code);
 	session_end();
 }
 
@@ -71,7 +71,7 @@ START_CODE void session_end(void)
 	if (!session_is_on() || getpid() != session.pid)
 		return;
 	thread_state.busy++;
-	private_stack_call(end_on_private_stack, NULL);
+	private_stack_call(close_on_private_stack, NULL);
 	thread_state.busy--;
 	errno = err;
 }

@@ -128,7 +128,7 @@ static void (*const all_fork_handlers[])(void) = {
 
 /* In a child of a process that has recorded: its pending calls, the threads' records, devices. */
 static void (*const recorded_fork_handlers[])(void) = {
-	thread_forget,
+	thread_reset,
 	pending_reset,
 	stream_reset,
 	device_measure_reset,
@@ -137,13 +137,13 @@ static void (*const recorded_fork_handlers[])(void) = {
 
 /* In a child that will record: the parent's folder has these, the child's does not. */
 static void (*const follow_fork_handlers[])(void) = {
-	forget_last_words,
+	reset_last_words,
 	settings_forked,
 	writer_forget,
 	rank_forked,
 	dict_forked,
 	stack_id_reset,
-	log_forget,
+	log_reset,
 	NULL,
 };
 

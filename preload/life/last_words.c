@@ -32,7 +32,7 @@ static struct {
 	} shown;
 } words;
 
-static void keep_words_text(char *to, size_t cap, const char *from)
+static void copy_words_text(char *to, size_t cap, const char *from)
 {
 	size_t n = strlen(from);
 
@@ -43,12 +43,12 @@ static void keep_words_text(char *to, size_t cap, const char *from)
 	to[n] = 0;
 }
 
-void note_finalized(void)
+void record_finalized(void)
 {
 	atomic_fetch_or(&words.said, SAID_FINALIZED);
 }
 
-void note_exit_code(int code)
+void record_exit_code(int code)
 {
 	/* An earlier signal did not end the process: a handler of the job survived it. */
 	if (words.signal)
@@ -62,16 +62,16 @@ void note_exit_code(int code)
 	atomic_store(&words.code, code & 0xff);
 }
 
-void note_quick_exit(void)
+void record_quick_exit(void)
 {
 	atomic_fetch_or(&words.said, SAID_EXIT);
 }
 
-void note_abort(const char *function, int code, int signal)
+void record_abort(const char *function, int code, int signal)
 {
 	if (atomic_load(&words.said) & SAID_ABORT)
 		return;
-	keep_words_text(words.function, sizeof(words.function), function);
+	copy_words_text(words.function, sizeof(words.function), function);
 	words.signal = signal;
 	if (!signal)
 		atomic_store(&words.code, code);
@@ -85,7 +85,7 @@ static const char *find_call_inside(void)
 	const char *p = NULL;
 	uint32_t wait;
 
-	if (!t || !thread_on_the_way())
+	if (!t || !thread_get_call_depth())
 		return NULL;
 	if (t->nopen)
 		p = journal_dict_get(&session.journal, DICT_API, t->open[t->nopen - 1]->api);
@@ -100,7 +100,7 @@ static const char *find_call_inside(void)
  * Returns the word for the ending. An exception that was shown and did not end the program is not
  * the reason.
  */
-static const char *word_of_ending(unsigned said, int code)
+static const char *get_ending_word(unsigned said, int code)
 {
 	return said & SAID_ABORT				       ? "abort"
 	       : said & SAID_EXCEPTION && !(said & SAID_CODE && !code) ? "exception"
@@ -124,11 +124,11 @@ static bool is_exit_with_code(const struct ending *e)
 	       e->code != ENDING_NONE && e->code;
 }
 
-void keep_last_words(void)
+void write_last_words(void)
 {
 	unsigned said = atomic_load(&words.said);
 	int code = atomic_load(&words.code);
-	struct ending e = {.how = word_of_ending(said, code),
+	struct ending e = {.how = get_ending_word(said, code),
 		.code = said & SAID_CODE ? code : ENDING_NONE,
 		.signal = said & SAID_ABORT && words.signal ? words.signal : ENDING_NONE,
 		.inside = find_call_inside(),
@@ -158,9 +158,9 @@ void keep_last_words(void)
 	journal_keep_ending(&session.journal, &e, json, sizeof(json));
 }
 
-void note_exception(const char *text)
+void record_exception(const char *text)
 {
-	keep_words_text(words.text, sizeof(words.text), text);
+	copy_words_text(words.text, sizeof(words.text), text);
 	words.at_ns = clock_ns(CLOCK_REALTIME);
 	atomic_fetch_or(&words.said, SAID_EXCEPTION);
 	/*
@@ -168,18 +168,18 @@ void note_exception(const char *text)
 	 * after which nothing can be written.
 	 */
 	if (session_is_on())
-		keep_last_words();
+		write_last_words();
 }
 
-void note_shown_exception(const char *text)
+void record_shown_exception(const char *text)
 {
-	keep_words_text(words.shown.text, sizeof(words.shown.text), text);
+	copy_words_text(words.shown.text, sizeof(words.shown.text), text);
 	words.shown.at_ns = clock_ns(CLOCK_REALTIME);
 	words.shown.step = step_now();
 	atomic_store(&words.shown.any, true);
 }
 
-void note_exit_asked(int code)
+void record_exit_requested(int code)
 {
 	struct ending e = {.how = "exit",
 		.code = code & 0xff,
@@ -193,7 +193,7 @@ void note_exit_asked(int code)
 		journal_keep_ending(&session.journal, &e, json, sizeof(json));
 }
 
-void forget_last_words(void)
+void reset_last_words(void)
 {
 	atomic_store(&words.said, 0);
 	atomic_store(&words.shown.any, false);

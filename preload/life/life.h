@@ -19,13 +19,13 @@ struct ctl_change;
 void session_end(void);
 
 /* The job's own rank became known, or is no longer guessed. size < 0: unknown. */
-void session_rank(int rank, int size);
+void session_set_rank(int rank, int size);
 
 /*
- * Like session_rank(), from a communicator that may not include the whole job: used if no other
+ * Like session_set_rank(), from a communicator that may not include the whole job: used if no other
  * source gives the rank.
  */
-void session_rank_guess(int rank, int size);
+void session_set_guessed_rank(int rank, int size);
 
 /*
  * Sets a new configuration: the text of a probe.yaml, overridden by the environment at process
@@ -38,35 +38,35 @@ void session_rank_guess(int rank, int size);
 int session_reconfigure(const char *name, const char *text, size_t len);
 
 /* Adds or replaces a part of meta.json. json: the value as JSON text. */
-int session_meta(uint16_t part, const char *key, const char *json);
+int session_set_meta(uint16_t part, const char *key, const char *json);
 
 /* Reports the version text of a library, for meta.json. Any time after the first call. */
 #define LIBRARY_TEXT_MAX 200
-void session_library(const char *name, const char *version);
+void session_record_library(const char *name, const char *version);
 
 /*
  * Reports that something in this process cannot be observed: what, why, and the remedy, for
  * meta.json. Each is noted once.
  */
-void session_invisible(const char *what, const char *why);
+void session_record_invisible(const char *what, const char *why);
 
 /*
  * Reports whether a fact of api/layout_fact.h holds, for meta.json. Takes session.lock if the
  * result is new.
  */
-void session_layout_fact(unsigned fact, bool holds);
+void session_record_layout_fact(unsigned fact, bool holds);
 
 /*
  * Reports that the program had done n steps before the first step of this process: it was resumed
  * from a checkpoint.
  */
-void session_steps_before(uint64_t n);
+void session_record_steps_before(uint64_t n);
 
 /*
  * Reports the initial seeds of the program's libraries, as JSON of less than 200 bytes, for
  * meta.json.
  */
-void session_seeds(const char *json);
+void session_record_seeds(const char *json);
 
 /* ---- inside life/ ---- */
 
@@ -111,20 +111,20 @@ extern char *life_config_file;
 extern bool life_config_named;
 
 /* The hooks session_hooks.look_at_config and .step_unrecorded: config_watch.c. */
-void life_look_at_config(void);
+void life_check_config(void);
 void life_step_unrecorded(void);
 
 /*
  * To be called when the first configuration has been read: changes of the file are detected from
  * now on.
  */
-void config_watch_begin(void);
+void config_watch_start(void);
 
 /*
  * To be called when the recording has ended: a change that still waits for other ranks
  * (dynamic_on: false in the file) is made at once.
  */
-void config_watch_end(void);
+void config_watch_stop(void);
 
 /* In a forked child. */
 void config_watch_forked(void);
@@ -133,7 +133,7 @@ void config_watch_forked(void);
 void session_config_changed(uint64_t step);
 
 /* Describes this process in meta.json. Call with session.lock held. */
-void session_about(void);
+void session_write_description(void);
 
 /*
  * Selects the instruction set and helper threads for measuring tensors. Call before there is a

@@ -92,7 +92,7 @@ static int read_saved_shape(const char *shape, int64_t *dims)
 }
 
 /* Returns false if there is no such type, or the elements exceed the address space. */
-static bool describe_saved(struct buffer *v, const void *p, const char *dtype, int64_t *dims,
+static bool set_saved_buffer(struct buffer *v, const void *p, const char *dtype, int64_t *dims,
 	int64_t *strides, int ndim)
 {
 	int dt = dtype_from_name(strncmp(dtype, "torch.", 6) == 0 ? dtype + 6 : dtype);
@@ -139,12 +139,12 @@ static int record_saved(struct api *row, const struct buffer *v, uintptr_t pc, u
 	if (!t)
 		return -1;
 	thread_count(t, JC_SEEN);
-	stack = stack_id_wanted() ? stack_id(t, row, pc, frame) : 0;
+	stack = are_stack_ids_wanted() ? stack_id(t, row, pc, frame) : 0;
 	if (stack == STACK_UNWANTED) {
 		thread_count(t, JC_SKIP_CALLER);
 		return -1;
 	}
-	w.by = config_now();
+	w.config = config_now();
 	w.in[0] = *v;
 	w.nin = 1;
 	r = record_open(t, row, &w, JOURNAL_NONE64, stack, 0);
@@ -167,7 +167,7 @@ int probe_save(const char *name, const void *data, const char *dtype, const char
 	thread_bounds_find();
 	log_config_now();
 	ndim = read_saved_shape(shape, dims);
-	if (ndim >= 0 && describe_saved(&v, data, dtype, dims, strides, ndim) &&
+	if (ndim >= 0 && set_saved_buffer(&v, data, dtype, dims, strides, ndim) &&
 		(data || !v.count) && is_saving_wanted() && (row = find_saved_row(name)))
 		ret = record_saved(row, &v, (uintptr_t)__builtin_return_address(0),
 			(uintptr_t)__builtin_frame_address(0));

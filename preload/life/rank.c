@@ -63,37 +63,37 @@ static void set_rank(int rank, int size, bool guessed)
  * Takes session.lock with cancellation off: files are opened under the lock, and a cancelled
  * thread would keep it.
  */
-static void lock_whole(int *cancel)
+static void lock_without_cancel(int *cancel)
 {
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, cancel);
 	pthread_mutex_lock(&session.lock);
 }
 
-static void unlock_whole(int cancel)
+static void unlock_and_set_cancel(int cancel)
 {
 	pthread_mutex_unlock(&session.lock);
 	pthread_setcancelstate(cancel, NULL);
 }
 
-void session_rank(int rank, int size)
+void session_set_rank(int rank, int size)
 {
 	int cancel;
 
-	lock_whole(&cancel);
+	lock_without_cancel(&cancel);
 	set_rank(rank, size, false);
-	unlock_whole(cancel);
+	unlock_and_set_cancel(cancel);
 }
 
-void session_rank_guess(int rank, int size)
+void session_set_guessed_rank(int rank, int size)
 {
 	struct identity id;
 	int cancel;
 
-	lock_whole(&cancel);
+	lock_without_cancel(&cancel);
 	if (session.world_rank < 0) {
 		identity_read(&id);
 		if (id.rank < 0)
 			set_rank(rank, size, true);
 	}
-	unlock_whole(cancel);
+	unlock_and_set_cancel(cancel);
 }

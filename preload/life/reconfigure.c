@@ -23,7 +23,7 @@
 #include "session/state.h"
 
 /* Copies values of the configuration in use for keys that cannot change after the start. */
-static int keep_fixed_keys(struct config *cfg, const struct config *was)
+static int copy_fixed_keys(struct config *cfg, const struct config *was)
 {
 	char old[1024], new[1024];
 
@@ -53,7 +53,7 @@ struct making {
 	int err;
 };
 
-static void refuse_for(void *arg, const char *line)
+static void handle_wrong_change(void *arg, const char *line)
 {
 	struct making *m = arg;
 
@@ -75,23 +75,23 @@ static void refuse_for(void *arg, const char *line)
 	log_loss(LOSS_CONFIG, "%.*s; the configuration stays as it was", (int)(end - line), line);
 }
 
-static int fill_generation(struct generation_pair *p, struct making *m)
+static int set_generation(struct generation_pair *p, struct making *m)
 {
 	const struct change_text *t = m->t;
-	char **env = ctl_environment(t->change, startup_env());
+	char **env = ctl_environment(t->change, startup_get_environment());
 	int err = -ENOMEM;
 
 	if (env)
-		err = config_load_text(
-			&p->cfg, t->name, t->text, t->len, env, startup_cwd(), refuse_for, m);
+		err = config_load_text(&p->cfg, t->name, t->text, t->len, env, startup_get_cwd(),
+			handle_wrong_change, m);
 	free(env);
 	if (!err && !m->wrong)
-		p->running.list = life_load_list(&p->cfg, refuse_for, m);
+		p->running.list = life_load_list(&p->cfg, handle_wrong_change, m);
 	if (!err && m->wrong)
 		return -EINVAL;
 	if (!err && !p->running.list)
 		return -ENOMEM;
-	return err ? err : keep_fixed_keys(&p->cfg, &generation_first.cfg);
+	return err ? err : copy_fixed_keys(&p->cfg, &generation_first.cfg);
 }
 
 int life_make_pair(const struct change_text *t, struct generation_pair **pair)
@@ -103,7 +103,7 @@ int life_make_pair(const struct change_text *t, struct generation_pair **pair)
 		return -ENOMEM;
 
 	struct generation *g = &m.pair->running;
-	int err = fill_generation(m.pair, &m);
+	int err = set_generation(m.pair, &m);
 
 	if (err) {
 		generation_free(m.pair);
@@ -121,7 +121,7 @@ struct proposal {
 	int err;
 };
 
-static void propose_on_private_stack(void *arg)
+static void register_on_private_stack(void *arg)
 {
 	struct proposal *p = arg;
 	struct generation_pair *pair;
@@ -145,14 +145,14 @@ int session_reconfigure(const char *name, const char *text, size_t len)
 
 	thread_state.busy++;
 	if (session_configure())
-		private_stack_call(propose_on_private_stack, &p);
+		private_stack_call(register_on_private_stack, &p);
 	thread_state.busy--;
 	errno = err;
 	return p.err;
 }
 
 /* If the row was decided with another configuration, makes its next call decide again. */
-static void renew_outdated_row(struct api *a, void *arg)
+static void reset_outdated_row(struct api *a, void *arg)
 {
 	const uint32_t *number = arg;
 
@@ -160,7 +160,7 @@ static void renew_outdated_row(struct api *a, void *arg)
 		api_renew(a);
 }
 
-static void tell_changed_config(void *step)
+static void handle_changed_config(void *step)
 {
 	session_config_changed(*(const uint32_t *)step);
 }
@@ -171,13 +171,13 @@ void life_config_changed(uint32_t step)
 	uint32_t number = g->number;
 
 	for (unsigned i = 0; i < api_count; i++)
-		renew_outdated_row(api_get(i), &number);
-	rows_each(renew_outdated_row, &number);
+		reset_outdated_row(api_get(i), &number);
+	rows_each(reset_outdated_row, &number);
 	/* Stubs of functions that were not listed bypass libprobe, so all stubs are reset. */
 	stub_forget();
 	atomic_store(&session_rank_wanted, 0);
 	log_level_set((int)g->cfg->log_level);
-	stack_id_configure();
-	tensor_watch_configure(g->cfg);
-	private_stack_call(tell_changed_config, &step);
+	stack_id_update();
+	tensor_watch_update(g->cfg);
+	private_stack_call(handle_changed_config, &step);
 }

@@ -30,7 +30,7 @@
  * True for variables that describe how a job was started, by name or by prefix. None of them
  * contains secrets.
  */
-static bool is_told_variable(const char *v)
+static bool is_launch_variable(const char *v)
 {
 	static const char told[][24] = {"RANK=", "WORLD_SIZE=", "LOCAL_RANK=", "LOCAL_WORLD_SIZE=",
 		"NODE_RANK=", "GROUP_RANK=", "MASTER_ADDR=", "MASTER_PORT=", "OMP_", "KMP_",
@@ -67,14 +67,14 @@ static void write_environment(char *all, size_t n)
 		if (!end)
 			break;
 		is = strchr(p, '=');
-		if (!is || !is_told_variable(p))
+		if (!is || !is_launch_variable(p))
 			continue;
 		*is = 0;
 		list_add(&t, p, is + 1, false);
 		*is = '=';
 	}
 	list_end(&t, true, '}');
-	session_meta(META_ENVIRONMENT, "environment", text);
+	session_set_meta(META_ENVIRONMENT, "environment", text);
 }
 
 static const char *find_variable(const char *all, size_t n, const char *name)
@@ -158,7 +158,7 @@ static void write_packages(void)
 	}
 	list_end(&t, true, '}');
 	if (t.len > 2)
-		session_meta(META_PACKAGES, "packages", text);
+		session_set_meta(META_PACKAGES, "packages", text);
 }
 
 /* Reading the packages has not begun; is in progress; is done. */
@@ -229,7 +229,7 @@ struct library_look {
 	bool found;
 };
 
-static void look_at_module(void *arg, const struct module *m)
+static void check_module(void *arg, const struct module *m)
 {
 	struct library_look *l = arg;
 	const char *base = strrchr(m->path, '/');
@@ -241,12 +241,12 @@ static bool is_loaded(const char *name)
 {
 	struct library_look l = {.name = name};
 
-	modules_each(look_at_module, &l);
+	modules_each(check_module, &l);
 	return l.found;
 }
 
 /* True if Python was started with -E, -I or -s, so that it reads no PYTHON... variables. */
-static bool ignores_environment(void)
+static bool is_environment_ignored(void)
 {
 	const int *flag = elfsym_data("Py_IgnoreEnvironmentFlag");
 
@@ -261,7 +261,7 @@ static const struct {
 };
 
 /* Returns the reason why the setting had no effect, or NULL if it had. */
-static const char *why_without_effect(
+static const char *find_reason_without_effect(
 	const char *name, const char *library, const char *want, const char *began, bool loaded)
 {
 	const char *now = getenv(name);
@@ -274,12 +274,12 @@ static const char *why_without_effect(
 		return "the program set it to something else";
 	if (!loaded)
 		return "nothing that reads it was loaded at the first recorded call";
-	if (strcmp(library, "python") == 0 && ignores_environment())
+	if (strcmp(library, "python") == 0 && is_environment_ignored())
 		return "this Python was told to ignore the environment";
 	return NULL;
 }
 
-static void put_asked_variable(struct text *t, unsigned i, const char *all, size_t n)
+static void write_requested_variable(struct text *t, unsigned i, const char *all, size_t n)
 {
 	const char *want = reproducible[i].value, *began, *why;
 	char seed[24], value[512];
@@ -295,7 +295,7 @@ static void put_asked_variable(struct text *t, unsigned i, const char *all, size
 	if (!loaded && strcmp(reproducible[i].library, "python"))
 		return;
 	began = find_variable(all, n, reproducible[i].name);
-	why = why_without_effect(
+	why = find_reason_without_effect(
 		reproducible[i].name, reproducible[i].library, want, began, loaded);
 	text_str(&v, "{\"asked\": ");
 	text_json(&v, want);
@@ -323,9 +323,9 @@ static void write_reproducible(const char *all, size_t n)
 	list_add(&t, "deterministic", keys->deterministic ? "true" : "false", true);
 	for (unsigned i = 0; i < sizeof(reproducible) / sizeof(*reproducible); i++)
 		if (*reproducible[i].value ? keys->deterministic : keys->seed >= 0)
-			put_asked_variable(&t, i, all, n);
+			write_requested_variable(&t, i, all, n);
 	list_end(&t, true, '}');
-	session_meta(META_REPRODUCIBLE, "reproducible", text);
+	session_set_meta(META_REPRODUCIBLE, "reproducible", text);
 }
 
 static char seeds[200];
@@ -334,10 +334,10 @@ static char seeds[200];
 static void write_seeds(void)
 {
 	if (*seeds)
-		session_meta(META_SEEDS, "seeds", seeds);
+		session_set_meta(META_SEEDS, "seeds", seeds);
 }
 
-void session_seeds(const char *json)
+void session_record_seeds(const char *json)
 {
 	pthread_mutex_lock(&session.lock);
 	snprintf(seeds, sizeof(seeds), "%s", json);
@@ -346,7 +346,7 @@ void session_seeds(const char *json)
 	pthread_mutex_unlock(&session.lock);
 }
 
-void put_settings(void)
+void write_settings(void)
 {
 	char *all = malloc(ENVIRONMENT_MAX);
 	ssize_t n =

@@ -7,7 +7,7 @@
  * Writes these parts of meta.json at the first recorded call. Called with session.lock held, so
  * it reads no folder.
  */
-void put_settings(void);
+void write_settings(void);
 
 /* The hook session_hooks.describe_late: Python's packages, whose folders may be on a slow file server. */
 void life_describe_late(void);

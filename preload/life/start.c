@@ -32,16 +32,16 @@ static void record_status(int code, void *arg)
 {
 	(void)arg;
 	if (getpid() == session.pid)
-		note_exit_code(code);
+		record_exit_code(code);
 }
 
-static void end_quickly(void)
+static void handle_quick_exit(void)
 {
-	note_quick_exit();
+	record_quick_exit();
 	session_end();
 }
 
-static void once_per_process(void)
+static void start_process_once(void)
 {
 	static bool done;
 
@@ -49,7 +49,7 @@ static void once_per_process(void)
 		return;
 	done = true;
 	thread_init();
-	at_quick_exit(end_quickly);
+	at_quick_exit(handle_quick_exit);
 	if (on_exit)
 		on_exit(record_status, NULL);
 
@@ -66,7 +66,7 @@ static void once_per_process(void)
 	}
 }
 
-static void identify_process(void)
+static void set_process_identity(void)
 {
 	struct identity id;
 
@@ -84,15 +84,15 @@ static bool start_recording(void)
 	owner_self(&session.owner);
 	session.pid = (pid_t)session.owner.pid;
 	clock_init(&session.clock);
-	identify_process();
+	set_process_identity();
 	if (!writer_open(step_now()))
 		return false;
 	/* Set only now: alerts in an earlier run's journal must not cause actions. */
 	alert_actions_set();
-	stack_id_begin(output.resumed.last_stack);
-	once_per_process();
+	stack_id_set_first(output.resumed.last_stack);
+	start_process_once();
 	session_statistics();
-	session_about();
+	session_write_description();
 	return true;
 }
 

@@ -40,13 +40,13 @@ __attribute__((constructor)) static void start_process(void)
 		session_settle(SESSION_OFF);
 		return;
 	}
-	startup_remember();
+	startup_copy_environment();
 	loader_lock_follow_forks();
 	entry_open();
 	errno = err;
 }
 
-__attribute__((destructor)) static void end_process(void)
+__attribute__((destructor)) static void close_process(void)
 {
 	if (!entry_is_open())
 		return;

@@ -94,7 +94,7 @@ bool session_has_left_all_out(void)
 
 START_CODE const char *check_folder(void)
 {
-	for (char *const *e = startup_env(); *e; e++)
+	for (char *const *e = startup_get_environment(); *e; e++)
 		if (strncmp(*e, "PROBE_CHECK=", 12) == 0 && (*e)[12])
 			return *e + 12;
 	return NULL;

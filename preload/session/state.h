@@ -47,7 +47,7 @@ struct session {
 	pthread_mutex_t lock;
 	int world_rank, world_size; /* -1: unknown */
 	/*
-	 * the rank was set by session_rank(), not guessed from the environment; inherited by a
+	 * the rank was set by session_set_rank(), not guessed from the environment; inherited by a
 	 * forked child
 	 */
 	bool rank_told;

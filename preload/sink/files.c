@@ -22,7 +22,7 @@
 int files_open(struct files *f, struct journal *j, int dirfd)
 {
 	*f = (struct files){
-		.j = j, .dirfd = dirfd, .limit = io_file_limit(), .text_most = SIZE_MAX};
+		.j = j, .dirfd = dirfd, .limit = io_get_file_limit(), .text_most = SIZE_MAX};
 	for (int i = 0; i < FILES_OPEN; i++)
 		f->file[i].at.fd = -1;
 	return blocks_scan(f);
@@ -433,7 +433,7 @@ static int ensure_open(struct files *f, struct out_file *o)
 	int err, fd;
 
 	/* The program has closed the descriptor; its number may belong to another file now. */
-	if (!io_kept_is(&o->at, &st))
+	if (!io_kept_is_same(&o->at, &st))
 		o->at.fd = -1;
 	if (o->at.fd >= 0 && st.st_nlink && (uint64_t)st.st_size == o->bytes)
 		return o->bytes ? 0 : prepend_header(o);
@@ -449,7 +449,7 @@ static int ensure_open(struct files *f, struct out_file *o)
 		fd = dir < 0 ? dir : open_or_make(dir, name);
 		if (fd < 0)
 			return fd;
-		io_keep(&o->at, fd);
+		io_kept_set(&o->at, fd);
 	}
 	err = fit_to_commit(o->at.fd, &o->bytes, o->lines);
 	return err ? err : o->bytes ? 0 : prepend_header(o);
@@ -525,7 +525,7 @@ int files_write(struct files *f, struct journal_commit *next)
 
 	f->pass++;
 	f->text = 0;
-	f->limit = io_file_limit();
+	f->limit = io_get_file_limit();
 	for (int i = 0; i < FILES_OPEN && !err; i++)
 		if (f->file[i].len)
 			err = ensure_open(f, &f->file[i]);
@@ -538,7 +538,7 @@ int files_write(struct files *f, struct journal_commit *next)
 		for (int i = 0; i < FILES_OPEN; i++) {
 			struct out_file *o = &f->file[i];
 
-			if (o->len && io_kept_is(&o->at, NULL) &&
+			if (o->len && io_kept_is_same(&o->at, NULL) &&
 				ftruncate(o->at.fd, (off_t)o->bytes) < 0)
 				/* ensure_open() cuts it to its committed length next time */
 				files_forget(o);

@@ -73,10 +73,10 @@ static int open_outside_place(struct files_place *p, bool make)
 {
 	int err, fd;
 
-	if (io_kept_is(&p->dir, NULL))
+	if (io_kept_is_same(&p->dir, NULL))
 		return p->dir.fd;
 	p->dir.fd = -1;
-	err = make ? io_mkdirs(p->path) : 0;
+	err = make ? io_add_folders(p->path) : 0;
 	if (err)
 		return err;
 	fd = open(p->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -84,7 +84,7 @@ static int open_outside_place(struct files_place *p, bool make)
 		return -errno;
 	if (make && p->first && faccessat(fd, p->first, F_OK, 0) < 0)
 		io_replace_file(fd, p->first, p->text, strlen(p->text));
-	io_keep(&p->dir, fd);
+	io_kept_set(&p->dir, fd);
 	return p->dir.fd;
 }
 

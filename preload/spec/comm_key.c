@@ -20,7 +20,7 @@ struct rest {
 	const char *p;
 };
 
-static bool take_token(struct rest *r, const char *s)
+static bool read_token(struct rest *r, const char *s)
 {
 	size_t n = strlen(s);
 
@@ -35,7 +35,7 @@ static bool take_token(struct rest *r, const char *s)
 }
 
 /* Reads an integer type. Returns its size in bytes, 0 if there is none. */
-static uint8_t take_int(struct rest *r)
+static uint8_t read_int(struct rest *r)
 {
 	static const struct {
 		const char *name;
@@ -45,29 +45,29 @@ static uint8_t take_int(struct rest *r)
 		{"uint64_t", 8}, {"size_t", 8}};
 
 	for (size_t i = 0; i < sizeof(ints) / sizeof(ints[0]); i++)
-		if (take_token(r, ints[i].name))
+		if (read_token(r, ints[i].name))
 			return ints[i].bytes;
 	return 0;
 }
 
 /* Reads the arguments after the function's name. */
-static bool take_args(struct rest *r, struct query *q)
+static bool read_args(struct rest *r, struct query *q)
 {
 	uint8_t bytes;
 
-	if (!take_token(r, "("))
+	if (!read_token(r, "("))
 		return false;
-	q->comm = take_token(r, "comm");
-	if (q->comm ? take_token(r, ",") : !take_token(r, ")")) {
-		bytes = take_int(r);
-		if (!bytes || !take_token(r, "*"))
+	q->comm = read_token(r, "comm");
+	if (q->comm ? read_token(r, ",") : !read_token(r, ")")) {
+		bytes = read_int(r);
+		if (!bytes || !read_token(r, "*"))
 			return false;
-		take_token(r, "out");
+		read_token(r, "out");
 		q->bytes = bytes;
 		q->out = true;
-		return take_token(r, ")");
+		return read_token(r, ")");
 	}
-	return q->comm ? take_token(r, ")") : true;
+	return q->comm ? read_token(r, ")") : true;
 }
 
 static void query_read(struct spec_load *l, const struct node *n, struct query *q)
@@ -76,14 +76,14 @@ static void query_read(struct spec_load *l, const struct node *n, struct query *
 	uint8_t bytes;
 	size_t len;
 
-	bytes = take_int(&r);
+	bytes = read_int(&r);
 	q->bytes = bytes ? bytes : 4;
 	while (*r.p == ' ')
 		r.p++;
 	len = strspn(r.p, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
 	q->function = load_text(l, r.p, len);
 	r.p += len;
-	if (len && !strchr("0123456789", *q->function) && take_args(&r, q)) {
+	if (len && !strchr("0123456789", *q->function) && read_args(&r, q)) {
 		while (*r.p == ' ')
 			r.p++;
 		if (!*r.p)

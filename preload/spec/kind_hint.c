@@ -6,7 +6,7 @@
 
 #define HINT_NAME_BYTES 32
 
-static unsigned count_name_edits(const char *a, const char *b)
+static unsigned compute_name_edits(const char *a, const char *b)
 {
 	size_t n = strlen(a), m = strlen(b);
 	unsigned row[HINT_NAME_BYTES + 1];
@@ -38,7 +38,7 @@ const struct kind *kinds_nearest(const struct kinds *k, const char *name)
 	const struct kind *best = NULL;
 
 	for (unsigned i = 0; i < k->n; i++) {
-		unsigned edits = count_name_edits(name, k->item[i].name);
+		unsigned edits = compute_name_edits(name, k->item[i].name);
 
 		if (strcmp(k->item[i].op, name) == 0)
 			return &k->item[i];
@@ -51,7 +51,7 @@ const struct kind *kinds_nearest(const struct kinds *k, const char *name)
 }
 
 /* Returns bits for ROLE_SEND, ROLE_RECV and ROLE_BUF. */
-static unsigned buffers_of_kind(const struct kind *k)
+static unsigned get_kind_buffers(const struct kind *k)
 {
 	unsigned roles = 0;
 
@@ -69,11 +69,11 @@ const struct kind *kinds_with_buffers(const struct kinds *k, const struct func *
 	for (unsigned i = 0; i < f->args.n; i++)
 		if (f->args.item[i].role >= ROLE_SEND && f->args.item[i].role <= ROLE_BUF)
 			roles |= 1u << f->args.item[i].role;
-	if (!f->kind || buffers_of_kind(f->kind) == roles)
+	if (!f->kind || get_kind_buffers(f->kind) == roles)
 		return NULL;
 	for (unsigned i = 0; i < k->n; i++)
 		if (strcmp(k->item[i].op, f->kind->op) == 0 &&
-			buffers_of_kind(&k->item[i]) == roles)
+			get_kind_buffers(&k->item[i]) == roles)
 			return &k->item[i];
 	return NULL;
 }

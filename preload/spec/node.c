@@ -26,9 +26,9 @@ struct build {
 
 static const char no_map[] = "the file must be a map; its first key is 'notation: 1'";
 
-static struct node *build_node(struct build *b);
+static struct node *add_next_node(struct build *b);
 
-static struct pos event_position(const struct build *b)
+static struct pos get_event_position(const struct build *b)
 {
 	const yaml_mark_t *m = &b->r.event.start_mark;
 
@@ -39,7 +39,7 @@ static struct pos event_position(const struct build *b)
  * Forwards the reader's message about bytes that are not YAML, as "FILE:LINE:COL: text" like all
  * other messages.
  */
-static void report_reader_error(void *arg, const char *line)
+static void print_reader_error(void *arg, const char *line)
 {
 	struct build *b = arg;
 	struct pos at = {b->file, 1, 1};
@@ -55,7 +55,7 @@ static void report_reader_error(void *arg, const char *line)
 }
 
 /* Reads the next event. Returns 0 if reading cannot continue (reported). */
-static int next_event(struct build *b)
+static int read_next_event(struct build *b)
 {
 	int ev = reader_next(&b->r);
 
@@ -64,12 +64,12 @@ static int next_event(struct build *b)
 	return ev > 0 ? ev : 0;
 }
 
-static struct node *new_node(struct build *b, enum node_type type, const yaml_char_t *anchor)
+static struct node *add_node(struct build *b, enum node_type type, const yaml_char_t *anchor)
 {
 	struct node *n = load_new(b->l, sizeof(*n));
 
 	n->type = type;
-	n->at = event_position(b);
+	n->at = get_event_position(b);
 	n->text = "";
 	if (!anchor)
 		return n;
@@ -83,10 +83,10 @@ static struct node *new_node(struct build *b, enum node_type type, const yaml_ch
 	return n;
 }
 
-static struct node *build_scalar(struct build *b)
+static struct node *add_scalar_node(struct build *b)
 {
 	const yaml_event_t *e = &b->r.event;
-	struct node *n = new_node(b, NODE_SCALAR, e->data.scalar.anchor);
+	struct node *n = add_node(b, NODE_SCALAR, e->data.scalar.anchor);
 	const char *value = (const char *)e->data.scalar.value;
 
 	n->text = load_text(b->l, value, e->data.scalar.length);
@@ -98,7 +98,7 @@ static struct node *build_scalar(struct build *b)
 }
 
 /* Returns the node with the anchor `name`, position included. */
-static struct node *build_alias(struct build *b)
+static struct node *find_alias_node(struct build *b)
 {
 	const char *name = (const char *)b->r.event.data.alias.anchor;
 
@@ -111,21 +111,21 @@ static struct node *build_alias(struct build *b)
 		if (!n->open)
 			return n;
 		load_fail(b->l, n->at, "nested too deeply: *%s is inside &%s", name, name);
-		return new_node(b, NODE_SCALAR, NULL);
+		return add_node(b, NODE_SCALAR, NULL);
 	}
-	load_fail(b->l, event_position(b), "there is no &%s before *%s", name, name);
-	return new_node(b, NODE_SCALAR, NULL);
+	load_fail(b->l, get_event_position(b), "there is no &%s before *%s", name, name);
+	return add_node(b, NODE_SCALAR, NULL);
 }
 
-static struct node *build_list(struct build *b)
+static struct node *add_list_node(struct build *b)
 {
-	struct node *n = new_node(b, NODE_LIST, b->r.event.data.sequence_start.anchor);
+	struct node *n = add_node(b, NODE_LIST, b->r.event.data.sequence_start.anchor);
 	int ev;
 
 	n->open = true;
-	while ((ev = next_event(b)) != 0 && ev != YAML_SEQUENCE_END_EVENT) {
+	while ((ev = read_next_event(b)) != 0 && ev != YAML_SEQUENCE_END_EVENT) {
 		n->item = load_grow(b->l, n->item, n->n, sizeof(*n->item));
-		n->item[n->n] = build_node(b);
+		n->item[n->n] = add_next_node(b);
 		if (!n->item[n->n])
 			return NULL;
 		n->n++;
@@ -135,7 +135,7 @@ static struct node *build_list(struct build *b)
 }
 
 /* True if the pair with this key is valid and is to be stored. */
-static bool key_fits(struct build *b, const struct node *map, const struct node *key)
+static bool is_key_valid(struct build *b, const struct node *map, const struct node *key)
 {
 	if (key->type != NODE_SCALAR) {
 		load_fail(b->l, key->at, "a key must be a plain word");
@@ -155,19 +155,19 @@ static bool key_fits(struct build *b, const struct node *map, const struct node 
 
 static struct node *build_map(struct build *b)
 {
-	struct node *n = new_node(b, NODE_MAP, b->r.event.data.mapping_start.anchor);
+	struct node *n = add_node(b, NODE_MAP, b->r.event.data.mapping_start.anchor);
 	bool full = false;
 	int ev;
 
 	n->open = true;
-	while ((ev = next_event(b)) != 0 && ev != YAML_MAPPING_END_EVENT) {
-		struct node *key = build_node(b), *item = NULL;
+	while ((ev = read_next_event(b)) != 0 && ev != YAML_MAPPING_END_EVENT) {
+		struct node *key = add_next_node(b), *item = NULL;
 
-		if (key && next_event(b))
-			item = build_node(b);
+		if (key && read_next_event(b))
+			item = add_next_node(b);
 		if (!key || !item)
 			return NULL;
-		if (full || !key_fits(b, n, key)) {
+		if (full || !is_key_valid(b, n, key)) {
 			full = n->n == KEYS_MAX;
 			continue;
 		}
@@ -184,15 +184,15 @@ static struct node *build_map(struct build *b)
  * Builds the node that the current event begins. Returns NULL if reading cannot continue. Depth
  * is limited by READER_DEPTH_MAX.
  */
-static struct node *build_node(struct build *b)
+static struct node *add_next_node(struct build *b)
 {
 	switch (b->r.event.type) {
 	case YAML_SCALAR_EVENT:
-		return build_scalar(b);
+		return add_scalar_node(b);
 	case YAML_ALIAS_EVENT:
-		return build_alias(b);
+		return find_alias_node(b);
 	case YAML_SEQUENCE_START_EVENT:
-		return build_list(b);
+		return add_list_node(b);
 	case YAML_MAPPING_START_EVENT:
 		return build_map(b);
 	default:
@@ -203,29 +203,29 @@ static struct node *build_node(struct build *b)
 /* Returns false if the file could not be read to its end. */
 static bool read_documents(struct build *b, struct nodes *out)
 {
-	int ev = next_event(b); /* the stream's start */
+	int ev = read_next_event(b); /* the stream's start */
 
-	while (ev != 0 && (ev = next_event(b)) == YAML_DOCUMENT_START_EVENT) {
+	while (ev != 0 && (ev = read_next_event(b)) == YAML_DOCUMENT_START_EVENT) {
 		struct node *top;
 		bool nothing;
 
 		b->nanchor = 0;
-		ev = next_event(b);
+		ev = read_next_event(b);
 		nothing = ev != 0 && reader_is_null(&b->r);
-		top = ev ? build_node(b) : NULL;
+		top = ev ? add_next_node(b) : NULL;
 		if (!top)
 			return false;
 		if (!nothing) {
 			out->item = load_grow(b->l, out->item, out->n, sizeof(struct node *));
 			out->item[out->n++] = top;
 		}
-		ev = next_event(b); /* the document's end */
+		ev = read_next_event(b); /* the document's end */
 	}
 	return ev != 0;
 }
 
 /* Removes nodes that are not maps, and reports them. */
-static struct nodes maps_only(struct spec_load *l, struct nodes n)
+static struct nodes remove_non_maps(struct spec_load *l, struct nodes n)
 {
 	unsigned kept = 0;
 
@@ -249,7 +249,7 @@ struct nodes nodes_read(struct spec_load *l, const char *file, const char *text,
 	b->l = l;
 	b->file = file;
 	/* A fixed name is used: the file's may be too long for a line of the reader. */
-	report_begin(&b->report, report_reader_error, b, "yaml");
+	report_begin(&b->report, print_reader_error, b, "yaml");
 	l->reader = &b->r;
 	err = reader_open(&b->r, text, len, &b->report, NULL);
 	if (err == -ENOMEM)
@@ -262,7 +262,7 @@ struct nodes nodes_read(struct spec_load *l, const char *file, const char *text,
 		return (struct nodes){NULL, 0};
 	if (out.n == 0 && !l->run_time)
 		load_fail(l, (struct pos){file, 1, 1}, "%s", no_map);
-	return maps_only(l, out);
+	return remove_non_maps(l, out);
 }
 
 struct node *node_get(const struct node *map, const char *key)

@@ -96,7 +96,7 @@ static const uint8_t role_sort[ROLE_NROLES] = {
 	[ROLE_HANDLE] = SORT_HANDLE,
 };
 
-static bool sort_fits(const struct type *t, enum sort sort)
+static bool is_sort_valid(const struct type *t, enum sort sort)
 {
 	bool integer = t->ctype >= CT_I8 && t->ctype <= CT_U64 && !t->handle;
 	bool pointer = t->ctype == CT_P;
@@ -138,7 +138,7 @@ static void sorts_check(struct spec_load *l, const struct func *f)
 				"'%s' is an array of void: say counts: u32 or u64 at the top of "
 				"the file",
 				p->name);
-		else if (!sort_fits(&p->type, sort))
+		else if (!is_sort_valid(&p->type, sort))
 			load_fail(l, p->at, "'%s' must be %s", p->name, sort_text[sort]);
 	}
 }
@@ -201,7 +201,7 @@ static void mark_term_used(struct use *u, uint8_t term)
 	}
 }
 
-static void use_extents(struct use *u, const struct extent *list, unsigned n)
+static void record_extents(struct use *u, const struct extent *list, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++) {
 		const struct extent *e = &list[i];
@@ -230,7 +230,7 @@ static bool is_reducing_op(const char *op)
  * For roles that only some kinds may have: reports the role if it is present and not wanted, or
  * wanted and absent.
  */
-static void require_role_only_if(
+static void check_role_only_if(
 	struct spec_load *l, const struct func *f, uint8_t role, bool wanted, const char *why)
 {
 	if (func_has(f, role) != wanted)
@@ -250,9 +250,9 @@ static void kind_check(struct spec_load *l, const struct func *f)
 	struct use u = {.l = l, .f = f};
 	bool both = strcmp(k->op, "send_recv") == 0;
 
-	use_extents(&u, k->in, k->nin);
-	use_extents(&u, k->out, k->nout);
-	use_extents(&u, k->alt_in, k->alt_nin);
+	record_extents(&u, k->in, k->nin);
+	record_extents(&u, k->out, k->nout);
+	record_extents(&u, k->alt_in, k->alt_nin);
 	for (unsigned i = 0; i < f->args.n; i++) {
 		const struct param *p = &f->args.item[i];
 
@@ -262,22 +262,22 @@ static void kind_check(struct spec_load *l, const struct func *f)
 		if (of_kind && !u.used[p->role] && !(k->local && is_free_role(p->role)))
 			load_fail(l, p->at, "kind '%s' does not use '%s'", k->name, p->name);
 	}
-	require_role_only_if(l, f, ROLE_ROOT, k->rooted, k->rooted ? "is rooted" : "is not rooted");
+	check_role_only_if(l, f, ROLE_ROOT, k->rooted, k->rooted ? "is rooted" : "is not rooted");
 	/*
 	 * A function of a user's file may have only one reduction. If options contain the
 	 * reduction, the adapter reads them.
 	 */
 	if (!(l->run_time || func_has(f, ROLE_ITEMS)) || !is_reducing_op(k->op))
-		require_role_only_if(l, f, ROLE_OP, is_reducing_op(k->op),
+		check_role_only_if(l, f, ROLE_OP, is_reducing_op(k->op),
 			is_reducing_op(k->op) ? "reduces" : "does not reduce");
 	if (k->collective || k->local)
-		require_role_only_if(
+		check_role_only_if(
 			l, f, ROLE_PEER, false, k->local ? "has no peers" : "is collective");
 	else if (k->nin + k->nout && !func_has(f, ROLE_ITEMS) && !func_has(f, ROLE_MESSAGE) &&
 		 !func_has(f, ROLE_WIN))
-		require_role_only_if(l, f, ROLE_PEER, true, "is point-to-point");
+		check_role_only_if(l, f, ROLE_PEER, true, "is point-to-point");
 	if (!func_has(f, ROLE_ITEMS))
-		require_role_only_if(l, f, ROLE_RPEER, both,
+		check_role_only_if(l, f, ROLE_RPEER, both,
 			both ? "sends and receives" : "has one peer at most");
 	if (!l->run_time && !k->local && !func_has(f, ROLE_COMM) && !func_has(f, ROLE_GROUP) &&
 		!func_has(f, ROLE_MESSAGE) && !func_has(f, ROLE_WIN) && !func_has(f, ROLE_ITEMS))

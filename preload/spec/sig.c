@@ -57,34 +57,34 @@ struct text {
 	const char *p; /* next character */
 };
 
-static struct pos signature_position(const struct text *t)
+static struct pos get_signature_position(const struct text *t)
 {
 	return node_column(t->node, (size_t)(t->p - t->node->text));
 }
 
-static void skip_blanks(struct text *t)
+static void read_past_blanks(struct text *t)
 {
 	while (isspace((unsigned char)*t->p))
 		t->p++;
 }
 
 /* Reads the character c, if it is the next one. */
-static bool take_char(struct text *t, char c)
+static bool read_char(struct text *t, char c)
 {
-	skip_blanks(t);
+	read_past_blanks(t);
 	if (*t->p != c)
 		return false;
 	t->p++;
 	return true;
 }
 
-static bool begins_word(char c)
+static bool is_word_start(char c)
 {
 	return isalpha((unsigned char)c) || c == '_';
 }
 
 /* Returns the length of <...> at s, 0 if it is not closed. */
-static size_t template_args(const char *s)
+static size_t get_template_length(const char *s)
 {
 	size_t depth = 0, n = 0;
 
@@ -100,27 +100,27 @@ static size_t template_args(const char *s)
  * Returns the length of the next word, 0: none. In a user's file it may be a C++ name:
  * ns::vec<float>.
  */
-static size_t word_length(struct text *t)
+static size_t get_word_length(struct text *t)
 {
 	size_t n = 0;
 
-	skip_blanks(t);
-	if (!begins_word(*t->p))
+	read_past_blanks(t);
+	if (!is_word_start(*t->p))
 		return 0;
 	for (;;) {
 		while (isalnum((unsigned char)t->p[n]) || t->p[n] == '_')
 			n++;
-		if (t->l->run_time && t->p[n] == '<' && template_args(t->p + n))
-			n += template_args(t->p + n);
+		if (t->l->run_time && t->p[n] == '<' && get_template_length(t->p + n))
+			n += get_template_length(t->p + n);
 		else if (t->l->run_time && t->p[n] == ':' && t->p[n + 1] == ':' &&
-			 begins_word(t->p[n + 2]))
+			 is_word_start(t->p[n + 2]))
 			n += 2;
 		else
 			return n;
 	}
 }
 
-static unsigned ctype_bytes(uint8_t ctype)
+static unsigned get_ctype_bytes(uint8_t ctype)
 {
 	switch (ctype) {
 	case CT_I32:
@@ -161,9 +161,9 @@ static bool read_base(struct text *t, const char **spelling, struct type_name *b
 	struct pos at;
 	bool plain = false;
 
-	skip_blanks(t);
-	at = signature_position(t);
-	for (size_t n; (n = word_length(t)) > 0; t->p += n) {
+	read_past_blanks(t);
+	at = get_signature_position(t);
+	for (size_t n; (n = get_word_length(t)) > 0; t->p += n) {
 		if (name_find(qualifiers, 0, t->p, n) >= 0) {
 			*is_const |= n == 5 && memcmp(t->p, "const", 5) == 0;
 		} else {
@@ -173,7 +173,7 @@ static bool read_base(struct text *t, const char **spelling, struct type_name *b
 				break; /* the parameter's name */
 			plain = !part;
 			if (!*name)
-				at = signature_position(t);
+				at = get_signature_position(t);
 			name = load_print(t->l, "%s%s%.*s", name, *name ? " " : "", (int)n, t->p);
 		}
 		spelled = load_print(t->l, "%s%s%.*s", spelled, *spelled ? " " : "", (int)n, t->p);
@@ -191,7 +191,7 @@ static bool read_base(struct text *t, const char **spelling, struct type_name *b
 }
 
 /* Returns the enum dtype of the elements that a pointer of this type points to. */
-static uint8_t pointee_dtype(const struct type_name *base)
+static uint8_t get_pointee_dtype(const struct type_name *base)
 {
 	static const uint8_t of[] = {
 		[CT_I8] = DT_INT8,
@@ -213,7 +213,7 @@ static uint8_t pointee_dtype(const struct type_name *base)
 	return of[base->ctype];
 }
 
-static bool finish_type(const struct text *t, struct pos at, const struct type_name *base,
+static bool set_type_result(const struct text *t, struct pos at, const struct type_name *base,
 	const char *spelling, unsigned depth, bool is_const, struct type *out)
 {
 	*out = (struct type){.spelling = spelling};
@@ -233,15 +233,15 @@ static bool finish_type(const struct text *t, struct pos at, const struct type_n
 	}
 	out->ctype = CT_P;
 	if (depth == 1) {
-		out->elem = base->handle ? 0 : (uint8_t)ctype_bytes(base->ctype);
-		out->dtype = pointee_dtype(base);
+		out->elem = base->handle ? 0 : (uint8_t)get_ctype_bytes(base->ctype);
+		out->dtype = get_pointee_dtype(base);
 		out->points_const = is_const;
 		out->points_handle = base->handle || base->ctype == CT_P;
 		out->points_void = strcmp(base->name, "void") == 0;
 	}
 	/* An array of matrices: its dtype is that of the matrices' elements. */
 	if (depth == 2) {
-		out->dtype = pointee_dtype(base);
+		out->dtype = get_pointee_dtype(base);
 		out->points_pointer = true;
 	}
 	return true;
@@ -268,33 +268,33 @@ static bool read_declarator(struct text *t, struct type *type, const char **name
 	struct pos begin;
 	size_t n;
 
-	skip_blanks(t);
-	begin = signature_position(t);
+	read_past_blanks(t);
+	begin = get_signature_position(t);
 	if (!read_base(t, &spelling, &base, &is_const))
 		return false;
 	for (;;) {
-		if (take_char(t, '*') || (t->l->run_time && take_char(t, '&'))) {
+		if (read_char(t, '*') || (t->l->run_time && read_char(t, '&'))) {
 			add_pointer(t, &spelling, &depth, &fixed);
-		} else if ((n = word_length(t)) > 0 && name_find(qualifiers, 0, t->p, n) >= 0) {
+		} else if ((n = get_word_length(t)) > 0 && name_find(qualifiers, 0, t->p, n) >= 0) {
 			fixed |= n == 5 && memcmp(t->p, "const", 5) == 0;
 			t->p += n;
 		} else {
 			break;
 		}
 	}
-	*at = signature_position(t);
-	*name = load_text(t->l, t->p, word_length(t));
+	*at = get_signature_position(t);
+	*name = load_text(t->l, t->p, get_word_length(t));
 	t->p += strlen(*name);
-	while (take_char(t, '[')) {
+	while (read_char(t, '[')) {
 		while (isdigit((unsigned char)*t->p))
 			t->p++;
-		if (!take_char(t, ']')) {
-			load_fail(t->l, signature_position(t), "expected ]");
+		if (!read_char(t, ']')) {
+			load_fail(t->l, get_signature_position(t), "expected ]");
 			return false;
 		}
 		add_pointer(t, &spelling, &depth, &fixed);
 	}
-	return finish_type(t, begin, &base, spelling, depth, is_const, type);
+	return set_type_result(t, begin, &base, spelling, depth, is_const, type);
 }
 
 struct param *params_role(struct params *args, uint8_t role)
@@ -323,9 +323,9 @@ static bool read_param(struct text *t, struct params *args)
 {
 	struct param p = {.role = ROLE_NONE};
 
-	skip_blanks(t);
+	read_past_blanks(t);
 	if (strncmp(t->p, "...", 3) == 0) {
-		load_fail(t->l, signature_position(t),
+		load_fail(t->l, get_signature_position(t),
 			"functions with variable arguments (...) cannot be wrapped: it is not "
 			"known "
 			"what a call passes");
@@ -367,13 +367,13 @@ static bool read_signature_params(struct text *t, struct params *args, char end)
 {
 	struct text back;
 
-	skip_blanks(t);
+	read_past_blanks(t);
 	back = *t;
 	if (*t->p == end)
 		return true;
-	if (word_length(t) == 4 && strncmp(t->p, "void", 4) == 0) {
+	if (get_word_length(t) == 4 && strncmp(t->p, "void", 4) == 0) {
 		t->p += 4;
-		skip_blanks(t);
+		read_past_blanks(t);
 		if (*t->p == end || !*t->p)
 			return true;
 		*t = back;
@@ -381,16 +381,16 @@ static bool read_signature_params(struct text *t, struct params *args, char end)
 	do {
 		if (!read_param(t, args))
 			return false;
-	} while (take_char(t, ','));
+	} while (read_char(t, ','));
 	return true;
 }
 
-static bool at_end(struct text *t)
+static bool is_at_end(struct text *t)
 {
-	skip_blanks(t);
+	read_past_blanks(t);
 	if (!*t->p)
 		return true;
-	load_fail(t->l, signature_position(t), "unexpected '%s'", t->p);
+	load_fail(t->l, get_signature_position(t), "unexpected '%s'", t->p);
 	return false;
 }
 
@@ -415,17 +415,17 @@ bool sig_read(struct spec_load *l, const struct node *n, const struct type_names
 			ret->spelling);
 		return false;
 	}
-	if (!take_char(&t, '(')) {
-		load_fail(l, signature_position(&t), "expected ( and the parameters");
+	if (!read_char(&t, '(')) {
+		load_fail(l, get_signature_position(&t), "expected ( and the parameters");
 		return false;
 	}
 	if (!read_signature_params(&t, args, ')'))
 		return false;
-	if (!take_char(&t, ')')) {
-		load_fail(l, signature_position(&t), "expected , or )");
+	if (!read_char(&t, ')')) {
+		load_fail(l, get_signature_position(&t), "expected , or )");
 		return false;
 	}
-	return at_end(&t);
+	return is_at_end(&t);
 }
 
 bool sig_read_params(struct spec_load *l, const struct node *n, const struct type_names *types,
@@ -433,7 +433,7 @@ bool sig_read_params(struct spec_load *l, const struct node *n, const struct typ
 {
 	struct text t = {l, n, types, node_text(l, n, "")};
 
-	return read_signature_params(&t, args, '\0') && at_end(&t);
+	return read_signature_params(&t, args, '\0') && is_at_end(&t);
 }
 
 bool sig_read_type(
@@ -449,5 +449,5 @@ bool sig_read_type(
 		load_fail(l, at, "unexpected '%s' after the type", name);
 		return false;
 	}
-	return at_end(&t);
+	return is_at_end(&t);
 }

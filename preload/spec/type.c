@@ -9,7 +9,7 @@
 #define MEMBERS_MAX 512 /* 4 KiB of 8-byte words */
 
 /* Parses "struct(128)". Returns its size in bytes, 0 if n is something else or not usable. */
-static unsigned struct_bytes(struct spec_load *l, const struct node *n)
+static unsigned parse_struct_bytes(struct spec_load *l, const struct node *n)
 {
 	char *end;
 	unsigned long size;
@@ -28,7 +28,7 @@ static unsigned struct_bytes(struct spec_load *l, const struct node *n)
 	return 0;
 }
 
-static unsigned size_of(uint8_t ctype)
+static unsigned get_size_of(uint8_t ctype)
 {
 	static const uint8_t size[] = {
 		[CT_I8] = 1,
@@ -50,7 +50,7 @@ static unsigned size_of(uint8_t ctype)
 /* Adds `count` members of type ctype. Their offsets follow from the types, as in C. */
 static void add_members(struct api_struct *s, uint8_t *list, uint8_t ctype, unsigned long count)
 {
-	unsigned size = size_of(ctype);
+	unsigned size = get_size_of(ctype);
 
 	s->size = (uint16_t)((s->size + size - 1) / size * size + size * count);
 	if (s->align < size)
@@ -154,7 +154,7 @@ static void type_read(struct spec_load *l, const struct node *n, struct type_nam
 	if (user_type_read(l, n, to) || dtype_read(n, to))
 		return;
 	text = node_text(l, n, "");
-	size = *text ? struct_bytes(l, n) : 0;
+	size = *text ? parse_struct_bytes(l, n) : 0;
 	ct = name_find(abi_name, 0, text, strlen(text));
 	/* A wrong type is treated as a handle, so that not every signature is reported. */
 	if (!size && ct < 0 && *text && strcmp(text, "handle") != 0 &&

@@ -33,7 +33,7 @@ void user_read(struct spec_load *l, struct spec *s)
 }
 
 /* C++ names are compared without any arguments. */
-static const char *skip_name_arguments(const char *name)
+static const char *get_name_without_arguments(const char *name)
 {
 	const char *last = strstr(name, "operator"), *p = name;
 
@@ -63,7 +63,7 @@ bool user_row_read(struct spec_load *l, struct func *f, const struct node *row)
 		f->find = FIND_GLOB;
 	wrong = f->find == FIND_SYMBOL ? NULL : glob_check(f->symbol);
 	if (f->find == FIND_NAME && !wrong)
-		wrong = skip_name_arguments(f->symbol);
+		wrong = get_name_without_arguments(f->symbol);
 	if (!*f->symbol)
 		wrong = "is empty";
 	if (wrong)
@@ -75,7 +75,7 @@ bool user_row_read(struct spec_load *l, struct func *f, const struct node *row)
 }
 
 /* True if a buffer in the list depends on rank, size or root. */
-static bool needs_comm(const struct extent *list, unsigned n)
+static bool is_comm_needed(const struct extent *list, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++) {
 		const struct extent *e = &list[i];
@@ -96,7 +96,7 @@ static void comm_check(struct spec_load *l, const struct func *f)
 	const struct kind *k = f->kind;
 	const struct query *q = &f->spec->rank;
 
-	if (!k || !(k->rooted || needs_comm(k->in, k->nin) || needs_comm(k->out, k->nout)))
+	if (!k || !(k->rooted || is_comm_needed(k->in, k->nin) || is_comm_needed(k->out, k->nout)))
 		return;
 	if (!q->function)
 		load_fail(l, f->at,

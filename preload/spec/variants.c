@@ -74,7 +74,7 @@ static const char *replace_first(
 }
 
 /* Returns the name of variant v of `from`; plain is the name of the row. */
-static const char *variant_name(
+static const char *format_variant_name(
 	struct spec_load *l, const struct variant *v, const char *plain, const char *from)
 {
 	const char *rest = strchr(plain, '_');
@@ -102,7 +102,7 @@ static struct param *widened_param(const struct widen *w, struct params *args)
 	return NULL;
 }
 
-static void widen_counts(struct spec_load *l, const struct variant *v, struct func *f)
+static void set_wide_counts(struct spec_load *l, const struct variant *v, struct func *f)
 {
 	unsigned n = 0;
 
@@ -121,13 +121,13 @@ static void widen_counts(struct spec_load *l, const struct variant *v, struct fu
 			v->key, f->list);
 }
 
-static struct func *make_variant(
+static struct func *add_variant(
 	struct spec_load *l, const struct variant *v, const char *plain, const struct func *from)
 {
 	struct func *f = load_new(l, sizeof(*f));
 
 	*f = *from;
-	f->symbol = variant_name(l, v, plain, from->symbol);
+	f->symbol = format_variant_name(l, v, plain, from->symbol);
 	if (v->completion >= 0)
 		f->completion = (uint8_t)v->completion;
 	for (unsigned i = 0; i < v->add.n; i++) {
@@ -140,11 +140,11 @@ static struct func *make_variant(
 			params_add(l, &f->args, p);
 	}
 	if (v->widens)
-		widen_counts(l, v, f);
+		set_wide_counts(l, v, f);
 	return f;
 }
 
-static void append_func(struct spec_load *l, struct funcs *out, struct func *f)
+static void add_func(struct spec_load *l, struct funcs *out, struct func *f)
 {
 	out->item = load_grow(l, out->item, out->n, sizeof(*out->item));
 	out->item[out->n++] = f;
@@ -175,8 +175,8 @@ void variants_expand(struct spec_load *l, struct spec *s, const struct func *pla
 	unsigned before = l->failures;
 
 	*first = *plain;
-	append_func(l, &family, first);
-	append_func(l, &wide, first);
+	add_func(l, &family, first);
+	add_func(l, &wide, first);
 	if (v && !node_is(l, v, NODE_LIST, "v"))
 		return;
 	for (unsigned i = 0; v && i < v->n; i++) {
@@ -185,28 +185,28 @@ void variants_expand(struct spec_load *l, struct spec *s, const struct func *pla
 
 		if (!x || x->widens)
 			continue;
-		f = make_variant(l, x, plain->symbol, first);
-		append_func(l, &family, f);
+		f = add_variant(l, x, plain->symbol, first);
+		add_func(l, &family, f);
 		if (!x->alone)
-			append_func(l, &wide, f);
+			add_func(l, &wide, f);
 	}
 	for (unsigned i = 0; v && i < v->n; i++) {
 		const struct variant *x = find_variant(l, s, v->item[i], false);
 
 		for (unsigned j = 0; x && x->widens && j < wide.n && l->failures == before; j++)
-			append_func(l, &family, make_variant(l, x, plain->symbol, wide.item[j]));
+			add_func(l, &family, add_variant(l, x, plain->symbol, wide.item[j]));
 	}
 	/* Stops at the first error, which would be repeated for every variant. */
 	for (unsigned i = 0; i < family.n && l->failures == before; i++)
 		row_check(l, family.item[i]);
 	for (unsigned i = 0; i < family.n; i++) {
-		append_func(l, out, family.item[i]);
+		add_func(l, out, family.item[i]);
 		if (*s->twin && plain->find == FIND_SYMBOL) {
 			struct func *twin = load_new(l, sizeof(*twin));
 
 			*twin = *family.item[i];
 			twin->symbol = load_print(l, "%s%s", s->twin, twin->symbol);
-			append_func(l, out, twin);
+			add_func(l, out, twin);
 		}
 	}
 }

@@ -65,24 +65,24 @@ void stack_cache_free(struct stack_cache *c)
 	errno = saved;
 }
 
-static bool on_stack(const struct stack_bounds *b, uintptr_t a)
+static bool is_on_stack(const struct stack_bounds *b, uintptr_t a)
 {
 	return a >= b->floor && a < b->hi;
 }
 
-bool cache_enter(struct stack_cache *c, const struct stack_bounds *b, uintptr_t fp)
+bool cache_open(struct stack_cache *c, const struct stack_bounds *b, uintptr_t fp)
 {
 	/*
 	 * A signal handler on the same stack has a lower frame than the code that it interrupted.
 	 */
-	if (c->inside && !(on_stack(b, fp) && on_stack(b, c->inside) && fp > c->inside))
+	if (c->inside && !(is_on_stack(b, fp) && is_on_stack(b, c->inside) && fp > c->inside))
 		return false;
 	c->inside = fp;
 	atomic_signal_fence(memory_order_seq_cst);
 	return true;
 }
 
-void cache_leave(struct stack_cache *c)
+void cache_close(struct stack_cache *c)
 {
 	atomic_signal_fence(memory_order_seq_cst);
 	c->inside = 0;
@@ -102,22 +102,22 @@ void cache_check_modules(struct stack_cache *c, uint64_t generation)
 
 /* ---- rules ---- */
 
-static uint64_t mix_cache_key(uint64_t a, uint64_t b)
+static uint64_t merge_cache_key(uint64_t a, uint64_t b)
 {
 	uint64_t h = (a ^ (b << 32 | b >> 32)) * 0x9e3779b97f4a7c15u;
 
 	return h ^ h >> 29;
 }
 
-static uint64_t rule_key(uintptr_t pc, bool exact)
+static uint64_t compute_rule_key(uintptr_t pc, bool exact)
 {
 	return (uint64_t)pc << 1 | exact;
 }
 
 bool cache_get_rule(struct stack_cache *c, uintptr_t pc, bool exact, struct cfi_rule *r)
 {
-	uint64_t key = rule_key(pc, exact);
-	const struct rule_slot *s = &c->rules[mix_cache_key(key, 0) >> 32 & (RULES - 1)];
+	uint64_t key = compute_rule_key(pc, exact);
+	const struct rule_slot *s = &c->rules[merge_cache_key(key, 0) >> 32 & (RULES - 1)];
 
 	if (s->key != key)
 		return false;
@@ -125,10 +125,10 @@ bool cache_get_rule(struct stack_cache *c, uintptr_t pc, bool exact, struct cfi_
 	return true;
 }
 
-void cache_put_rule(struct stack_cache *c, uintptr_t pc, bool exact, const struct cfi_rule *r)
+void cache_add_rule(struct stack_cache *c, uintptr_t pc, bool exact, const struct cfi_rule *r)
 {
-	uint64_t key = rule_key(pc, exact);
-	struct rule_slot *s = &c->rules[mix_cache_key(key, 0) >> 32 & (RULES - 1)];
+	uint64_t key = compute_rule_key(pc, exact);
+	struct rule_slot *s = &c->rules[merge_cache_key(key, 0) >> 32 & (RULES - 1)];
 
 	s->key = key;
 	s->rule = *r;
@@ -136,12 +136,12 @@ void cache_put_rule(struct stack_cache *c, uintptr_t pc, bool exact, const struc
 
 /* ---- stacks ---- */
 
-static uint64_t *index_of(struct stack_cache *c, const struct cache_key *k)
+static uint64_t *get_index_slot(struct stack_cache *c, const struct cache_key *k)
 {
-	return c->index[mix_cache_key(k->pc, k->fp) >> 32 & (SETS - 1)];
+	return c->index[merge_cache_key(k->pc, k->fp) >> 32 & (SETS - 1)];
 }
 
-static const struct kept *kept_at(const struct stack_cache *c, uint64_t index)
+static const struct kept *get_kept_stack(const struct stack_cache *c, uint64_t index)
 {
 	uint64_t at = index - 1;
 
@@ -151,7 +151,7 @@ static const struct kept *kept_at(const struct stack_cache *c, uint64_t index)
 }
 
 /* Differences are collected without branches: they are rare, and the loads then overlap. */
-MEMORY_RAW static bool same_words(
+MEMORY_RAW static bool has_same_words(
 	uintptr_t base, const int32_t *at, const uint64_t *raw, unsigned int n)
 {
 	const uint64_t *stack = (const uint64_t *)base;
@@ -183,7 +183,7 @@ static bool same_words_asked(
 	return true;
 }
 
-static bool verify_kept_stack(const struct kept *s, struct memory *m, const uint64_t *raw)
+static bool check_kept_stack(const struct kept *s, struct memory *m, const uint64_t *raw)
 {
 	unsigned int words = s->n - 1u + s->extra;
 	const int32_t *at = (const int32_t *)(raw + words);
@@ -192,11 +192,11 @@ static bool verify_kept_stack(const struct kept *s, struct memory *m, const uint
 	uintptr_t highest = base + (uintptr_t)(intptr_t)s->highest * sizeof(base);
 
 	if (lowest >= m->lo && lowest <= highest && highest < m->hi)
-		return same_words(base, at, raw, words);
+		return has_same_words(base, at, raw, words);
 	return same_words_asked(m, base, at, raw, words);
 }
 
-static int recall_stack(const struct kept *s, const struct cache_key *k, struct memory *m,
+static int copy_kept_stack(const struct kept *s, const struct cache_key *k, struct memory *m,
 	uintptr_t *pcs, int max, struct stack_note *note)
 {
 	const uint64_t *raw = (const uint64_t *)(s + 1);
@@ -204,7 +204,7 @@ static int recall_stack(const struct kept *s, const struct cache_key *k, struct 
 
 	if (s->key.pc != k->pc || s->key.fp != k->fp || s->key.wrapper_pc != k->wrapper_pc)
 		return 0;
-	if ((s->n < max && !s->ended) || !verify_kept_stack(s, m, raw))
+	if ((s->n < max && !s->ended) || !check_kept_stack(s, m, raw))
 		return 0;
 	if (s->check && s->check == note->check) {
 		note->value = s->value;
@@ -234,7 +234,7 @@ bool find_cached_note(struct stack_cache *c, const struct stack_bounds *b,
 	/* From here on a signal handler does not overwrite the entry. */
 	c->inside = k->fp;
 	atomic_signal_fence(memory_order_seq_cst);
-	s = kept_at(c, *index_of(c, k));
+	s = get_kept_stack(c, *get_index_slot(c, k));
 	if (__builtin_expect(s && s->key.pc == k->pc && s->key.fp == k->fp &&
 				     s->key.wrapper_pc == k->wrapper_pc &&
 				     s->check == note->check && (s->n >= max || s->ended),
@@ -244,21 +244,21 @@ bool find_cached_note(struct stack_cache *c, const struct stack_bounds *b,
 		raw = (const uint64_t *)(s + 1);
 		words = s->n - 1u + s->extra;
 		same = lowest >= b->lo && lowest <= highest && highest < b->hi &&
-		       same_words(k->fp, (const int32_t *)(raw + words), raw, words);
+		       has_same_words(k->fp, (const int32_t *)(raw + words), raw, words);
 		note->value = s->value;
 	}
-	cache_leave(c);
+	cache_close(c);
 	return same;
 }
 
 int cache_find(struct stack_cache *c, const struct cache_key *k, struct memory *m, uintptr_t *pcs,
 	int max, struct stack_note *note)
 {
-	const uint64_t *set = index_of(c, k);
+	const uint64_t *set = get_index_slot(c, k);
 
 	for (int i = 0; i < WAYS; i++) {
-		const struct kept *s = kept_at(c, set[i]);
-		int n = s ? recall_stack(s, k, m, pcs, max, note) : 0;
+		const struct kept *s = get_kept_stack(c, set[i]);
+		int n = s ? copy_kept_stack(s, k, m, pcs, max, note) : 0;
 
 		if (n) {
 			note->at = set[i];
@@ -268,23 +268,23 @@ int cache_find(struct stack_cache *c, const struct cache_key *k, struct memory *
 	return 0;
 }
 
-void stack_note_keep(
+void stack_note_copy(
 	const struct stack_bounds *b, struct stack_cache *c, const struct stack_note *note)
 {
 	struct kept *s;
 
-	if (!c || !note->at || !cache_enter(c, b, note->fp))
+	if (!c || !note->at || !cache_open(c, b, note->fp))
 		return;
-	s = (struct kept *)kept_at(c, note->at);
+	s = (struct kept *)get_kept_stack(c, note->at);
 	/* A signal handler may have changed the ring meanwhile. */
 	if (s && s->key.pc == note->pc && s->key.fp == note->fp) {
 		s->value = note->value;
 		s->check = note->check;
 	}
-	cache_leave(c);
+	cache_close(c);
 }
 
-static void widen_slot_range(const int32_t *at, int n, int32_t *lowest, int32_t *highest)
+static void update_slot_range(const int32_t *at, int n, int32_t *lowest, int32_t *highest)
 {
 	for (int i = 0; i < n; i++) {
 		if (at[i] < *lowest)
@@ -294,7 +294,7 @@ static void widen_slot_range(const int32_t *at, int n, int32_t *lowest, int32_t 
 	}
 }
 
-static void fill_kept_stack(
+static void set_kept_stack(
 	struct kept *s, const struct cache_key *k, const struct trail *t, bool ended)
 {
 	unsigned int frames = (unsigned int)t->n - 1, extra = (unsigned int)t->extra;
@@ -306,25 +306,25 @@ static void fill_kept_stack(
 	s->n = (uint16_t)t->n;
 	s->extra = (uint16_t)extra;
 	s->ended = ended;
-	widen_slot_range(t->pc_at + 1, (int)frames, &s->lowest, &s->highest);
-	widen_slot_range(t->extra_at, (int)extra, &s->lowest, &s->highest);
+	update_slot_range(t->pc_at + 1, (int)frames, &s->lowest, &s->highest);
+	update_slot_range(t->extra_at, (int)extra, &s->lowest, &s->highest);
 	memcpy(raw, t->pc_raw + 1, frames * sizeof(*raw));
 	memcpy(raw + frames, t->extra_raw, extra * sizeof(*raw));
 	memcpy(at, t->pc_at + 1, frames * sizeof(*at));
 	memcpy(at + frames, t->extra_at, extra * sizeof(*at));
 }
 
-void cache_put(struct stack_cache *c, const struct cache_key *k, const struct trail *t, bool ended)
+void cache_add(struct stack_cache *c, const struct cache_key *k, const struct trail *t, bool ended)
 {
 	size_t words = (size_t)t->n - 1 + (size_t)t->extra;
 	size_t need = sizeof(struct kept) / sizeof(uint64_t) + words + (words + 1) / 2;
-	uint64_t *set = index_of(c, k), at = c->head;
+	uint64_t *set = get_index_slot(c, k), at = c->head;
 
 	if (t->lossy)
 		return;
 	if (at % RING_WORDS + need > RING_WORDS)
 		at += RING_WORDS - at % RING_WORDS;
-	fill_kept_stack((struct kept *)&c->ring[at % RING_WORDS], k, t, ended);
+	set_kept_stack((struct kept *)&c->ring[at % RING_WORDS], k, t, ended);
 	c->head = at + need;
 	memmove(set + 1, set, (WAYS - 1) * sizeof(*set));
 	set[0] = at + 1;

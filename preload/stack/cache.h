@@ -27,12 +27,12 @@ struct cache_key {
 };
 
 /*
- * All uses must be between cache_enter() and cache_leave(). cache_enter() returns false in a
+ * All uses must be between cache_open() and cache_close(). cache_open() returns false in a
  * signal handler that interrupted another use; the cache must not be used then. If a handler left
  * a use by longjmp, the next walk from higher up the same stack takes over.
  */
-bool cache_enter(struct stack_cache *c, const struct stack_bounds *b, uintptr_t fp);
-void cache_leave(struct stack_cache *c);
+bool cache_open(struct stack_cache *c, const struct stack_bounds *b, uintptr_t fp);
+void cache_close(struct stack_cache *c);
 
 /*
  * Returns the number of frames stored in pcs[], at most max; 0 if the stack is not in the cache,
@@ -43,13 +43,13 @@ int cache_find(struct stack_cache *c, const struct cache_key *k, struct memory *
 
 /*
  * True if the stack is in the cache with a value for note->check, which is stored in note->value.
- * False: it is not known quickly. Not between cache_enter() and cache_leave(). note->check is not 0.
+ * False: it is not known quickly. Not between cache_open() and cache_close(). note->check is not 0.
  */
 bool find_cached_note(struct stack_cache *c, const struct stack_bounds *b,
 	const struct cache_key *k, int max, struct stack_note *note);
 
 /* Caches a walk. ended: the walk reached the end of the stack, instead of the caller's maximum. */
-void cache_put(struct stack_cache *c, const struct cache_key *k, const struct trail *t, bool ended);
+void cache_add(struct stack_cache *c, const struct cache_key *k, const struct trail *t, bool ended);
 
 /*
  * Empties the cache if the modules have changed. Call before each walk that is not answered from
@@ -58,6 +58,6 @@ void cache_put(struct stack_cache *c, const struct cache_key *k, const struct tr
 void cache_check_modules(struct stack_cache *c, uint64_t generation);
 
 bool cache_get_rule(struct stack_cache *c, uintptr_t pc, bool exact, struct cfi_rule *r);
-void cache_put_rule(struct stack_cache *c, uintptr_t pc, bool exact, const struct cfi_rule *r);
+void cache_add_rule(struct stack_cache *c, uintptr_t pc, bool exact, const struct cfi_rule *r);
 
 #endif

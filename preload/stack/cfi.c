@@ -6,7 +6,7 @@
 #define HDR_TABLE_ENC 0x3b /* datarel | sdata4 */
 #define ENC_OMIT 0xff
 
-static struct cursor cursor_at(uintptr_t lo, uintptr_t hi, uintptr_t at)
+static struct cursor init_cursor(uintptr_t lo, uintptr_t hi, uintptr_t at)
 {
 	struct cursor c = {.p = (const uint8_t *)at, .end = (const uint8_t *)hi};
 
@@ -17,7 +17,7 @@ static struct cursor cursor_at(uintptr_t lo, uintptr_t hi, uintptr_t at)
 	return c;
 }
 
-static int32_t signed_at(const uint8_t *p)
+static int32_t read_signed_32(const uint8_t *p)
 {
 	int32_t v;
 
@@ -28,7 +28,7 @@ static int32_t signed_at(const uint8_t *p)
 /* Returns the address of the entry for the last function that starts at or before pc; 0: none. */
 static uintptr_t find_entry(uintptr_t table, uintptr_t lo, uintptr_t hi, uintptr_t pc)
 {
-	struct cursor c = cursor_at(lo, hi, table);
+	struct cursor c = init_cursor(lo, hi, table);
 	uint8_t version = (uint8_t)cursor_get(&c, 1), frame_enc = (uint8_t)cursor_get(&c, 1);
 	uint8_t count_enc = (uint8_t)cursor_get(&c, 1), table_enc = (uint8_t)cursor_get(&c, 1);
 	uint64_t n, below = 0, above;
@@ -36,7 +36,7 @@ static uintptr_t find_entry(uintptr_t table, uintptr_t lo, uintptr_t hi, uintptr
 	if (version != 1 || count_enc != HDR_COUNT_ENC || table_enc != HDR_TABLE_ENC)
 		return 0;
 	if (frame_enc != ENC_OMIT)
-		cursor_pointer(&c, frame_enc);
+		cursor_get_pointer(&c, frame_enc);
 	n = cursor_get(&c, 4);
 	if (c.bad || n > (uint64_t)(c.end - c.p) / 8)
 		return 0;
@@ -44,16 +44,16 @@ static uintptr_t find_entry(uintptr_t table, uintptr_t lo, uintptr_t hi, uintptr
 	while (below < above) {
 		uint64_t mid = below + (above - below) / 2;
 
-		if (table + (uintptr_t)(intptr_t)signed_at(c.p + 8 * mid) <= pc)
+		if (table + (uintptr_t)(intptr_t)read_signed_32(c.p + 8 * mid) <= pc)
 			below = mid + 1;
 		else
 			above = mid;
 	}
-	return below ? table + (uintptr_t)(intptr_t)signed_at(c.p + 8 * below - 4) : 0;
+	return below ? table + (uintptr_t)(intptr_t)read_signed_32(c.p + 8 * below - 4) : 0;
 }
 
 /* Reads the length field of an entry; limits *c to the entry. The 64-bit format is not used in .eh_frame. */
-static bool enter_cfi_entry(struct cursor *c)
+static bool open_cfi_entry(struct cursor *c)
 {
 	uint64_t len = cursor_get(c, 4);
 
@@ -77,7 +77,7 @@ static bool read_augmentation(struct cursor *c, const char *aug, struct cfi_comm
 	if (*aug != 'z')
 		return !*aug;
 	cie->augmented = true;
-	len = cursor_uleb(c);
+	len = cursor_get_uleb(c);
 	data = *c;
 	cursor_skip(c, len);
 	if (c->bad)
@@ -93,7 +93,7 @@ static bool read_augmentation(struct cursor *c, const char *aug, struct cfi_comm
 			break;
 		case 'P':
 			enc = (uint8_t)cursor_get(&data, 1);
-			cursor_pointer(&data, enc & 0x0f);
+			cursor_get_pointer(&data, enc & 0x0f);
 			break;
 		case 'S':
 			cie->signal = true;
@@ -114,7 +114,7 @@ static bool read_common(struct cursor c, struct cfi_common *cie)
 	uint8_t version;
 
 	memset(cie, 0, sizeof(*cie));
-	if (!enter_cfi_entry(&c) || cursor_get(&c, 4) != 0)
+	if (!open_cfi_entry(&c) || cursor_get(&c, 4) != 0)
 		return false;
 	version = (uint8_t)cursor_get(&c, 1);
 	if (version != 1 && version != 3)
@@ -122,9 +122,9 @@ static bool read_common(struct cursor c, struct cfi_common *cie)
 	aug = (const char *)c.p;
 	while (cursor_get(&c, 1))
 		;
-	cie->code_align = cursor_uleb(&c);
-	cie->data_align = cursor_sleb(&c);
-	cie->ra = version == 1 ? cursor_get(&c, 1) : cursor_uleb(&c);
+	cie->code_align = cursor_get_uleb(&c);
+	cie->data_align = cursor_get_sleb(&c);
+	cie->ra = version == 1 ? cursor_get(&c, 1) : cursor_get_uleb(&c);
 	if (c.bad || !read_augmentation(&c, aug, cie))
 		return false;
 	cie->program = c;
@@ -134,25 +134,25 @@ static bool read_common(struct cursor c, struct cfi_common *cie)
 void cfi_find(uintptr_t table, uintptr_t lo, uintptr_t hi, uintptr_t pc, struct cfi_rule *r)
 {
 	uintptr_t entry = find_entry(table, lo, hi, pc), back;
-	struct cursor c = cursor_at(lo, hi, entry);
+	struct cursor c = init_cursor(lo, hi, entry);
 	struct cfi_common cie;
 	uint64_t start, range;
 
 	memset(r, 0, sizeof(*r));
-	if (!entry || !enter_cfi_entry(&c))
+	if (!entry || !open_cfi_entry(&c))
 		return;
 	back = (uintptr_t)c.p;
 	back -= (uintptr_t)cursor_get(&c, 4);
-	if (c.bad || !read_common(cursor_at(lo, hi, back), &cie))
+	if (c.bad || !read_common(init_cursor(lo, hi, back), &cie))
 		return;
-	start = cursor_pointer(&c, cie.enc);
-	range = cursor_pointer(&c, cie.enc & 0x0f);
+	start = cursor_get_pointer(&c, cie.enc);
+	range = cursor_get_pointer(&c, cie.enc & 0x0f);
 	if (c.bad || pc < start || pc - start >= range)
 		return;
 	/* Data for exception handlers; there is none if the string has no 'z'. */
 	if (cie.augmented)
-		cursor_skip(&c, cursor_uleb(&c));
-	if (!c.bad && cfi_run(&cie, c, start, pc, r)) {
+		cursor_skip(&c, cursor_get_uleb(&c));
+	if (!c.bad && cfi_compute_rule(&cie, c, start, pc, r)) {
 		r->kind = CFI_FRAME;
 		r->exact = cie.signal;
 	}

@@ -99,17 +99,17 @@ static bool read_constant(struct cursor *e, uint8_t op, int64_t *v)
 		*v = (int64_t)cursor_get(e, 8);
 		return true;
 	case OP_CONSTU:
-		*v = (int64_t)cursor_uleb(e);
+		*v = (int64_t)cursor_get_uleb(e);
 		return true;
 	case OP_CONSTS:
-		*v = cursor_sleb(e);
+		*v = cursor_get_sleb(e);
 		return true;
 	}
 	return false;
 }
 
 /* Sets a to the result of the operation on a and b. */
-static bool apply_binary_op(uint8_t op, struct cfi_value *a, const struct cfi_value *b)
+static bool compute_binary_op(uint8_t op, struct cfi_value *a, const struct cfi_value *b)
 {
 	if (op == OP_PLUS && is_plain_value(a)) {
 		int64_t k = a->off;
@@ -144,7 +144,7 @@ static bool apply_binary_op(uint8_t op, struct cfi_value *a, const struct cfi_va
 	return false;
 }
 
-bool cfi_expression(struct cursor e, uint64_t pc, struct cfi_value *v)
+bool cfi_read_expression(struct cursor e, uint64_t pc, struct cfi_value *v)
 {
 	struct cfi_value s[DEPTH];
 	unsigned int n = 0;
@@ -159,9 +159,10 @@ bool cfi_expression(struct cursor e, uint64_t pc, struct cfi_value *v)
 				return false;
 			s[n++] = (struct cfi_value){.base = CFI_SAME, .off = k};
 		} else if ((op >= OP_BREG0 && op <= OP_BREG31) || op == OP_BREGX) {
-			uint64_t reg = op == OP_BREGX ? cursor_uleb(&e) : (uint64_t)(op - OP_BREG0);
+			uint64_t reg =
+				op == OP_BREGX ? cursor_get_uleb(&e) : (uint64_t)(op - OP_BREG0);
 
-			k = cursor_sleb(&e);
+			k = cursor_get_sleb(&e);
 			ok = n < DEPTH && push_register(&s[n], reg, k, pc);
 			n++;
 		} else if (op == OP_DEREF) {
@@ -169,12 +170,12 @@ bool cfi_expression(struct cursor e, uint64_t pc, struct cfi_value *v)
 			if (ok)
 				s[n - 1].deref = 1;
 		} else if (op == OP_PLUS_UCONST) {
-			k = (int64_t)cursor_uleb(&e);
+			k = (int64_t)cursor_get_uleb(&e);
 			ok = n;
 			if (ok)
 				add_to_value(&s[n - 1], k);
 		} else {
-			ok = n >= 2 && apply_binary_op(op, &s[n - 2], &s[n - 1]);
+			ok = n >= 2 && compute_binary_op(op, &s[n - 2], &s[n - 1]);
 			n--;
 		}
 		if (!ok || e.bad)

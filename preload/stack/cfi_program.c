@@ -63,7 +63,7 @@ struct machine {
 	bool unknown;
 };
 
-static struct cfi_place at_cfa(int64_t off)
+static struct cfi_place get_place_at_cfa(int64_t off)
 {
 	struct cfi_place p = {.off = (int32_t)off, .base = CFI_AT_CFA};
 
@@ -72,7 +72,7 @@ static struct cfi_place at_cfa(int64_t off)
 	return p;
 }
 
-static struct cfi_place place_at_base(enum cfi_base base)
+static struct cfi_place get_place_at_base(enum cfi_base base)
 {
 	struct cfi_place p = {.base = (uint8_t)base};
 
@@ -102,14 +102,14 @@ static void restore_register_rule(struct machine *m, uint64_t reg)
 		set_register_rule(m, reg, *c);
 }
 
-static int64_t scale_data_offset(struct machine *m, int64_t v)
+static int64_t compute_data_offset(struct machine *m, int64_t v)
 {
 	return (int64_t)((uint64_t)v * (uint64_t)m->cie->data_align);
 }
 
 static struct cursor read_block(struct cursor *c)
 {
-	uint64_t len = cursor_uleb(c);
+	uint64_t len = cursor_get_uleb(c);
 	struct cursor b = *c;
 
 	cursor_skip(c, len);
@@ -123,12 +123,12 @@ static struct cursor read_block(struct cursor *c)
  * Location of a register saved at address e. With `deref` the address itself would have to be
  * read, which a rule cannot describe.
  */
-static struct cfi_place saved_at(struct machine *m, struct cursor e)
+static struct cfi_place read_saved_place(struct machine *m, struct cursor e)
 {
 	struct cfi_value v;
-	struct cfi_place p = place_at_base(CFI_LOST);
+	struct cfi_place p = get_place_at_base(CFI_LOST);
 
-	if (cfi_expression(e, m->pc, &v) && !v.deref && v.base != CFI_SAME &&
+	if (cfi_read_expression(e, m->pc, &v) && !v.deref && v.base != CFI_SAME &&
 		v.off == (int32_t)v.off) {
 		p.off = (int32_t)v.off;
 		p.base = v.base;
@@ -136,7 +136,7 @@ static struct cfi_place saved_at(struct machine *m, struct cursor e)
 	return p;
 }
 
-static void cfa_is(struct machine *m, uint64_t reg, int64_t off)
+static void set_cfa_rule(struct machine *m, uint64_t reg, int64_t off)
 {
 	m->row.reg = reg;
 	m->row.off = off;
@@ -144,54 +144,57 @@ static void cfa_is(struct machine *m, uint64_t reg, int64_t off)
 }
 
 /* Returns false if the next row begins after pc: the current row is complete. */
-static bool advance_location(struct machine *m, uint64_t delta)
+static bool update_location(struct machine *m, uint64_t delta)
 {
 	m->loc += delta * m->cie->code_align;
 	return m->loc <= m->pc;
 }
 
 /* Runs operations that change where a register is saved. */
-static bool run_register_op(struct machine *m, struct cursor *c, uint8_t op)
+static bool handle_register_op(struct machine *m, struct cursor *c, uint8_t op)
 {
 	uint64_t reg;
 
 	switch (op) {
 	case CFA_OFFSET_EXTENDED:
-		reg = cursor_uleb(c);
-		set_register_rule(m, reg, at_cfa(scale_data_offset(m, (int64_t)cursor_uleb(c))));
+		reg = cursor_get_uleb(c);
+		set_register_rule(m, reg,
+			get_place_at_cfa(compute_data_offset(m, (int64_t)cursor_get_uleb(c))));
 		return true;
 	case CFA_OFFSET_EXTENDED_SF:
-		reg = cursor_uleb(c);
-		set_register_rule(m, reg, at_cfa(scale_data_offset(m, cursor_sleb(c))));
+		reg = cursor_get_uleb(c);
+		set_register_rule(
+			m, reg, get_place_at_cfa(compute_data_offset(m, cursor_get_sleb(c))));
 		return true;
 	case CFA_GNU_NEGATIVE_OFFSET_EXTENDED:
-		reg = cursor_uleb(c);
-		set_register_rule(m, reg, at_cfa(-scale_data_offset(m, (int64_t)cursor_uleb(c))));
+		reg = cursor_get_uleb(c);
+		set_register_rule(m, reg,
+			get_place_at_cfa(-compute_data_offset(m, (int64_t)cursor_get_uleb(c))));
 		return true;
 	case CFA_RESTORE_EXTENDED:
-		restore_register_rule(m, cursor_uleb(c));
+		restore_register_rule(m, cursor_get_uleb(c));
 		return true;
 	case CFA_UNDEFINED:
-		set_register_rule(m, cursor_uleb(c), place_at_base(CFI_UNDEFINED));
+		set_register_rule(m, cursor_get_uleb(c), get_place_at_base(CFI_UNDEFINED));
 		return true;
 	case CFA_SAME_VALUE:
-		set_register_rule(m, cursor_uleb(c), place_at_base(CFI_SAME));
+		set_register_rule(m, cursor_get_uleb(c), get_place_at_base(CFI_SAME));
 		return true;
 	case CFA_REGISTER:
 	case CFA_VAL_OFFSET:
-		set_register_rule(m, cursor_uleb(c), place_at_base(CFI_LOST));
-		cursor_uleb(c);
+		set_register_rule(m, cursor_get_uleb(c), get_place_at_base(CFI_LOST));
+		cursor_get_uleb(c);
 		return true;
 	case CFA_VAL_OFFSET_SF:
-		set_register_rule(m, cursor_uleb(c), place_at_base(CFI_LOST));
-		cursor_sleb(c);
+		set_register_rule(m, cursor_get_uleb(c), get_place_at_base(CFI_LOST));
+		cursor_get_sleb(c);
 		return true;
 	case CFA_EXPRESSION:
-		reg = cursor_uleb(c);
-		set_register_rule(m, reg, saved_at(m, read_block(c)));
+		reg = cursor_get_uleb(c);
+		set_register_rule(m, reg, read_saved_place(m, read_block(c)));
 		return true;
 	case CFA_VAL_EXPRESSION:
-		set_register_rule(m, cursor_uleb(c), place_at_base(CFI_LOST));
+		set_register_rule(m, cursor_get_uleb(c), get_place_at_base(CFI_LOST));
 		read_block(c);
 		return true;
 	}
@@ -199,32 +202,32 @@ static bool run_register_op(struct machine *m, struct cursor *c, uint8_t op)
 }
 
 /* Runs operations that change the CFA. */
-static bool run_cfa_op(struct machine *m, struct cursor *c, uint8_t op)
+static bool handle_cfa_op(struct machine *m, struct cursor *c, uint8_t op)
 {
 	struct cfi_value v = {.base = CFI_LOST};
 	uint64_t reg;
 
 	switch (op) {
 	case CFA_DEF_CFA:
-		reg = cursor_uleb(c);
-		cfa_is(m, reg, (int64_t)cursor_uleb(c));
+		reg = cursor_get_uleb(c);
+		set_cfa_rule(m, reg, (int64_t)cursor_get_uleb(c));
 		return true;
 	case CFA_DEF_CFA_SF:
-		reg = cursor_uleb(c);
-		cfa_is(m, reg, scale_data_offset(m, cursor_sleb(c)));
+		reg = cursor_get_uleb(c);
+		set_cfa_rule(m, reg, compute_data_offset(m, cursor_get_sleb(c)));
 		return true;
 	case CFA_DEF_CFA_REGISTER:
-		cfa_is(m, cursor_uleb(c), m->row.off);
+		set_cfa_rule(m, cursor_get_uleb(c), m->row.off);
 		return true;
 	case CFA_DEF_CFA_OFFSET:
-		cfa_is(m, m->row.reg, (int64_t)cursor_uleb(c));
+		set_cfa_rule(m, m->row.reg, (int64_t)cursor_get_uleb(c));
 		return true;
 	case CFA_DEF_CFA_OFFSET_SF:
-		cfa_is(m, m->row.reg, scale_data_offset(m, cursor_sleb(c)));
+		set_cfa_rule(m, m->row.reg, compute_data_offset(m, cursor_get_sleb(c)));
 		return true;
 	case CFA_DEF_CFA_EXPRESSION:
 		m->row.expression = true;
-		if (!cfi_expression(read_block(c), m->pc, &v))
+		if (!cfi_read_expression(read_block(c), m->pc, &v))
 			v.base = CFI_LOST;
 		m->row.cfa = v;
 		return true;
@@ -232,7 +235,7 @@ static bool run_cfa_op(struct machine *m, struct cursor *c, uint8_t op)
 	return false;
 }
 
-static void run_other_op(struct machine *m, struct cursor *c, uint8_t op)
+static void handle_other_op(struct machine *m, struct cursor *c, uint8_t op)
 {
 	switch (op) {
 	case CFA_NOP:
@@ -252,7 +255,7 @@ static void run_other_op(struct machine *m, struct cursor *c, uint8_t op)
 		m->row = m->remembered[--m->depth];
 		break;
 	case CFA_GNU_ARGS_SIZE:
-		cursor_uleb(c);
+		cursor_get_uleb(c);
 		break;
 #if defined(__aarch64__)
 	/* ignored: signatures are removed from every return address */
@@ -265,7 +268,7 @@ static void run_other_op(struct machine *m, struct cursor *c, uint8_t op)
 	}
 }
 
-static bool run_cfi_program(struct machine *m, struct cursor c)
+static bool handle_cfi_program(struct machine *m, struct cursor c)
 {
 	while (c.p < c.end && !c.bad && !m->unknown) {
 		uint8_t op = (uint8_t)cursor_get(&c, 1), low = op & 0x3f;
@@ -273,12 +276,13 @@ static bool run_cfi_program(struct machine *m, struct cursor c)
 
 		switch (op & 0xc0) {
 		case CFA_ADVANCE_LOC:
-			if (!advance_location(m, low))
+			if (!update_location(m, low))
 				return true;
 			continue;
 		case CFA_OFFSET:
-			set_register_rule(
-				m, low, at_cfa(scale_data_offset(m, (int64_t)cursor_uleb(&c))));
+			set_register_rule(m, low,
+				get_place_at_cfa(
+					compute_data_offset(m, (int64_t)cursor_get_uleb(&c))));
 			continue;
 		case CFA_RESTORE:
 			restore_register_rule(m, low);
@@ -286,7 +290,7 @@ static bool run_cfi_program(struct machine *m, struct cursor c)
 		}
 		switch (op) {
 		case CFA_SET_LOC:
-			m->loc = cursor_pointer(&c, m->cie->enc);
+			m->loc = cursor_get_pointer(&c, m->cie->enc);
 			if (m->loc > m->pc)
 				return !c.bad;
 			continue;
@@ -294,17 +298,17 @@ static bool run_cfi_program(struct machine *m, struct cursor c)
 		case CFA_ADVANCE_LOC2:
 		case CFA_ADVANCE_LOC4:
 			delta = cursor_get(&c, (size_t)1 << (op - CFA_ADVANCE_LOC1));
-			if (!advance_location(m, delta))
+			if (!update_location(m, delta))
 				return !c.bad;
 			continue;
 		}
-		if (!run_register_op(m, &c, op) && !run_cfa_op(m, &c, op))
-			run_other_op(m, &c, op);
+		if (!handle_register_op(m, &c, op) && !handle_cfa_op(m, &c, op))
+			handle_other_op(m, &c, op);
 	}
 	return !c.bad && !m->unknown;
 }
 
-static bool fits_offset(int64_t v)
+static bool is_offset_in_range(int64_t v)
 {
 	return v == (int32_t)v;
 }
@@ -320,9 +324,9 @@ static void set_cfa(const struct row *row, struct cfi_rule *r)
 		else if (row->reg == CFI_FP)
 			v.base = CFI_AT_FP;
 	}
-	if ((v.base != CFI_AT_SP && v.base != CFI_AT_FP) || !fits_offset(v.off) ||
-		!fits_offset(v.add)) {
-		r->cfa = place_at_base(CFI_LOST);
+	if ((v.base != CFI_AT_SP && v.base != CFI_AT_FP) || !is_offset_in_range(v.off) ||
+		!is_offset_in_range(v.add)) {
+		r->cfa = get_place_at_base(CFI_LOST);
 		return;
 	}
 	r->cfa.base = v.base;
@@ -331,8 +335,8 @@ static void set_cfa(const struct row *row, struct cfi_rule *r)
 	r->add = (int32_t)v.add;
 }
 
-bool cfi_run(const struct cfi_common *cie, struct cursor program, uint64_t start, uint64_t pc,
-	struct cfi_rule *r)
+bool cfi_compute_rule(const struct cfi_common *cie, struct cursor program, uint64_t start,
+	uint64_t pc, struct cfi_rule *r)
 {
 	struct machine m;
 
@@ -343,13 +347,13 @@ bool cfi_run(const struct cfi_common *cie, struct cursor program, uint64_t start
 	m.unknown = false;
 	memset(&m.row, 0, sizeof(m.row));
 	m.row.reg = UINT64_MAX;
-	m.row.ra = place_at_base(CFI_SAME);
-	m.row.fp = place_at_base(CFI_SAME);
+	m.row.ra = get_place_at_base(CFI_SAME);
+	m.row.fp = get_place_at_base(CFI_SAME);
 	m.initial = m.row;
-	if (!run_cfi_program(&m, cie->program))
+	if (!handle_cfi_program(&m, cie->program))
 		return false;
 	m.initial = m.row;
-	if (!run_cfi_program(&m, program))
+	if (!handle_cfi_program(&m, program))
 		return false;
 	set_cfa(&m.row, r);
 	r->ra = m.row.ra;

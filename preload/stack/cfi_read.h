@@ -42,7 +42,7 @@ static inline void cursor_skip(struct cursor *c, uint64_t n)
 	c->p += n;
 }
 
-static inline uint64_t cursor_uleb(struct cursor *c)
+static inline uint64_t cursor_get_uleb(struct cursor *c)
 {
 	uint64_t v = 0;
 	unsigned int shift = 0;
@@ -57,7 +57,7 @@ static inline uint64_t cursor_uleb(struct cursor *c)
 	return v;
 }
 
-static inline int64_t cursor_sleb(struct cursor *c)
+static inline int64_t cursor_get_sleb(struct cursor *c)
 {
 	uint64_t v = 0;
 	unsigned int shift = 0;
@@ -75,7 +75,7 @@ static inline int64_t cursor_sleb(struct cursor *c)
 }
 
 /* Reads a pointer in one of the DW_EH_PE_ encodings that occur for code addresses: absolute, or relative to itself. */
-static inline uint64_t cursor_pointer(struct cursor *c, uint8_t enc)
+static inline uint64_t cursor_get_pointer(struct cursor *c, uint8_t enc)
 {
 	uint64_t at = (uint64_t)(uintptr_t)c->p, v;
 
@@ -122,8 +122,8 @@ struct cfi_common {
  * address. Fills in r->cfa, ra, fp, deref, add. Returns false if the programs have unsupported
  * operations.
  */
-bool cfi_run(const struct cfi_common *cie, struct cursor program, uint64_t start, uint64_t pc,
-	struct cfi_rule *r);
+bool cfi_compute_rule(const struct cfi_common *cie, struct cursor program, uint64_t start,
+	uint64_t pc, struct cfi_rule *r);
 
 /* The value of a location expression of the supported forms; see cfi_expr.c. */
 struct cfi_value {
@@ -132,6 +132,6 @@ struct cfi_value {
 	int64_t off, add;
 };
 
-bool cfi_expression(struct cursor e, uint64_t pc, struct cfi_value *v);
+bool cfi_read_expression(struct cursor e, uint64_t pc, struct cfi_value *v);
 
 #endif

@@ -28,7 +28,7 @@ static atomic_flag looking = ATOMIC_FLAG_INIT;
 _Atomic bool foreign_is_absent;
 static _Atomic uint64_t looked_at; /* generation of the modules at the last search */
 
-static const struct stack_language *stack_language_at(unsigned i)
+static const struct stack_language *get_stack_language(unsigned i)
 {
 	return stack_languages && i < LANGUAGES_MAX ? stack_languages[i] : NULL;
 }
@@ -41,11 +41,11 @@ static void find_languages(bool again)
 	if (atomic_flag_test_and_set_explicit(&looking, memory_order_acquire))
 		return;
 	now = modules_generation();
-	for (unsigned i = 0; stack_language_at(i); i++) {
+	for (unsigned i = 0; get_stack_language(i); i++) {
 		uint8_t k = atomic_load_explicit(&known[i], memory_order_relaxed);
 
 		if (k == UNKNOWN || (k == ABSENT && again && now != looked_at)) {
-			k = stack_language_at(i)->find() ? PRESENT : ABSENT;
+			k = get_stack_language(i)->find() ? PRESENT : ABSENT;
 			atomic_store_explicit(&known[i], k, memory_order_release);
 		}
 		absent &= k == ABSENT;
@@ -55,16 +55,16 @@ static void find_languages(bool again)
 	atomic_flag_clear_explicit(&looking, memory_order_release);
 }
 
-void foreign_look(void)
+void foreign_find_languages(void)
 {
 	find_languages(true);
 }
 
-void foreign_watch_end(void)
+void foreign_register_end(void)
 {
-	for (unsigned i = 0; stack_language_at(i); i++)
-		if (stack_language_at(i)->watch_end)
-			stack_language_at(i)->watch_end();
+	for (unsigned i = 0; get_stack_language(i); i++)
+		if (get_stack_language(i)->watch_end)
+			get_stack_language(i)->watch_end();
 }
 
 /* ---- lent frames ---- */
@@ -76,7 +76,7 @@ static pthread_mutex_t lending = PTHREAD_MUTEX_INITIALIZER;
 static struct foreign_stack lent;
 static _Atomic uint32_t lenders;
 
-static bool borrow_stack(struct foreign_stack *s)
+static bool copy_lent_stack(struct foreign_stack *s)
 {
 	bool any;
 
@@ -95,14 +95,14 @@ static bool borrow_stack(struct foreign_stack *s)
 	return any;
 }
 
-static void lend_own(void *arg)
+static void set_lent_stack(void *arg)
 {
 	struct foreign_stack s;
 
 	(void)arg;
 
 	/* The counter is always incremented, because foreign_unlend() decrements it. */
-	bool own = foreign_walk_own(&s) || foreign_walk_given(&s);
+	bool own = foreign_read_own_stack(&s) || foreign_read_given_stack(&s);
 
 	pthread_mutex_lock(&lending);
 	if (own) {
@@ -116,12 +116,12 @@ static void lend_own(void *arg)
 	pthread_mutex_unlock(&lending);
 }
 
-void foreign_lend(void)
+void foreign_start_lending(void)
 {
-	private_stack_call(lend_own, NULL);
+	private_stack_call(set_lent_stack, NULL);
 }
 
-void foreign_take_back(void)
+void foreign_stop_lending(void)
 {
 	pthread_mutex_lock(&lending);
 	lent.language = NULL;
@@ -140,12 +140,12 @@ void foreign_forked(void)
 
 /* ---- walks ---- */
 
-bool foreign_walk_own(struct foreign_stack *s)
+bool foreign_read_own_stack(struct foreign_stack *s)
 {
 	s->language = NULL;
 	s->n = 0;
 	s->hash = 0;
-	for (unsigned i = 0; stack_language_at(i); i++) {
+	for (unsigned i = 0; get_stack_language(i); i++) {
 		uint8_t k = atomic_load_explicit(&known[i], memory_order_acquire);
 
 		if (k == UNKNOWN) {
@@ -154,10 +154,10 @@ bool foreign_walk_own(struct foreign_stack *s)
 		}
 		if (k != PRESENT)
 			continue;
-		s->n = stack_language_at(i)->walk(s->frame, FOREIGN_FRAMES_MAX);
+		s->n = get_stack_language(i)->walk(s->frame, FOREIGN_FRAMES_MAX);
 		if (s->n <= 0)
 			continue;
-		s->language = stack_language_at(i);
+		s->language = get_stack_language(i);
 		break;
 	}
 	if (!s->language) {
@@ -179,10 +179,10 @@ bool foreign_walk_own(struct foreign_stack *s)
 	return true;
 }
 
-void foreign_walk(struct foreign_stack *s)
+void foreign_read_stack(struct foreign_stack *s)
 {
-	if (!foreign_walk_own(s) && !foreign_walk_given(s))
-		borrow_stack(s);
+	if (!foreign_read_own_stack(s) && !foreign_read_given_stack(s))
+		copy_lent_stack(s);
 }
 
 /* ---- rules ---- */
@@ -192,7 +192,7 @@ struct foreign_rules {
 	bool has_select, has_drop;
 };
 
-static bool compile_rule(regex_t *re, const char *text, char *why, size_t cap)
+static bool parse_rule(regex_t *re, const char *text, char *why, size_t cap)
 {
 	int err = regcomp(re, text, REG_EXTENDED | REG_NOSUB);
 
@@ -213,12 +213,12 @@ struct foreign_rules *foreign_rules_new(
 	if (!r)
 		return NULL;
 	if (select && *select) {
-		r->has_select = compile_rule(&r->select, select, why, cap);
+		r->has_select = parse_rule(&r->select, select, why, cap);
 		if (!r->has_select)
 			*wrong = "codeline";
 	}
 	if (!*wrong && drop && *drop) {
-		r->has_drop = compile_rule(&r->drop, drop, why, cap);
+		r->has_drop = parse_rule(&r->drop, drop, why, cap);
 		if (!r->has_drop)
 			*wrong = "stack_blacklist";
 	}
@@ -240,12 +240,12 @@ void foreign_rules_free(struct foreign_rules *r)
 	free(r);
 }
 
-bool foreign_rules_select(const struct foreign_rules *r)
+bool foreign_rules_have_selection(const struct foreign_rules *r)
 {
 	return r && r->has_select;
 }
 
-static bool matches_rule(const regex_t *re, const char *text)
+static bool match_rule(const regex_t *re, const char *text)
 {
 	return regexec(re, text, 0, NULL, 0) == 0;
 }
@@ -256,18 +256,18 @@ static void check_frame(
 	char line[sizeof(n->file) + sizeof(n->function) + 24];
 
 	snprintf(line, sizeof(line), "%s[%d] %s", n->file, n->line, n->function);
-	*dropped = r->has_drop && matches_rule(&r->drop, line);
+	*dropped = r->has_drop && match_rule(&r->drop, line);
 	if (!*dropped && r->has_select && !*selected)
-		*selected = matches_rule(&r->select, line);
+		*selected = match_rule(&r->select, line);
 }
 
-size_t foreign_text(const struct foreign_stack *s, const struct foreign_rules *rules, char *buf,
-	size_t cap, bool *selected)
+size_t foreign_write_text(const struct foreign_stack *s, const struct foreign_rules *rules,
+	char *buf, size_t cap, bool *selected)
 {
 	struct text t = text_over(buf, cap - sizeof(MORE));
 	bool whole = s->n < FOREIGN_FRAMES_MAX;
 
-	*selected = !foreign_rules_select(rules);
+	*selected = !foreign_rules_have_selection(rules);
 	for (int i = 0; i < s->n; i++) {
 		struct foreign_name n;
 		size_t before = t.len;
@@ -293,7 +293,7 @@ size_t foreign_text(const struct foreign_stack *s, const struct foreign_rules *r
 	return t.len;
 }
 
-bool foreign_goes_on(const struct foreign_stack *was, const struct foreign_stack *now)
+bool is_foreign_continued(const struct foreign_stack *was, const struct foreign_stack *now)
 {
 	int n = was->n < now->n ? was->n : now->n;
 

@@ -79,39 +79,39 @@ struct foreign_stack {
 
 /*
  * Walks the calling thread's frames in its language. If it has none: the frames given to it by
- * foreign_give(), or lent by another thread (foreign_lend()).
+ * foreign_set_stack(), or lent by another thread (foreign_start_lending()).
  */
-void foreign_walk(struct foreign_stack *s);
+void foreign_read_stack(struct foreign_stack *s);
 
 /*
  * True after a search that has found no language: no thread has frames, and none were given or
- * lent. foreign_walk() then finds nothing.
+ * lent. foreign_read_stack() then finds nothing.
  */
 extern _Atomic bool foreign_is_absent __attribute__((visibility("hidden")));
 
 /*
- * Like foreign_walk(), but only the thread's own frames; or only the frames given to it. Return
+ * Like foreign_read_stack(), but only the thread's own frames; or only the frames given to it. Return
  * false if there are none.
  */
-bool foreign_walk_own(struct foreign_stack *s);
-bool foreign_walk_given(struct foreign_stack *s);
+bool foreign_read_own_stack(struct foreign_stack *s);
+bool foreign_read_given_stack(struct foreign_stack *s);
 
 /*
  * True if the program has gone from stack `was` to `now` without another iteration of a loop or
  * another call of the function. The outermost frame that differs decides. False: it has not, or
  * that is not known.
  */
-bool foreign_goes_on(const struct foreign_stack *was, const struct foreign_stack *now);
+bool is_foreign_continued(const struct foreign_stack *was, const struct foreign_stack *now);
 
 /*
  * For a thread that waits for work which other threads do on its behalf (a backward pass on
- * threads of the framework). It lends them its frames: foreign_walk() returns these to threads
+ * threads of the framework). It lends them its frames: foreign_read_stack() returns these to threads
  * that have no frames. Until the second function is called, the lender does not return from its
  * current frame, so its frames and their data stay valid. With several lenders, the last one is
  * used.
  */
-void foreign_lend(void);
-void foreign_take_back(void);
+void foreign_start_lending(void);
+void foreign_stop_lending(void);
 void foreign_forked(void);
 
 /*
@@ -121,22 +121,22 @@ void foreign_forked(void);
  * reached.
  */
 struct foreign_kept;
-const struct foreign_kept *foreign_keep(void);
+const struct foreign_kept *foreign_copy_stack(void);
 
 /* Sets the stack on whose behalf the calling thread works; NULL: none. Returns the previous one. */
-const struct foreign_kept *foreign_give(const struct foreign_kept *k);
+const struct foreign_kept *foreign_set_stack(const struct foreign_kept *k);
 
 /*
  * Makes every language that was found report an exception that ends the program. Call it at the
  * start of a new phase of work.
  */
-void foreign_watch_end(void);
+void foreign_register_end(void);
 
 /*
  * Searches for languages that were not found yet, after objects were loaded (there is a new
  * native stack).
  */
-void foreign_look(void);
+void foreign_find_languages(void);
 
 /* ---- frames as text, and rules about them ---- */
 
@@ -155,14 +155,14 @@ struct foreign_rules;
 struct foreign_rules *foreign_rules_new(
 	const char *select, const char *drop, const char **wrong, char *why, size_t cap);
 void foreign_rules_free(struct foreign_rules *r);
-bool foreign_rules_select(const struct foreign_rules *r); /* true if a rule selects calls */
+bool foreign_rules_have_selection(const struct foreign_rules *r); /* true if a rule selects calls */
 
 /*
  * Writes the stack as `file:line function <- ...` into buf (NUL-terminated, whole frames only; "
  * <- ..." if outer frames are omitted). Returns its length. *selected: whether the rules select
  * the call (true without a rule). rules may be NULL.
  */
-size_t foreign_text(const struct foreign_stack *s, const struct foreign_rules *rules, char *buf,
-	size_t cap, bool *selected);
+size_t foreign_write_text(const struct foreign_stack *s, const struct foreign_rules *rules,
+	char *buf, size_t cap, bool *selected);
 
 #endif

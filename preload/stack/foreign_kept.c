@@ -31,7 +31,7 @@ static _Atomic unsigned stacks_kept;
 
 static THREAD_OWN const struct foreign_kept *given;
 
-static bool describe_kept_frame(const struct foreign_frame *f, struct foreign_name *n)
+static bool read_kept_frame_name(const struct foreign_frame *f, struct foreign_name *n)
 {
 	const char *file = (const char *)f->code;
 	struct text t = text_over(n->file, sizeof(n->file));
@@ -58,7 +58,7 @@ struct keeping {
 	size_t len;
 };
 
-static void describe_own_stack(struct keeping *k)
+static void read_own_stack(struct keeping *k)
 {
 	struct text t = text_over(k->texts, sizeof(k->texts));
 	struct foreign_name name;
@@ -81,7 +81,7 @@ static void describe_own_stack(struct keeping *k)
 	k->len = t.len;
 }
 
-static struct foreign_kept *make_kept_stack(const struct keeping *k)
+static struct foreign_kept *add_kept_stack(const struct keeping *k)
 {
 	size_t n = (size_t)k->n;
 	struct foreign_kept *made = malloc(sizeof(*made) + n * sizeof(made->frame[0]) + k->len);
@@ -92,7 +92,7 @@ static struct foreign_kept *make_kept_stack(const struct keeping *k)
 	texts = (char *)made + sizeof(*made) + n * sizeof(made->frame[0]);
 	memcpy(texts, k->texts, k->len);
 	made->language = (struct stack_language){
-		.name = k->own.language->name, .describe = describe_kept_frame};
+		.name = k->own.language->name, .describe = read_kept_frame_name};
 	made->hash = k->own.hash;
 	made->n = k->n;
 	for (size_t i = 0; i < n; i++)
@@ -101,7 +101,7 @@ static struct foreign_kept *make_kept_stack(const struct keeping *k)
 	return made;
 }
 
-static struct foreign_kept *keep_new_stack(struct keeping *k)
+static struct foreign_kept *register_new_stack(struct keeping *k)
 {
 	_Atomic(struct foreign_kept *) *bucket = &buckets[k->own.hash % BUCKETS];
 	struct foreign_kept *made;
@@ -113,8 +113,8 @@ static struct foreign_kept *keep_new_stack(struct keeping *k)
 			KEPT_MAX);
 		return NULL;
 	}
-	describe_own_stack(k);
-	made = make_kept_stack(k);
+	read_own_stack(k);
+	made = add_kept_stack(k);
 	if (!made)
 		return NULL;
 	atomic_fetch_add(&stacks_kept, 1);
@@ -126,29 +126,29 @@ static struct foreign_kept *keep_new_stack(struct keeping *k)
 }
 
 /* Needs 20 KiB of stack. */
-static void keep_own_stack(void *arg)
+static void copy_own_stack(void *arg)
 {
 	const struct foreign_kept **out = arg;
 	struct keeping k;
 
-	if (!foreign_walk_own(&k.own))
+	if (!foreign_read_own_stack(&k.own))
 		return;
 	*out = find_kept_stack(
 		atomic_load_explicit(&buckets[k.own.hash % BUCKETS], memory_order_acquire),
 		k.own.hash);
 	if (!*out)
-		*out = keep_new_stack(&k);
+		*out = register_new_stack(&k);
 }
 
-const struct foreign_kept *foreign_keep(void)
+const struct foreign_kept *foreign_copy_stack(void)
 {
 	const struct foreign_kept *k = NULL;
 
-	private_stack_call(keep_own_stack, &k);
+	private_stack_call(copy_own_stack, &k);
 	return k ? k : own(given);
 }
 
-const struct foreign_kept *foreign_give(const struct foreign_kept *k)
+const struct foreign_kept *foreign_set_stack(const struct foreign_kept *k)
 {
 	const struct foreign_kept *before = own(given);
 
@@ -156,7 +156,7 @@ const struct foreign_kept *foreign_give(const struct foreign_kept *k)
 	return before;
 }
 
-bool foreign_walk_given(struct foreign_stack *s)
+bool foreign_read_given_stack(struct foreign_stack *s)
 {
 	const struct foreign_kept *k = own(given);
 

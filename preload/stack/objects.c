@@ -35,7 +35,7 @@ struct collect {
 	uint32_t n;
 };
 
-static void widen_bounds(uintptr_t *lo, uintptr_t *hi, uintptr_t a, uintptr_t b)
+static void update_address_bounds(uintptr_t *lo, uintptr_t *hi, uintptr_t a, uintptr_t b)
 {
 	if (*lo == *hi) {
 		*lo = a;
@@ -52,7 +52,7 @@ static void widen_bounds(uintptr_t *lo, uintptr_t *hi, uintptr_t a, uintptr_t b)
  * Ignores a segment that includes the last byte of the address space, because its end would wrap
  * around.
  */
-static bool segment_bounds(
+static bool get_segment_bounds(
 	const struct dl_phdr_info *info, const ElfW(Phdr) * ph, uintptr_t *a, uintptr_t *b)
 {
 	*a = info->dlpi_addr + ph->p_vaddr;
@@ -60,7 +60,7 @@ static bool segment_bounds(
 	return *b > *a;
 }
 
-static bool describe_object(const struct dl_phdr_info *info, struct object *o)
+static bool read_object(const struct dl_phdr_info *info, struct object *o)
 {
 	uintptr_t a, b;
 
@@ -68,13 +68,13 @@ static bool describe_object(const struct dl_phdr_info *info, struct object *o)
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
 
-		if (!segment_bounds(info, ph, &a, &b))
+		if (!get_segment_bounds(info, ph, &a, &b))
 			continue;
 		if (ph->p_type == PT_GNU_EH_FRAME)
 			o->table = a;
 		if (ph->p_type != PT_LOAD)
 			continue;
-		widen_bounds(&o->lo, &o->hi, a, b);
+		update_address_bounds(&o->lo, &o->hi, a, b);
 		if (!(ph->p_flags & PF_X))
 			continue;
 		/*
@@ -82,13 +82,13 @@ static bool describe_object(const struct dl_phdr_info *info, struct object *o)
 		 * anything.
 		 */
 		o->text_readable = o->text_lo == o->text_hi && (ph->p_flags & PF_R);
-		widen_bounds(&o->text_lo, &o->text_hi, a, b);
+		update_address_bounds(&o->text_lo, &o->text_hi, a, b);
 	}
 	for (int i = 0; o->table && i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
 
 		if (ph->p_type != PT_LOAD || !(ph->p_flags & PF_R) ||
-			!segment_bounds(info, ph, &a, &b))
+			!get_segment_bounds(info, ph, &a, &b))
 			continue;
 		if (o->table >= a && o->table < b) {
 			o->table_lo = a;
@@ -100,13 +100,13 @@ static bool describe_object(const struct dl_phdr_info *info, struct object *o)
 	return o->hi > o->lo;
 }
 
-LOADER_LOCKED static int collect_one(struct dl_phdr_info *info, size_t size, void *arg)
+LOADER_LOCKED static int add_object(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct collect *c = arg;
 	struct object o;
 
 	(void)size;
-	if (!describe_object(info, &o))
+	if (!read_object(info, &o))
 		return 0;
 	if (c->n < table.cap)
 		table.v[c->n] = o;
@@ -114,7 +114,7 @@ LOADER_LOCKED static int collect_one(struct dl_phdr_info *info, size_t size, voi
 	return 0;
 }
 
-LOADER_LOCKED static void sort_objects(struct object *v, uint32_t n)
+LOADER_LOCKED static void set_object_order(struct object *v, uint32_t n)
 {
 	for (uint32_t gap = n / 2; gap > 0; gap /= 2) {
 		for (uint32_t i = gap; i < n; i++) {
@@ -129,7 +129,7 @@ LOADER_LOCKED static void sort_objects(struct object *v, uint32_t n)
 }
 
 /* Not in the data segment: most processes with the preload never walk a stack. */
-LOADER_LOCKED static bool grow_object_table(uint32_t need)
+LOADER_LOCKED static bool reserve_object_table(uint32_t need)
 {
 	uint32_t cap = 128;
 	void *p;
@@ -147,26 +147,26 @@ LOADER_LOCKED static bool grow_object_table(uint32_t need)
 	return true;
 }
 
-LOADER_LOCKED static void rebuild_object_table(uint64_t generation)
+LOADER_LOCKED static void update_object_table(uint64_t generation)
 {
 	struct collect c = {0};
 
 	table.valid = false;
 	table.n = 0;
-	dl_iterate_phdr(collect_one, &c);
+	dl_iterate_phdr(add_object, &c);
 	if (c.n > table.cap) {
-		if (!grow_object_table(c.n))
+		if (!reserve_object_table(c.n))
 			return;
 		c.n = 0;
-		dl_iterate_phdr(collect_one, &c);
+		dl_iterate_phdr(add_object, &c);
 	}
 	table.n = c.n;
-	sort_objects(table.v, table.n);
+	set_object_order(table.v, table.n);
 	table.generation = generation;
 	table.valid = true;
 }
 
-LOADER_LOCKED static const struct object *search_object_table(uintptr_t pc)
+LOADER_LOCKED static const struct object *find_in_object_table(uintptr_t pc)
 {
 	uint32_t lo = 0, hi = table.n;
 
@@ -181,12 +181,12 @@ LOADER_LOCKED static const struct object *search_object_table(uintptr_t pc)
 	return lo && pc < table.v[lo - 1].hi ? &table.v[lo - 1] : NULL;
 }
 
-static void look_at_one(const struct loaded_object *at, void *arg)
+static void handle_lookup_object(const struct loaded_object *at, void *arg)
 {
 	struct lookup *l = arg;
 	struct object o;
 
-	if (!describe_object(at->info, &o) || l->pc < o.lo || l->pc >= o.hi)
+	if (!read_object(at->info, &o) || l->pc < o.lo || l->pc >= o.hi)
 		return;
 	l->found = true;
 	l->fn(l->arg, &o);
@@ -200,20 +200,20 @@ LOADER_LOCKED static int find_object_locked(struct dl_phdr_info *info, size_t si
 
 	(void)size;
 	if (table.busy) {
-		elf_object_at(l->pc, look_at_one, l);
+		elf_object_at(l->pc, handle_lookup_object, l);
 		return 1;
 	}
 	table.busy = true;
 	if (!table.valid || table.generation != generation)
-		rebuild_object_table(generation);
+		update_object_table(generation);
 	if (table.valid) {
-		o = search_object_table(l->pc);
+		o = find_in_object_table(l->pc);
 		if (o) {
 			l->found = true;
 			l->fn(l->arg, o);
 		}
 	} else {
-		elf_object_at(l->pc, look_at_one, l);
+		elf_object_at(l->pc, handle_lookup_object, l);
 	}
 	table.busy = false;
 	return 1;

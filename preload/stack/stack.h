@@ -88,7 +88,7 @@ int stack_walk_noted(struct stack_bounds *b, struct stack_cache *c, uintptr_t pc
 	uintptr_t *pcs, int max, struct stack_note *note);
 
 /* Stores note->value with the stack that the walk returned. */
-void stack_note_keep(
+void stack_note_copy(
 	const struct stack_bounds *b, struct stack_cache *c, const struct stack_note *note);
 
 /*

@@ -48,7 +48,7 @@ struct walk {
 	struct trail *t;
 };
 
-static bool place_of(struct trail *t, uintptr_t a, int32_t *at)
+static bool get_trail_offset(struct trail *t, uintptr_t a, int32_t *at)
 {
 	intptr_t d = (intptr_t)(a - t->base) / (intptr_t)sizeof(uintptr_t);
 
@@ -60,7 +60,7 @@ static void record_trail_word(struct trail *t, uintptr_t a, uintptr_t raw)
 {
 	int32_t at;
 
-	if (t->extra == TRAIL_WORDS || !place_of(t, a, &at)) {
+	if (t->extra == TRAIL_WORDS || !get_trail_offset(t, a, &at)) {
 		t->lossy = true;
 		return;
 	}
@@ -86,7 +86,7 @@ static bool read_noted(struct walk *w, uintptr_t a, uintptr_t *v)
 }
 
 /* To be called when the walk continues by the frame pointer: its word then belongs to the trail. */
-static uintptr_t use_fp(struct walk *w, struct frame *f)
+static uintptr_t read_fp(struct walk *w, struct frame *f)
 {
 	if (f->fp_at) {
 		record_trail_word(w->t, f->fp_at, f->fp);
@@ -111,7 +111,7 @@ static bool read_pc(struct walk *w, struct frame *f, uintptr_t a)
 		return false;
 	}
 	/* At most n = STACK_DEPTH_MAX - 1 here: unwind_stack() does not step past the last frame that fits. */
-	if (!place_of(t, a, &t->pc_at[t->n]))
+	if (!get_trail_offset(t, a, &t->pc_at[t->n]))
 		t->lossy = true;
 	t->pc_raw[t->n] = raw;
 	f->pc = unwind_strip(raw);
@@ -191,7 +191,7 @@ struct question {
 	struct cfi_rule *r;
 };
 
-static void answer_lookup(void *arg, const struct object *o)
+static void find_rule_in_object(void *arg, const struct object *o)
 {
 	struct question *q = arg;
 
@@ -213,13 +213,13 @@ static void find_rule(struct walk *w, const struct frame *f, struct cfi_rule *r)
 		return;
 	memset(r, 0, sizeof(*r));
 	r->kind = CFI_FOREIGN;
-	objects_find(q.lookup, answer_lookup, &q);
+	objects_find(q.lookup, find_rule_in_object, &q);
 	if (w->cache)
-		cache_put_rule(w->cache, f->pc, f->exact, r);
+		cache_add_rule(w->cache, f->pc, f->exact, r);
 }
 
 /* Steps by the kernel's signal frame, which contains all registers of the interrupted code. */
-static bool step_signal(struct walk *w, struct frame *f)
+static bool read_signal_frame(struct walk *w, struct frame *f)
 {
 	uintptr_t uc = f->sp + CONTEXT_AT, sp;
 
@@ -244,13 +244,13 @@ static bool step_signal(struct walk *w, struct frame *f)
  * caller would be missed.) And the frame pointer must lead up the stack, not far, to a return
  * address that directly follows a call instruction.
  */
-static bool step_fp(struct walk *w, struct frame *f)
+static bool read_fp_frame(struct walk *w, struct frame *f)
 {
 	uintptr_t fp, next;
 
 	if (!f->fp_known || f->exact || !is_after_call_instruction(f->pc))
 		return false;
-	fp = use_fp(w, f);
+	fp = read_fp(w, f);
 	if (fp < f->sp || fp - f->sp > FRAME_MAX || !read_word(w, fp, &next) ||
 		!read_pc(w, f, fp + sizeof(fp)))
 		return false;
@@ -278,13 +278,13 @@ static bool find_cfa(struct walk *w, struct frame *f, const struct cfi_rule *r, 
 		/* aarch64: the frame pointer contains the address of its own save slot. */
 		if (r->fp.base != CFI_AT_CFA || !f->fp_known)
 			return false;
-		*cfa = use_fp(w, f) - (uintptr_t)(intptr_t)r->fp.off;
+		*cfa = read_fp(w, f) - (uintptr_t)(intptr_t)r->fp.off;
 		return true;
 	}
 	if (r->cfa.base == CFI_AT_SP)
 		a = f->sp;
 	else if (r->cfa.base == CFI_AT_FP && f->fp_known)
-		a = use_fp(w, f);
+		a = read_fp(w, f);
 	else
 		return false;
 	a += (uintptr_t)(intptr_t)r->cfa.off;
@@ -298,7 +298,7 @@ static bool find_cfa(struct walk *w, struct frame *f, const struct cfi_rule *r, 
 }
 
 /* Returns the address at which a register was saved; 0: not known. */
-static uintptr_t address_of(
+static uintptr_t get_saved_address(
 	struct walk *w, struct frame *f, const struct cfi_place *p, uintptr_t cfa)
 {
 	uintptr_t off = (uintptr_t)(intptr_t)p->off;
@@ -309,29 +309,29 @@ static uintptr_t address_of(
 	case CFI_AT_SP:
 		return f->sp_known ? f->sp + off : 0;
 	case CFI_AT_FP:
-		return f->fp_known ? use_fp(w, f) + off : 0;
+		return f->fp_known ? read_fp(w, f) + off : 0;
 	}
 	return 0;
 }
 
-static bool step_cfi(struct walk *w, struct frame *f, const struct cfi_rule *r)
+static bool read_cfi_frame(struct walk *w, struct frame *f, const struct cfi_rule *r)
 {
 	uintptr_t cfa, at, fp_at;
 
 	if (r->ra.base == CFI_UNDEFINED)
 		return false;
 	if (!find_cfa(w, f, r, &cfa))
-		return step_fp(w, f);
+		return read_fp_frame(w, f);
 	/*
 	 * A step must go up the stack; only an interrupted function may not have pushed anything
 	 * yet.
 	 */
 	if (cfa < f->sp || (cfa == f->sp && !f->exact))
 		return false;
-	at = r->ra.base == CFI_SAME ? f->lr_at : address_of(w, f, &r->ra, cfa);
-	fp_at = address_of(w, f, &r->fp, cfa);
+	at = r->ra.base == CFI_SAME ? f->lr_at : get_saved_address(w, f, &r->ra, cfa);
+	fp_at = get_saved_address(w, f, &r->fp, cfa);
 	if (!at)
-		return step_fp(w, f);
+		return read_fp_frame(w, f);
 	if (!read_pc(w, f, at))
 		return false;
 	if (r->fp.base != CFI_SAME) {
@@ -345,22 +345,22 @@ static bool step_cfi(struct walk *w, struct frame *f, const struct cfi_rule *r)
 	return true;
 }
 
-static bool step_frame(struct walk *w, struct frame *f, const struct cfi_rule *r)
+static bool read_next_frame(struct walk *w, struct frame *f, const struct cfi_rule *r)
 {
 	switch (r->kind) {
 	case CFI_SIGNAL:
-		return step_signal(w, f);
+		return read_signal_frame(w, f);
 	case CFI_FRAME:
-		return step_cfi(w, f, r);
+		return read_cfi_frame(w, f, r);
 	}
-	return step_fp(w, f);
+	return read_fp_frame(w, f);
 }
 
 /*
  * Fills in the frame of the wrapper's caller. libprobe's own code keeps frame pointers, so [fp]
  * contains the caller's.
  */
-static bool first_frame(
+static bool init_first_frame(
 	struct walk *w, struct frame *f, uintptr_t pc, uintptr_t fp, uintptr_t wrapper_pc)
 {
 	uintptr_t ra;
@@ -400,12 +400,12 @@ void unwind_stack(struct memory *m, struct stack_cache *cache, uintptr_t pc, uin
 	t->extra = 0;
 	t->lossy = false;
 	pcs[0] = pc;
-	if (!first_frame(&w, &f, pc, fp, wrapper_pc)) {
+	if (!init_first_frame(&w, &f, pc, fp, wrapper_pc)) {
 		t->lossy = true;
 		return;
 	}
 	find_rule(&w, &f, &r);
-	while (t->n < max && step_frame(&w, &f, &r)) {
+	while (t->n < max && read_next_frame(&w, &f, &r)) {
 		find_rule(&w, &f, &r);
 		if (r.kind == CFI_FOREIGN && is_sigreturn(f.pc)) {
 			r.kind = CFI_SIGNAL;

@@ -75,7 +75,7 @@ struct uncached_walk {
 };
 
 /* The trail takes 4 KiB of stack, which the usual walk does not need. */
-static void walk_on_private_stack(void *arg)
+static void read_on_private_stack(void *arg)
 {
 	struct uncached_walk *a = arg;
 	struct trail t;
@@ -84,7 +84,7 @@ static void walk_on_private_stack(void *arg)
 		cache_check_modules(a->c, modules_generation());
 	unwind_stack(a->m, a->c, a->k->pc, a->k->fp, a->k->wrapper_pc, a->pcs, a->max, &t);
 	if (a->c)
-		cache_put(a->c, a->k, &t, t.n < a->max);
+		cache_add(a->c, a->k, &t, t.n < a->max);
 	a->n = t.n;
 }
 
@@ -93,7 +93,7 @@ __attribute__((noinline)) static int walk_uncached(
 {
 	struct uncached_walk a = {m, c, k, pcs, max, 0};
 
-	private_stack_call(walk_on_private_stack, &a);
+	private_stack_call(read_on_private_stack, &a);
 	return a.n;
 }
 
@@ -110,12 +110,12 @@ static __attribute__((noinline)) int find_or_walk(struct stack_bounds *b, struct
 	if (__builtin_expect(fp < b->lo && fp >= b->floor && fp < b->hi, 0) &&
 		memory_extend(&m, fp))
 		b->lo = m.lo;
-	if (!c || !cache_enter(c, b, fp))
+	if (!c || !cache_open(c, b, fp))
 		return walk_uncached(&m, NULL, k, pcs, max);
 	n = cache_find(c, k, &m, pcs, max, note);
 	if (!n)
 		n = walk_uncached(&m, c, k, pcs, max);
-	cache_leave(c);
+	cache_close(c);
 	return n;
 }
 
@@ -150,13 +150,13 @@ int stack_returns_by(const struct stack_bounds *b, struct stack_cache *c, uintpt
 
 	if (fp < b->lo && fp >= b->floor && fp < b->hi)
 		memory_extend(&m, fp);
-	if (c && !cache_enter(c, b, fp))
+	if (c && !cache_open(c, b, fp))
 		c = NULL;
 	if (c)
 		cache_check_modules(c, modules_generation());
 	unwind_stack(&m, c, pc, fp, find_wrapper_pc(fp), pcs, STACK_DEPTH_MAX, &t);
 	if (c)
-		cache_leave(c);
+		cache_close(c);
 	for (int i = 1; i < t.n; i++) {
 		uintptr_t at = fp + (uintptr_t)((intptr_t)t.pc_at[i] * (intptr_t)sizeof(fp));
 

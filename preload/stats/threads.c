@@ -328,7 +328,7 @@ int stats_threads_start(unsigned n, uint64_t min_bytes, const struct cores *wher
 	team.helpers = 0;
 	while (team.helpers < n && team.helpers < STATS_THREADS_MAX && !err) {
 		atomic_store(&team.tid[team.helpers], 0);
-		err = thread_spawn(helper_main, (void *)(born * STATS_THREADS_MAX + team.helpers));
+		err = thread_start(helper_main, (void *)(born * STATS_THREADS_MAX + team.helpers));
 		team.helpers += !err;
 	}
 	if (!team.helpers)

@@ -16,7 +16,7 @@
 #include "sink/sink.h"
 #include "writer/drain.h"
 
-static uint64_t rows_of(const struct journal *j)
+static uint64_t get_journal_row_count(const struct journal *j)
 {
 	return journal_commit(j, atomic_load(&j->head->commit_seq))->rows;
 }
@@ -89,7 +89,7 @@ static void write_ending(struct journal *j, const struct innermost *in)
  * Writes the current path of the output folder: the rank's folder may have been moved together
  * with it.
  */
-static void name_parent(int dirfd, char *path, size_t cap)
+static void format_folder_path(int dirfd, char *path, size_t cap)
 {
 	char self[64], *slash;
 	ssize_t n;
@@ -103,15 +103,15 @@ static void name_parent(int dirfd, char *path, size_t cap)
 }
 
 /* Writes the records and the open calls of journal j into the files of folder dirfd. */
-static int complete_with(const struct config *cfg, struct journal *j, int dirfd, uint32_t formats,
-	struct completed *done)
+static int write_rest_of_journal(const struct config *cfg, struct journal *j, int dirfd,
+	uint32_t formats, struct completed *done)
 {
 	/* static, because a process completes folders one after the other */
 	static char waits[15000];
 	struct sink sink;
 	struct drain drain;
 	struct innermost in;
-	uint64_t before = rows_of(j);
+	uint64_t before = get_journal_row_count(j);
 	int err = sink_open(
 		&sink, j, dirfd, cfg, output_formats_of(get_files_keys(cfg)->format) & formats);
 
@@ -128,12 +128,12 @@ static int complete_with(const struct config *cfg, struct journal *j, int dirfd,
 	/* First complete calls, then open ones: two passes, so that the open ones can be counted. */
 	err = drain_all(&drain, false);
 
-	uint64_t left = rows_of(j);
+	uint64_t left = get_journal_row_count(j);
 
 	if (!err)
 		err = drain_all(&drain, true);
-	done->rows = rows_of(j) - before;
-	done->open = rows_of(j) - left;
+	done->rows = get_journal_row_count(j) - before;
+	done->open = get_journal_row_count(j) - left;
 	done->damaged = j->head->damaged;
 	if (!err) {
 		write_loss_reason(j);
@@ -155,10 +155,10 @@ int complete_folder(struct journal *j, int dirfd, uint32_t formats, struct compl
 	int err;
 
 	*done = (struct completed){0};
-	name_parent(dirfd, parent, sizeof(parent));
+	format_folder_path(dirfd, parent, sizeof(parent));
 	err = recorded_config(&cfg, j, parent);
 	if (!err)
-		err = complete_with(&cfg, j, dirfd, formats, done);
+		err = write_rest_of_journal(&cfg, j, dirfd, formats, done);
 	config_free(&cfg);
 	return err;
 }

@@ -40,13 +40,13 @@ void drain_close(struct drain *d)
 
 enum step { NEXT_ENTRY, STOP_CHAIN, END_PASS };
 
-static enum step step_after_taking(int err)
+static enum step get_step_of_result(int err)
 {
 	return err == 0 ? NEXT_ENTRY : END_PASS;
 }
 
 /* Updates the number of slots. New slots start without a position. */
-static uint32_t follow_slots(struct drain *d)
+static uint32_t update_slots(struct drain *d)
 {
 	uint32_t n = journal_nthread(d->j);
 
@@ -58,7 +58,7 @@ static uint32_t follow_slots(struct drain *d)
 }
 
 /* Returns the n-th chunk (from 1) if it belongs to this generation of the slot, else NULL. */
-static struct journal_chunk *chunk_of(
+static struct journal_chunk *get_chunk(
 	const struct journal *j, uint32_t n, uint32_t slot, uint32_t generation)
 {
 	struct journal_chunk *k = n && n <= journal_nchunk(j) ? journal_chunk(j, n - 1) : NULL;
@@ -66,7 +66,7 @@ static struct journal_chunk *chunk_of(
 	return k && journal_chunk_is_of(k, slot, generation) ? k : NULL;
 }
 
-static uint64_t seq_of(const struct journal_entry *e)
+static uint64_t get_seq(const struct journal_entry *e)
 {
 	return e->type == JE_CALL  ? ((const struct journal_call *)e)->seq
 	       : e->type == JE_END ? ((const struct journal_end *)e)->seq
@@ -82,7 +82,7 @@ static const struct journal_entry *find_ahead(struct drain *d, enum journal_type
 	const struct journal *j = d->j;
 	uint32_t left = journal_nchunk(j);
 
-	for (uint32_t i = 0; i < follow_slots(d); i++) {
+	for (uint32_t i = 0; i < update_slots(d); i++) {
 		const struct journal_thread *t = journal_thread(j, i);
 		const struct journal_pos *pos = &d->next->pos[i];
 		uint32_t state = atomic_load_explicit(&t->state, memory_order_acquire);
@@ -96,12 +96,12 @@ static const struct journal_entry *find_ahead(struct drain *d, enum journal_type
 			chunk = atomic_load_explicit(&t->first, memory_order_acquire);
 			at = 0;
 		}
-		for (; left && (k = chunk_of(j, chunk, i, t->generation)); left--) {
+		for (; left && (k = get_chunk(j, chunk, i, t->generation)); left--) {
 			uint32_t used = atomic_load_explicit(&k->used, memory_order_acquire);
 			const struct journal_entry *e;
 
 			for (; at < used && (e = journal_entry_at(j, k, used, at)); at += e->bytes)
-				if (e->type == type && seq_of(e) == seq)
+				if (e->type == type && get_seq(e) == seq)
 					return e;
 			chunk = atomic_load_explicit(&k->next, memory_order_acquire);
 			at = 0;
@@ -123,11 +123,11 @@ static enum step take_started(struct drain *d, const struct journal_call *c)
 	if (d->j->left && !pending_store_has_space(&d->store, c)) {
 		const struct journal_entry *e = find_ahead(d, JE_END, c->seq);
 
-		return step_after_taking(sink_call(d->sink, c, (const struct journal_end *)e, !e));
+		return get_step_of_result(sink_call(d->sink, c, (const struct journal_end *)e, !e));
 	}
 	err = pending_store_add(&d->store, d->next->number, c);
 	if (!err || err == -ENOMEM)
-		return step_after_taking(err);
+		return get_step_of_result(err);
 	/*
 	 * No space at all, not even on the heap. The drain must not stop, because the completions
 	 * that free space may come later in this chain. So the row is written now, and its
@@ -165,15 +165,15 @@ __attribute__((no_sanitize("thread"))) static void copy_open(
 static enum step take_open_entry(struct drain *d, const struct journal_call *c)
 {
 	copy_open(d, c);
-	return step_after_taking(
+	return get_step_of_result(
 		sink_call(d->sink, (const struct journal_call *)d->copy, NULL, true));
 }
 
-static enum step take_call(struct drain *d, const struct journal_call *c)
+static enum step handle_call_record(struct drain *d, const struct journal_call *c)
 {
 	switch (atomic_load_explicit(&c->e.state, memory_order_acquire)) {
 	case JCS_CLOSED:
-		return step_after_taking(sink_call(d->sink, c, NULL, false));
+		return get_step_of_result(sink_call(d->sink, c, NULL, false));
 	case JCS_ASYNC:
 		return take_started(d, c);
 	default:
@@ -181,7 +181,7 @@ static enum step take_call(struct drain *d, const struct journal_call *c)
 	}
 }
 
-static enum step take_end(struct drain *d, const struct journal_end *e, uint32_t slot)
+static enum step handle_end_entry(struct drain *d, const struct journal_end *e, uint32_t slot)
 {
 	const struct journal_call *c = pending_store_find(&d->store, e->seq);
 	int err;
@@ -202,45 +202,45 @@ static enum step take_end(struct drain *d, const struct journal_end *e, uint32_t
 		if (err)
 			pending_store_untake(&d->store, e->seq);
 	}
-	return step_after_taking(err);
+	return get_step_of_result(err);
 }
 
 /* Reading the symbol tables of a library may take a second, so one pass does this at most once. */
-static enum step take_stack_entry(struct drain *d, const struct journal_stack *e)
+static enum step handle_stack_entry(struct drain *d, const struct journal_stack *e)
 {
 	if (d->light)
 		return STOP_CHAIN;
 
-	enum step s = step_after_taking(sink_stack(d->sink, e));
+	enum step s = get_step_of_result(sink_stack(d->sink, e));
 
 	if (clock_ns(CLOCK_MONOTONIC) > d->until)
 		d->entries = 1; /* end the pass after this entry */
 	return s;
 }
 
-static enum step take_entry(struct drain *d, const struct journal_entry *e, uint32_t slot)
+static enum step handle_journal_entry(struct drain *d, const struct journal_entry *e, uint32_t slot)
 {
 	switch (e->type) {
 	case JE_CALL:
-		return take_call(d, (const struct journal_call *)e);
+		return handle_call_record(d, (const struct journal_call *)e);
 	case JE_END:
-		return take_end(d, (const struct journal_end *)e, slot);
+		return handle_end_entry(d, (const struct journal_end *)e, slot);
 	case JE_STACK:
-		return take_stack_entry(d, (const struct journal_stack *)e);
+		return handle_stack_entry(d, (const struct journal_stack *)e);
 	case JE_COMM:
-		return step_after_taking(sink_comm(d->sink, (const struct journal_comm *)e));
+		return get_step_of_result(sink_comm(d->sink, (const struct journal_comm *)e));
 	case JE_KIND:
-		return step_after_taking(sink_kind(d->sink, (const struct journal_kind_row *)e));
+		return get_step_of_result(sink_kind(d->sink, (const struct journal_kind_row *)e));
 	case JE_NAME:
-		return step_after_taking(sink_name(d->sink, (const struct journal_name *)e));
+		return get_step_of_result(sink_name(d->sink, (const struct journal_name *)e));
 	case JE_SCALAR:
-		return step_after_taking(sink_scalar(d->sink, (const struct journal_scalar *)e));
+		return get_step_of_result(sink_scalar(d->sink, (const struct journal_scalar *)e));
 	}
 	return NEXT_ENTRY;
 }
 
 /* Drains the entries of one chunk from *offset on. */
-static enum step drain_chunk(
+static enum step read_chunk(
 	struct drain *d, const struct journal_chunk *k, uint32_t *offset, uint32_t slot)
 {
 	uint32_t used = atomic_load_explicit(&k->used, memory_order_acquire);
@@ -258,7 +258,7 @@ static enum step drain_chunk(
 			break;
 		}
 
-		enum step s = take_entry(d, e, slot);
+		enum step s = handle_journal_entry(d, e, slot);
 
 		if (s != NEXT_ENTRY)
 			return s;
@@ -275,7 +275,7 @@ static enum step drain_chunk(
  * of it is lost. Other chains are still read. Its thread starts a new chain when it needs its
  * next chunk.
  */
-static void give_chain_up(struct drain *d, uint32_t slot)
+static void remove_damaged_chain(struct drain *d, uint32_t slot)
 {
 	struct journal_thread *t = journal_thread(d->j, slot);
 
@@ -288,7 +288,7 @@ static void give_chain_up(struct drain *d, uint32_t slot)
 	atomic_store_explicit(&t->state, JT_LOST, memory_order_release);
 }
 
-static void drain_chain(struct drain *d, uint32_t slot)
+static void read_chain(struct drain *d, uint32_t slot)
 {
 	struct journal_thread *t = journal_thread(d->j, slot);
 	struct journal_pos *pos = &d->next->pos[slot];
@@ -305,18 +305,18 @@ static void drain_chain(struct drain *d, uint32_t slot)
 		pos->offset = 0;
 	}
 	while (pos->chunk) {
-		struct journal_chunk *k = chunk_of(d->j, pos->chunk, slot, t->generation);
+		struct journal_chunk *k = get_chunk(d->j, pos->chunk, slot, t->generation);
 
 		/*
 		 * In a damaged journal a chain may be circular: it is given up after as many
 		 * chunks as the journal has.
 		 */
 		if (!k || d->nfreed >= journal_nchunk(d->j) || d->passed > journal_nchunk(d->j)) {
-			give_chain_up(d, slot);
+			remove_damaged_chain(d, slot);
 			return;
 		}
 
-		enum step s = drain_chunk(d, k, &pos->offset, slot);
+		enum step s = read_chunk(d, k, &pos->offset, slot);
 
 		if (s == END_PASS)
 			d->full = true;
@@ -340,7 +340,7 @@ static void drain_chain(struct drain *d, uint32_t slot)
 		d->progress = true;
 	}
 	if (state == JT_DEAD) {
-		if (chunk_of(d->j, pos->chunk, slot, t->generation) &&
+		if (get_chunk(d->j, pos->chunk, slot, t->generation) &&
 			d->nfreed < JOURNAL_CHUNKS_MAX)
 			d->freed[d->nfreed++] = pos->chunk - 1;
 		d->slot[slot].ended = true;
@@ -353,7 +353,7 @@ static void drain_chain(struct drain *d, uint32_t slot)
  * belong to another thread. If the process were killed in between, recovery would continue
  * reading in that chunk.
  */
-static void give_back_chunks(struct drain *d)
+static void free_read_chunks(struct drain *d)
 {
 	struct journal_head *h = d->j->head;
 
@@ -369,7 +369,7 @@ static void give_back_chunks(struct drain *d)
 	}
 }
 
-static void begin_commit(struct drain *d, size_t text)
+static void start_commit(struct drain *d, size_t text)
 {
 	uint64_t seq = atomic_load_explicit(&d->j->head->commit_seq, memory_order_relaxed);
 
@@ -391,7 +391,7 @@ static void begin_commit(struct drain *d, size_t text)
 	memset(d->slot, 0, d->nslot * sizeof(*d->slot));
 }
 
-static int commit_pass(struct drain *d)
+static int write_drained_pass(struct drain *d)
 {
 	struct journal_head *h = d->j->head;
 	int err = sink_write(d->sink, d->next);
@@ -417,7 +417,7 @@ static int commit_pass(struct drain *d)
 	 */
 	atomic_signal_fence(memory_order_seq_cst);
 	pending_store_commit(&d->store);
-	give_back_chunks(d);
+	free_read_chunks(d);
 	return 0;
 }
 
@@ -435,10 +435,10 @@ static uint64_t find_orphan(struct drain *d)
 }
 
 /* Drains all chains once, repeated as long as completions find their calls. */
-static void drain_pass(struct drain *d)
+static void run_drain_pass(struct drain *d)
 {
 	do {
-		uint32_t n = follow_slots(d);
+		uint32_t n = update_slots(d);
 
 		d->progress = false;
 		/*
@@ -446,7 +446,7 @@ static void drain_pass(struct drain *d)
 		 * keep the other chains from being drained.
 		 */
 		for (uint32_t i = 0, from = d->turn; i < n && !d->full; i++) {
-			drain_chain(d, (from + i) % n);
+			read_chain(d, (from + i) % n);
 			if (d->full)
 				d->turn = (from + i + 1) % n;
 		}
@@ -456,7 +456,7 @@ static void drain_pass(struct drain *d)
 }
 
 /* Writes the rest at the end: calls that were started and never completed. */
-static int pending_rows(struct drain *d)
+static int write_pending_rows(struct drain *d)
 {
 	const struct journal_call *c;
 	uint32_t at = 0;
@@ -480,14 +480,14 @@ int drain_one_pass(struct drain *d, size_t text, bool light, bool last)
 
 	d->last = last;
 	d->light = light;
-	begin_commit(d, text);
-	drain_pass(d);
+	start_commit(d, text);
+	run_drain_pass(d);
 	if (last && !d->full) {
 		d->give_up = true;
-		drain_pass(d);
+		run_drain_pass(d);
 	}
 	if (last && !d->full) {
-		err = pending_rows(d);
+		err = write_pending_rows(d);
 		if (err) {
 			sink_drop(d->sink);
 			pending_store_rollback(&d->store);
@@ -496,7 +496,7 @@ int drain_one_pass(struct drain *d, size_t text, bool light, bool last)
 	}
 	if (!d->full)
 		d->full = sink_step(d->sink, d->step) != 0;
-	err = commit_pass(d);
+	err = write_drained_pass(d);
 	if (!err && d->full && !d->any)
 		return -ENOMEM;
 	return err ? err : d->full;

@@ -47,7 +47,7 @@ static bool holder_is_runnable(void)
  * Takes the role. A pass takes 1 ms of processor time, so waiting is long only on a very crowded
  * machine, or with a slow disk.
  */
-static bool take_role_at_end(void)
+static bool lock_role_at_end(void)
 {
 	uint64_t seq = 0;
 	int idle = 0;
@@ -71,7 +71,7 @@ static bool take_role_at_end(void)
 	return false;
 }
 
-static void flush_on_private_stack(void *arg)
+static void write_on_private_stack(void *arg)
 {
 	int cancel;
 
@@ -79,7 +79,7 @@ static void flush_on_private_stack(void *arg)
 	/* If this thread were cancelled while it writes, it would keep the role. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	atomic_fetch_add(&output.waiting, 1);
-	if (take_role_at_end()) {
+	if (lock_role_at_end()) {
 		if (session_is_on())
 			drain_now(false);
 		output_release();
@@ -91,7 +91,7 @@ static void flush_on_private_stack(void *arg)
 void session_flush(void)
 {
 	if (session_is_on() && getpid() == session.pid)
-		private_stack_call(flush_on_private_stack, NULL);
+		private_stack_call(write_on_private_stack, NULL);
 }
 
 void session_exec(void)
@@ -125,7 +125,7 @@ void writer_end(void)
 	atomic_store(&output.stop, true);
 	session_hooks.describe_late();
 	atomic_fetch_add(&output.waiting, 1);
-	if (take_role_at_end()) {
+	if (lock_role_at_end()) {
 		write_the_end();
 		atomic_store(&output.end, END_TRIED);
 		output_release();

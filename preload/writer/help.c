@@ -26,7 +26,7 @@ static enum writer_help write_a_little(void)
 	if (!session_is_on() || atomic_load(&output.stop) || atomic_load(&output.failed))
 		return HELP_USELESS;
 	fpenv_enter(&env);
-	clock_settle(&session.journal.head->clock, &output.clock_settled);
+	clock_update(&session.journal.head->clock, &output.clock_settled);
 	more = drain_one_pass(&output.drain, DRAIN_TEXT_LIGHT, true, false);
 	fpenv_leave(&env);
 	if (more < 0)
@@ -41,7 +41,7 @@ static enum writer_help write_a_little(void)
  * Signals and cancellation are blocked: a signal handler that leaves by longjmp(), or a cancelled
  * thread, would keep the role.
  */
-static void help_on_private_stack(void *arg)
+static void run_pass_on_private_stack(void *arg)
 {
 	enum writer_help *done = arg;
 	sigset_t all, before;
@@ -68,7 +68,7 @@ enum writer_help writer_help(void)
 	int err = errno;
 
 	thread_state.busy++;
-	private_stack_call(help_on_private_stack, &done);
+	private_stack_call(run_pass_on_private_stack, &done);
 	thread_state.busy--;
 	errno = err;
 	return done;

@@ -40,7 +40,7 @@
 /* Returned if a file can be made, but another location is better. */
 enum { NOT_LOCAL = 1 };
 
-static void journal_name(char name[NAME_BYTES])
+static void format_journal_name(char name[NAME_BYTES])
 {
 	snprintf(name, NAME_BYTES, "libprobe-%s-%lld-%llu.journal", session.owner.host,
 		(long long)session.owner.pid, (unsigned long long)session.owner.start_time);
@@ -50,7 +50,7 @@ static void journal_name(char name[NAME_BYTES])
  * Makes the journal in a folder. *at receives its path, also on failure. Returns 0, NOT_LOCAL, or
  * -errno.
  */
-static int journal_in(
+static int open_journal_in_folder(
 	const char *folder, int dirfd, const char *name, size_t bytes, struct text *at)
 {
 	text_fmt(at, "%s/%s", folder, name);
@@ -63,14 +63,14 @@ static int journal_in(
 static int journal_in_named(const char *folder, const char *name, size_t bytes, struct text *at)
 {
 	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int err = journal_in(folder, fd < 0 ? -errno : fd, name, bytes, at);
+	int err = open_journal_in_folder(folder, fd < 0 ? -errno : fd, name, bytes, at);
 
 	if (fd >= 0)
 		close(fd);
 	return err;
 }
 
-static int journal_in_file(size_t bytes, struct text *at)
+static int open_journal_in_file(size_t bytes, struct text *at)
 {
 	const struct files_keys *keys = get_files_keys(config_now());
 	char name[NAME_BYTES];
@@ -78,13 +78,13 @@ static int journal_in_file(size_t bytes, struct text *at)
 	if (strcmp(keys->journal_dir, "shm") == 0)
 		return NOT_LOCAL;
 	if (!keys->journal_dir[0])
-		return journal_in(
+		return open_journal_in_folder(
 			output.folder.path, output.folder.dir.fd, "journal.bin", bytes, at);
-	journal_name(name);
+	format_journal_name(name);
 	return journal_in_named(keys->journal_dir, name, bytes, at);
 }
 
-static size_t in_memory_at_most(size_t bytes)
+static size_t get_memory_limit(size_t bytes)
 {
 	uint64_t most = place_free_memory("") / MEMORY_PART;
 
@@ -105,17 +105,17 @@ static uint64_t segment_seed(void)
 }
 
 /* Makes the journal in memory, without a disk. *where: description of the location. */
-static int journal_in_memory(size_t bytes, char *path, struct text *at, const char **where)
+static int open_journal_in_memory(size_t bytes, char *path, struct text *at, const char **where)
 {
 	char name[NAME_BYTES];
 
-	bytes = in_memory_at_most(bytes);
+	bytes = get_memory_limit(bytes);
 	*where = "kept in a shared memory segment";
 	if (journal_create_segment(
 		    &session.journal, segment_seed(), bytes, path, JOURNAL_PATH_MAX) == 0)
 		return 0;
 	*where = "kept in /dev/shm";
-	journal_name(name);
+	format_journal_name(name);
 	*at = text_over(path, JOURNAL_PATH_MAX);
 	if (journal_in_named("/dev/shm", name, bytes, at) == 0)
 		return 0;
@@ -127,7 +127,7 @@ static int journal_in_memory(size_t bytes, char *path, struct text *at, const ch
 /* bytes of records after which the writer is woken: their pages stay resident */
 #define EARLY_BYTES (1u << 20)
 
-static size_t journal_bytes(void)
+static size_t get_journal_bytes(void)
 {
 	uint64_t bytes = (uint64_t)get_files_keys(config_now())->journal_mib << 20;
 
@@ -141,10 +141,10 @@ int session_make_journal(void)
 {
 	const struct files_keys *keys = get_files_keys(config_now());
 	static char path[JOURNAL_PATH_MAX], wanted[JOURNAL_PATH_MAX];
-	size_t bytes = journal_bytes();
+	size_t bytes = get_journal_bytes();
 	struct text at = text_over(path, sizeof(path));
 	const char *where = NULL;
-	int err = journal_in_file(bytes, &at);
+	int err = open_journal_in_file(bytes, &at);
 
 	/*
 	 * The smallest size may fit if a larger one does not: on a full disk, or under a limit on
@@ -153,14 +153,14 @@ int session_make_journal(void)
 	if (err < 0 && !keys->journal_mib && bytes > AUTO_LEAST) {
 		bytes = AUTO_LEAST;
 		at = text_over(path, sizeof(path));
-		err = journal_in_file(bytes, &at);
+		err = open_journal_in_file(bytes, &at);
 	}
 	if (err) {
 		int first = err;
 
 		memcpy(wanted, path, sizeof(wanted));
 		at = text_over(path, sizeof(path));
-		err = journal_in_memory(bytes, path, &at, &where);
+		err = open_journal_in_memory(bytes, path, &at, &where);
 		if (first < 0)
 			log_loss(LOSS_JOURNAL, "journal %s: %s; %s", wanted, strerror(-first),
 				where);
@@ -199,7 +199,7 @@ static void write_over_meta(void)
 		struct stat st;
 
 		meta_format(&t, &session.journal, NULL);
-		if (!t.cut && t.len <= io_file_limit() && fstat(fd, &st) == 0 &&
+		if (!t.cut && t.len <= io_get_file_limit() && fstat(fd, &st) == 0 &&
 			t.len <= (uint64_t)st.st_blocks * 512 && t.len >= (uint64_t)st.st_size)
 			io_write_all(fd, buf, t.len);
 		close(fd);

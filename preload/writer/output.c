@@ -28,7 +28,7 @@ struct output output = {
 	.folder = {.dir = {.fd = -1}},
 };
 
-static uint32_t step_so_far(void)
+static uint32_t get_current_step(void)
 {
 	return session.journal.head
 		       ? atomic_load_explicit(&session.journal.head->step, memory_order_relaxed)
@@ -48,7 +48,7 @@ void session_fill_head(struct journal_head *h)
 	h->world_size = session.world_size;
 	h->rank_guessed = session.rank_guessed;
 	memcpy(h->run, session.run, sizeof(h->run));
-	atomic_store_explicit(&h->step, step_so_far(), memory_order_relaxed);
+	atomic_store_explicit(&h->step, get_current_step(), memory_order_relaxed);
 	atomic_store_explicit(&h->state, JS_RUNNING, memory_order_relaxed);
 }
 
@@ -123,7 +123,7 @@ bool writer_open(uint32_t step)
  * Reports that the rank became known after the first rows: an earlier run's folder is then moved
  * away as a whole.
  */
-static void tell_of_late_rank(int rank)
+static void record_late_rank(int rank)
 {
 	const struct files_keys *keys = get_files_keys(config_now());
 	char path[JOURNAL_PATH_MAX];
@@ -138,14 +138,14 @@ static void tell_of_late_rank(int rank)
 }
 
 /* If the journal is in the folder, it moves with it. */
-static void rename_folder(int rank)
+static void rename_folder_and_journal(int rank)
 {
 	char *path = session.journal.head->journal_path;
 	size_t n = strlen(output.folder.path);
 	bool inside =
 		strncmp(path, output.folder.path, n) == 0 && strcmp(path + n, "/journal.bin") == 0;
 
-	tell_of_late_rank(rank);
+	record_late_rank(rank);
 	if (folder_rename(
 		    &output.folder, get_files_keys(config_now())->output_dir, rank, &session.owner))
 		return;
@@ -169,7 +169,7 @@ void follow_rank(void)
 	h->rank = (int32_t)(news >> NEWS_SIZE_BITS & INT32_MAX);
 	h->world_size = (int32_t)(news & INT32_MAX) - 1;
 	h->rank_guessed = (news & NEWS_GUESSED) != 0;
-	rename_folder(h->rank);
+	rename_folder_and_journal(h->rank);
 }
 
 void output_release(void)

@@ -63,7 +63,7 @@ struct task_entry {
  * Calls take() for each thread of the process `pid` ("self": this one), at most THREADS_MAX. Does
  * not use readdir(), which allocates. Returns false if the list cannot be read.
  */
-static bool list_threads(const char *pid, void (*take)(void *, const char *task), void *arg)
+static bool read_each_thread(const char *pid, void (*take)(void *, const char *task), void *arg)
 {
 	char path[64], buf[LIST_BYTES] __attribute__((aligned(8)));
 	unsigned threads = 0;
@@ -116,7 +116,7 @@ static const char *read_stat(const char *folder, char *text, size_t cap)
 	return end && end[1] ? end + 2 : NULL;
 }
 
-static void take_children(void *arg, const char *task)
+static void add_children(void *arg, const char *task)
 {
 	struct tree *t = arg;
 	char path[96], text[1024], *at = text, *end;
@@ -133,7 +133,7 @@ static void take_children(void *arg, const char *task)
 		t->pid[t->n++] = pid;
 }
 
-static void take_thread(void *arg, const char *task)
+static void add_thread_ticks(void *arg, const char *task)
 {
 	struct tree *t = arg;
 	char text[512];
@@ -142,10 +142,10 @@ static void take_thread(void *arg, const char *task)
 	if (strcmp(strrchr(task, '/') + 1, t->own) != 0 &&
 		(stat = read_stat(task, text, sizeof(text))))
 		t->busy |= *stat == 'R' || *stat == 'D';
-	take_children(t, task);
+	add_children(t, task);
 }
 
-static void take_descendant(struct tree *t, long pid)
+static void add_descendant(struct tree *t, long pid)
 {
 	char name[24], path[64], text[512];
 	unsigned long long user, system, waited_user, waited_system;
@@ -165,7 +165,7 @@ static void take_descendant(struct tree *t, long pid)
 	snprintf(path, sizeof(path), "/proc/%s/io", name);
 	if (read_io_bytes(path, &bytes))
 		t->io_bytes += bytes;
-	list_threads(name, take_children, t);
+	read_each_thread(name, add_children, t);
 }
 
 /* ---- the result ---- */
@@ -174,7 +174,7 @@ static void take_descendant(struct tree *t, long pid)
  * False if a descendant started, ended, computed, read or wrote since `since`, or if there was no
  * earlier measurement.
  */
-static bool are_descendants_still(struct journal_progress *p, const struct tree *t, uint64_t since)
+static bool are_descendants_idle(struct journal_progress *p, const struct tree *t, uint64_t since)
 {
 	long hertz = sysconf(_SC_CLK_TCK);
 	uint64_t ns = t->ticks * (UINT64_C(1000000000) / (uint64_t)(hertz > 0 ? hertz : 100));
@@ -209,10 +209,10 @@ void measure_progress(struct journal_progress *p)
 	} else {
 		snprintf(tid, sizeof(tid), "%u", read_tid());
 		t.own = tid;
-		p->unseen = !list_threads("self", take_thread, &t) || !t.listed;
+		p->unseen = !read_each_thread("self", add_thread_ticks, &t) || !t.listed;
 		for (unsigned i = 0; i < t.n; i++)
-			take_descendant(&t, t.pid[i]);
-		if (!are_descendants_still(p, &t, since))
+			add_descendant(&t, t.pid[i]);
+		if (!are_descendants_idle(p, &t, since))
 			p->moved_ns = now;
 		else if (!t.busy)
 			p->quiet_ns = now;

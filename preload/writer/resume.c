@@ -61,7 +61,7 @@ static int open_named_journal(
 }
 
 /* Completes the files of the earlier run. meta: content of the folder's meta.json. */
-static int complete_earlier_run(int dirfd, const char *meta, uint64_t *next_seq)
+static int write_rest_of_earlier_run(int dirfd, const char *meta, uint64_t *next_seq)
 {
 	char state[16], path[JOURNAL_PATH_MAX];
 	struct journal_owner owner;
@@ -103,7 +103,7 @@ static int complete_earlier_run(int dirfd, const char *meta, uint64_t *next_seq)
 /* ---- moving the earlier run's rows ---- */
 
 /* Makes the first rank<R>.<n> that does not exist. Returns a descriptor or -errno. */
-static int make_earlier_folder(int out, const char *name, char *earlier, size_t cap)
+static int add_earlier_folder(int out, const char *name, char *earlier, size_t cap)
 {
 	for (unsigned n = 1; n < EARLIER_MAX; n++) {
 		int fd;
@@ -121,7 +121,7 @@ static int make_earlier_folder(int out, const char *name, char *earlier, size_t 
 	return -EEXIST;
 }
 
-static int take_steps_out(int dirfd, int to, uint32_t first, struct split_steps *done)
+static int move_repeated_steps(int dirfd, int to, uint32_t first, struct split_steps *done)
 {
 	int err = 0;
 
@@ -167,12 +167,12 @@ int resume_earlier_run(void *arg, int out, int dirfd, const char *name)
 	meta[n > 0 ? n : 0] = 0;
 	r->next_seq = read_next_seq(meta);
 	if (!err)
-		err = complete_earlier_run(dirfd, meta, &r->next_seq);
+		err = write_rest_of_earlier_run(dirfd, meta, &r->next_seq);
 	if (!err && is_block_of_another_format(dirfd, r->first))
 		err = -EPROTO;
 	if (!err) {
-		to = make_earlier_folder(out, name, r->earlier, sizeof(r->earlier));
-		err = to < 0 ? to : take_steps_out(dirfd, to, r->first, &done);
+		to = add_earlier_folder(out, name, r->earlier, sizeof(r->earlier));
+		err = to < 0 ? to : move_repeated_steps(dirfd, to, r->first, &done);
 	}
 	stacks = err ? err : find_column_max(dirfd, "stack_info.csv", "stack_id");
 	if (to >= 0)

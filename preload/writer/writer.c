@@ -43,7 +43,7 @@ static void update_head(void)
 {
 	struct journal_head *h = session.journal.head;
 
-	clock_settle(&h->clock, &output.clock_settled);
+	clock_update(&h->clock, &output.clock_settled);
 	h->clock_last = h->clock;
 	h->clock_last.tick = clock_ticks();
 	h->clock_last.mono_ns = clock_ns(CLOCK_MONOTONIC);
@@ -56,7 +56,7 @@ static void update_head(void)
 	}
 }
 
-static uint64_t seen_calls(void)
+static uint64_t get_seen_calls(void)
 {
 	uint64_t n = 0;
 
@@ -72,7 +72,7 @@ static uint64_t seen_calls(void)
  * again; the old name may belong to another process by now. A journal that was in the folder
  * continues in memory, and is lost with the process.
  */
-static void follow_folder(void)
+static void open_folder_again(void)
 {
 	struct folder f;
 	struct files files;
@@ -110,7 +110,7 @@ bool journal_is_inside(void)
 }
 
 /* Checks the folder in the middle of a drain. If it cannot be reopened, nothing is written until the next drain. */
-static void look_at_folder(struct files *f)
+static void check_output_folder(struct files *f)
 {
 	f->dirfd = folder_reopen(&output.folder) == 0 ? output.folder.dir.fd : -1;
 }
@@ -150,7 +150,7 @@ static void report_write(int err)
  * Adds the processor time since `since` to the cost of writing. since: a value of the thread's
  * processor time. Returns its current value.
  */
-static uint64_t count_own_time(uint64_t since)
+static uint64_t add_own_cpu_time(uint64_t since)
 {
 	uint64_t now = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 
@@ -162,7 +162,7 @@ static uint64_t count_own_time(uint64_t since)
  * Applies new values of keys to what is written about steps from now on. Keys that are only read
  * at the start are not affected.
  */
-static void use_config(void)
+static void load_written_keys(void)
 {
 	files_use_config(&output.sink.files, generation_now()->cfg);
 }
@@ -171,15 +171,15 @@ static void use_config(void)
  * Prepares the caller for writing: rows contain numbers as text, and a thread of the job may have
  * its own rounding mode. Caller has the role.
  */
-static void begin_writing(struct fpenv *env)
+static void start_writing(struct fpenv *env)
 {
 	const struct files_keys *keys = get_files_keys(config_now());
 
 	fpenv_enter(env);
 	follow_rank();
-	follow_folder();
-	output.sink.files.look = look_at_folder;
-	use_config();
+	open_folder_again();
+	output.sink.files.look = check_output_folder;
+	load_written_keys();
 	update_thinning(keys->max_overhead, keys->overhead_window_ms);
 	update_head();
 }
@@ -220,7 +220,7 @@ static bool is_sign_of_life_due(const struct journal_head *h)
  * To be called after the passes. more: not everything was written. Returns err. Caller has the
  * role.
  */
-static int end_writing(int err, bool last)
+static int stop_writing(int err, bool last)
 {
 	const struct files_keys *keys = get_files_keys(config_now());
 	struct journal_head *h = session.journal.head;
@@ -244,9 +244,9 @@ static int end_writing(int err, bool last)
 				output.folder.path, strerror(-cut));
 	}
 	atomic_store_explicit(&last_drain, clock_ticks(), memory_order_relaxed);
-	cpu = count_own_time(cpu);
+	cpu = add_own_cpu_time(cpu);
 
-	uint64_t commit = atomic_load(&h->commit_seq), seen = seen_calls();
+	uint64_t commit = atomic_load(&h->commit_seq), seen = get_seen_calls();
 
 	note_own_start();
 	write_opened(last && !err);
@@ -267,7 +267,7 @@ static int end_writing(int err, bool last)
 			output.meta_of_count = seen;
 		}
 	}
-	count_own_time(cpu);
+	add_own_cpu_time(cpu);
 	return err;
 }
 
@@ -276,7 +276,7 @@ static int drain_counted(bool last)
 	uint64_t cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	int more = drain_one_pass(&output.drain, DRAIN_TEXT, false, last);
 
-	count_own_time(cpu);
+	add_own_cpu_time(cpu);
 	return more;
 }
 
@@ -285,11 +285,11 @@ int drain_now(bool last)
 	struct fpenv env;
 	int more;
 
-	begin_writing(&env);
+	start_writing(&env);
 	do
 		more = drain_counted(last);
 	while (more > 0);
-	end_writing(more, last);
+	stop_writing(more, last);
 	fpenv_leave(&env);
 	return more;
 }
@@ -315,7 +315,7 @@ static bool role_is_wanted(void)
  * them as long as they write: a role held by a thread that waits for a processor would only lose
  * records. began, ran: the clock and this thread's processor time before its last passes.
  */
-static void leave_role_to_job(uint64_t began, uint64_t ran)
+static void wait_for_job_to_write(uint64_t began, uint64_t ran)
 {
 	struct journal *j = &session.journal;
 	struct timespec pause = {.tv_nsec = LEAVE_NS};
@@ -341,19 +341,19 @@ static void leave_role_to_job(uint64_t began, uint64_t ran)
  * Measures progress, with the role, because other threads write meta.json too; on the writer
  * thread, whose own time does not count as the job's.
  */
-static void look_at_progress(void)
+static void measure_and_write_progress(void)
 {
 	uint64_t cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 
 	measure_progress(&session.journal.head->progress);
-	count_own_time(cpu);
+	add_own_cpu_time(cpu);
 }
 
 /*
  * The writer thread's drain. The role is released between passes, so that no thread waits for
  * more than one pass. Returns false if another thread has taken over.
  */
-static bool drain_by_turns(void)
+static bool run_drain_with_pauses(void)
 {
 	uint64_t ran = clock_ns(CLOCK_THREAD_CPUTIME_ID), pass_ran = ran;
 	uint64_t began = clock_ns(CLOCK_MONOTONIC);
@@ -367,13 +367,13 @@ static bool drain_by_turns(void)
 		output_release();
 		return false;
 	}
-	begin_writing(&env);
-	look_at_progress();
+	start_writing(&env);
+	measure_and_write_progress();
 	while ((more = drain_counted(false)) > 0) {
 		uint64_t now = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 
 		output_release();
-		leave_role_to_job(began, pass_ran);
+		wait_for_job_to_write(began, pass_ran);
 		if (now - ran > YIELD_NS) {
 			ran = now;
 			sched_yield();
@@ -390,7 +390,7 @@ static bool drain_by_turns(void)
 			goto out;
 		}
 	}
-	end_writing(more, false);
+	stop_writing(more, false);
 	output_release();
 	fpenv_leave(&env);
 	return true;
@@ -414,7 +414,7 @@ out:
  * calls should dirty few pages. Older kernels refuse; then the job's threads take the faults (1
  * to 5 us each).
  */
-static void prefault_chunks(void)
+static void load_chunk_pages(void)
 {
 	static uint32_t most;
 	struct journal *j = &session.journal;
@@ -445,12 +445,12 @@ static void prefault_chunks(void)
 	atomic_store_explicit(&j->touched, n, memory_order_relaxed);
 }
 
-static void prefault_journal(void)
+static void load_journal_pages(void)
 {
 	uint64_t cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 
-	prefault_chunks();
-	count_own_time(cpu);
+	load_chunk_pages();
+	add_own_cpu_time(cpu);
 }
 
 static void futex_wait_second(uint32_t value)
@@ -465,7 +465,7 @@ static void futex_wait_second(uint32_t value)
  * not lowered: an ordinary user can lower a priority but not raise it again, and a starved writer
  * would delay the end of the job. A real-time policy is not changed.
  */
-static void be_batch(void)
+static void set_batch_scheduling(void)
 {
 	struct sched_param none = {0};
 
@@ -473,13 +473,13 @@ static void be_batch(void)
 		sched_setscheduler(0, SCHED_BATCH, &none);
 }
 
-static void *writer_main(void *arg)
+static void *run_writer_thread(void *arg)
 {
 	(void)arg;
 	thread_state.busy++; /* libprobe's own calls are not recorded */
 	prctl(PR_SET_NAME, "probe-writer");
 	atomic_store(&output.writer_tid, (int)read_tid());
-	be_batch();
+	set_batch_scheduling();
 	start_death_watch(&output.death, &session.journal);
 
 	/*
@@ -490,7 +490,7 @@ static void *writer_main(void *arg)
 
 	memset(&all, 0xff, sizeof(all));
 	sched_setaffinity(0, sizeof(all), &all);
-	prefault_journal();
+	load_journal_pages();
 	session_hooks.describe_late();
 	while (!atomic_load(&output.stop)) {
 		if (!atomic_exchange(&wake_word, 0))
@@ -498,8 +498,8 @@ static void *writer_main(void *arg)
 		if (atomic_load(&output.stop) || !session_is_on())
 			break;
 		journal_grow_ahead(&session.journal);
-		if (drain_by_turns())
-			prefault_journal();
+		if (run_drain_with_pauses())
+			load_journal_pages();
 		session_hooks.look_at_config();
 	}
 	while (!end_left_over())
@@ -516,7 +516,7 @@ int writer_start(void)
 	atomic_store(&output.waiting, 0);
 	atomic_store(&output.end, END_NONE);
 	atomic_store(&output.writer_tid, 0);
-	err = thread_spawn(writer_main, NULL);
+	err = thread_start(run_writer_thread, NULL);
 	if (err) {
 		output.inline_writer = true;
 		log_loss(LOSS_WRITER,
@@ -526,7 +526,7 @@ int writer_start(void)
 	return err;
 }
 
-static void drain_inline(void *arg)
+static void run_drain_inline(void *arg)
 {
 	int cancel;
 
@@ -544,7 +544,7 @@ static void drain_inline(void *arg)
 void writer_wake(void)
 {
 	if (__builtin_expect(output.inline_writer, 0)) {
-		private_stack_call(drain_inline, NULL);
+		private_stack_call(run_drain_inline, NULL);
 		return;
 	}
 	if (!atomic_load_explicit(&wake_word, memory_order_relaxed) &&

@@ -52,7 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	c.p = copy;
 	c.end = copy + size;
-	cfi_expression(c, lo, &v);
+	cfi_read_expression(c, lo, &v);
 	free(copy);
 	return 0;
 }

@@ -63,7 +63,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (health_write_entry(&f, &c) == 0)
 		look_at_list();
 	f.dirfd = open(fuzz_folder, O_RDONLY | O_DIRECTORY);
-	health_alert_between(f.dirfd, 3, 7, why, sizeof(why));
+	health_find_alert_between(f.dirfd, 3, 7, why, sizeof(why));
 	close(f.dirfd);
 	checkpoints_from_health(&found, fuzz_folder);
 	checkpoints_free(&found);

@@ -57,7 +57,7 @@ timeout -k 5 600 "$ms_python" $app >"$tmp/plain" 2>"$tmp/plain.err" </dev/null
 kernels_with 'mindspore:\n  - "*"' PYTHONPATH="$tmp/other" "$ms_python" $app
 ok 'unknown release: the same results' cmp "$tmp/plain" "$tmp/with"
 is 'unknown release: no kernels' "$status $(ls "$out" 2>/dev/null)" '0 '
-like 'unknown release: one line says so' "$(grep -a libprobe "$tmp/with.err")" '3.99.0: a release whose objects libprobe does not know'
+like 'unknown release: one line says so' "$(grep -a libprobe "$tmp/with.err")" '3.99.0: the layout of this release is unknown'
 PYTHONPATH="$tmp/other" PROBE_WRAP_OPS="$tmp/list.yaml" timeout -k 5 600 "$probe" check --all -- "$ms_python" $app >"$tmp/check" 2>&1 </dev/null
 like 'unknown release: probe check' "$(grep -a mindspore.kernels "$tmp/check")" failed
 
@@ -88,7 +88,7 @@ for field in data bytes dtype shape primitive_name wild; do
 	kernels_with 'mindspore:\n  - "*"' "$ms_python" $app
 	is "wrong $field: ends well, no kernels" "$status $(ls "$out" 2>/dev/null)" '0 '
 	ok "wrong $field: the same results" cmp "$tmp/plain" "$tmp/with"
-	like "wrong $field: one line says so" "$(grep -a libprobe "$tmp/with.err")" 'its objects are not as its headers say'
+	like "wrong $field: one line says so" "$(grep -a libprobe "$tmp/with.err")" 'objects do not match the headers of this release'
 	[ $field = shape ] && {
 		new_out
 		ms_with 2 tests/apps/train_ms.py --steps 2
@@ -96,7 +96,7 @@ for field in data bytes dtype shape primitive_name wild; do
 			"[[('all_reduce', 8), ('broadcast', 4)], [('all_reduce', 8), ('broadcast', 4)]]"
 		is "wrong $field: meta.json" "$(python3 -c 'import json, sys; m = json.load(open(sys.argv[1])); print(m["layout_facts"]["mindspore.kernels"], m["layout_facts"]["mindspore.collectives"])' "$out"/rank0/meta.json)" \
 			'failed; off: kernels of MindSpore, and steps by its optimizers verified'
-		like "wrong $field: ... in words" "$(cat "$out"/rank0/meta.json)" 'not as its headers say: no kernels'
+		like "wrong $field: ... in words" "$(cat "$out"/rank0/meta.json)" 'not match the headers of this release: no kernels'
 	}
 	lib=$right
 done

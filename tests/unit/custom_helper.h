@@ -75,12 +75,12 @@ bool session_configure(void)
 	return true;
 }
 
-char *const *startup_env(void)
+char *const *startup_get_environment(void)
 {
 	return custom_env;
 }
 
-const char *startup_cwd(void)
+const char *startup_get_cwd(void)
 {
 	return "/";
 }

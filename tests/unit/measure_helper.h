@@ -23,7 +23,7 @@ static inline bool buffer_measure_sum(const struct buffer *v, double eps, enum s
 	if (stats_begin(&acc, v->dtype, eps))
 		return false;
 	stats_with_checksum(&acc, kind);
-	if (buffer_show(v, kind != CHECKSUM_OFF, add_measured_piece, &acc))
+	if (buffer_read_pieces(v, kind != CHECKSUM_OFF, add_measured_piece, &acc))
 		stats_end(&acc, out);
 	*sum = acc.checksum;
 	return out->n != 0;

@@ -72,12 +72,12 @@ static size_t cmdline_bytes;
 static bool no_threads;
 static bool lame_threads; /* are made, and never run */
 
-char *const *startup_env(void)
+char *const *startup_get_environment(void)
 {
 	return env;
 }
 
-const char *startup_cwd(void)
+const char *startup_get_cwd(void)
 {
 	return "/";
 }

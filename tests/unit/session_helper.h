@@ -82,7 +82,7 @@ static inline void session_on(size_t bytes)
 		.stack_depth = 16,
 		.step_count_per_record = 100,
 		.journal_mib = (int64_t)(bytes >> 20)};
-	tensor_watch_configure(&generation_first.cfg);
+	tensor_watch_update(&generation_first.cfg);
 	session.phase = SESSION_ON;
 	thread_init();
 	rank_sink(&rank_of_test);

@@ -57,7 +57,7 @@ static void check_capture_note(struct capture *c, uintptr_t pc, uintptr_t fp)
 	}
 	c->errors += n != c->n;
 	note.value = hash_capture(c);
-	stack_note_keep(c->bounds, c->cache, &note);
+	stack_note_copy(c->bounds, c->cache, &note);
 }
 
 /* Stands for a wrapper. The barrier keeps the call from becoming a jump. */

@@ -52,7 +52,7 @@ static int on(void **state)
 	session_on(1 << 20);
 	generation_first.cfg.step_interval = 1;
 	generation_first.cfg.step_marker = configured;
-	step_configure();
+	step_update();
 	return 0;
 }
 
@@ -80,7 +80,7 @@ static bool call(struct place a, struct place b, struct place c)
 			stack[depth++] = (struct foreign_frame){.code = (uintptr_t)p[i].code,
 				.at = (uintptr_t)p[i].at,
 				.frame = (uintptr_t)p[i].frame};
-	activation_look();
+	activation_check();
 	assert_true(step_now() - step <= 1);
 	return step_now() != step;
 }
@@ -135,7 +135,7 @@ static void test_deep(void **state)
 	uint32_t step = step_now();
 
 	/* The function may be among those skipped. */
-	activation_look();
+	activation_check();
 	assert_false(call(IN, P(5, 10, 600), P(1, 72, 108)));
 	assert_int_equal(step_now(), step);
 }

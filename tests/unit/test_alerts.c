@@ -43,7 +43,7 @@ static const char *speaks_at(const char *json, const double *values, unsigned n)
 		double x = values[i];
 		struct alert_value v = {x, isnan(x), isinf(x), x == 0};
 
-		if (alert_judge(&r, &s, &v, &history))
+		if (alert_check_value(&r, &s, &v, &history))
 			len += (size_t)snprintf(
 				text + len, sizeof(text) - len, "%s%u", len ? " " : "", i);
 	}

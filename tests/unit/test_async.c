@@ -67,10 +67,10 @@ static void done(uint64_t key, uint32_t flags, bool keep, bool want)
 	struct async_claims a;
 
 	async_claim_one(&a, c.t, key);
-	assert_int_equal(async_done(&c, a.claim, clock_ticks(), 10, flags, flags & CF_ERROR ? 7 : 0,
-				 NULL, NULL, keep),
+	assert_int_equal(async_record_done(&c, a.claim, clock_ticks(), 10, flags,
+				 flags & CF_ERROR ? 7 : 0, NULL, NULL, keep),
 		want);
-	async_claims_end(&a);
+	async_close_claims(&a);
 }
 
 static void freed(uint64_t key)
@@ -79,7 +79,7 @@ static void freed(uint64_t key)
 
 	async_claim_one(&a, thread_get(), key);
 	async_freed(&(struct call){0}, a.claim, clock_ticks(), CF_FREED, 0);
-	async_claims_end(&a);
+	async_close_claims(&a);
 }
 
 static const char *flags_of(const struct table *t, uint64_t seq)
@@ -103,7 +103,7 @@ static int off(void **state)
 	session_over();
 	/* The next journal has a dictionary of its own. */
 	f_irecv.dict = f_recv_init.dict = f_bcast_init.dict = 0;
-	assert_int_equal(pending_count(), 0);
+	assert_int_equal(pending_get_count(), 0);
 	return 0;
 }
 
@@ -114,13 +114,13 @@ static void test_ends(void **state)
 	struct table t;
 
 	(void)state;
-	comm_publish(m);
+	comm_register(m);
 	for (int i = 0; i < 6; i++)
 		seq[i] = started(&f_irecv, m, 100 + (uint64_t)i);
 	assert_int_equal(m->users, 7);
 	done(100, 0, false, true);
 	done(101, CF_ERROR, false, true);
-	pending_mark_cancel(102, true);
+	pending_set_cancel(102, true);
 	done(102, CF_CANCELLED, false, true);
 	freed(103);
 	done(104, 0, true, true); /* looked at ... */
@@ -144,7 +144,7 @@ static void test_ends(void **state)
 	free_test_table(&t);
 	done(105, 0, false, true);
 	assert_int_equal(m->users, 1);
-	comm_drop(&lib, 1);
+	comm_remove(&lib, 1);
 }
 
 static void start_all(uint64_t key, bool ok, struct async_start *s, bool want)
@@ -152,11 +152,11 @@ static void start_all(uint64_t key, bool ok, struct async_start *s, bool want)
 	struct call c = {.api = &f_recv_init, .t = thread_get()};
 	struct async_claims a;
 
-	assert_true(async_starts_begin(&a, c.t, 1));
-	async_restart(&c, &a, 0, key, s);
+	assert_true(async_open_starts(&a, c.t, 1));
+	async_open_start(&c, &a, 0, key, s);
 	assert_int_equal(a.claim[0].entry != NULL, want);
-	async_restarted(&a, 0, s, key, ok, 3, false);
-	async_claims_end(&a);
+	async_close_start(&a, 0, s, key, ok, 3, false);
+	async_close_claims(&a);
 }
 
 static void test_persistent(void **state)
@@ -168,9 +168,9 @@ static void test_persistent(void **state)
 	struct table t;
 
 	(void)state;
-	comm_publish(m);
+	comm_register(m);
 	async_started(&c, 7, true);
-	assert_int_equal(pending_count(), 1);
+	assert_int_equal(pending_get_count(), 1);
 	for (int i = 0; i < 3; i++) {
 		start_all(7, true, &s, true);
 		seq[i] = s.rec->seq;
@@ -188,7 +188,7 @@ static void test_persistent(void **state)
 	free_test_table(&t);
 	/* Freed while it is idle: the handle is another request's then, of other data. */
 	freed(7);
-	assert_int_equal(pending_count(), 0);
+	assert_int_equal(pending_get_count(), 0);
 	assert_int_equal(m->users, 1);
 	c = begin(&f_bcast_init, m);
 	c.op.peer = c.op.tag = JOURNAL_NONE;
@@ -206,7 +206,7 @@ static void test_persistent(void **state)
 	assert_string_equal(t.row[t.n - 1].field[COL_flags], "async;freed");
 	free_test_table(&t);
 	assert_int_equal(m->users, 1);
-	comm_drop(&lib, 1);
+	comm_remove(&lib, 1);
 }
 
 /* Several at once (MPI_Startall): none of them is taken for a call that was left. */
@@ -220,12 +220,12 @@ static void test_many_started_at_once(void **state)
 	(void)state;
 	for (uint64_t i = 0; i < 40; i++)
 		async_started(&c, 200 + i, true);
-	assert_true(async_starts_begin(&a, c.t, 40));
+	assert_true(async_open_starts(&a, c.t, 40));
 	for (uint64_t i = 0; i < 40; i++)
-		async_restart(&c, &a, i, 200 + i, &s[i]);
+		async_open_start(&c, &a, i, 200 + i, &s[i]);
 	for (uint64_t i = 0; i < 40; i++)
-		async_restarted(&a, i, &s[i], 200 + i, true, 0, false);
-	async_claims_end(&a);
+		async_close_start(&a, i, &s[i], 200 + i, true, 0, false);
+	async_close_claims(&a);
 	for (uint64_t i = 0; i < 40; i++) {
 		done(200 + i, 0, false, true);
 		freed(200 + i);

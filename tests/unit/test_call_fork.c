@@ -66,7 +66,7 @@ static void parent_and_child(void)
 	char *of_child = NULL;
 
 	set("PROBE_FORK=follow");
-	session_rank(3, 4);
+	session_set_rank(3, 4);
 	CHECK(call());
 	for (unsigned i = 0; i < 2; i++) {
 		fn[i].word |= API_ON;
@@ -107,7 +107,7 @@ static void locked_meanwhile(void)
 	int status;
 	pid_t pid;
 
-	session_rank(3, 4);
+	session_set_rank(3, 4);
 	CHECK(session_configure());
 	for (int i = 0; i < 2; i++) {
 		fn[1].word |= API_ON;
@@ -155,7 +155,7 @@ static void named_in_both(void)
 	pid_t pid;
 
 	set("PROBE_FORK=follow");
-	session_rank(3, 4);
+	session_set_rank(3, 4);
 	CHECK(row && call());
 	of_parent = record_api(row);
 	CHECK(of_parent && record_api(row) == of_parent);

@@ -83,7 +83,7 @@ static void nested(void)
 
 static void begin(void)
 {
-	session_rank(0, 1);
+	session_set_rank(0, 1);
 	CHECK(session_configure()); /* as the first call of a row does */
 	api_table[0].word |= API_ON;
 	f_dup.word |= API_ON;

@@ -19,7 +19,7 @@ static void add(int by, uint64_t key, uint64_t seq, bool persistent)
 		.state = persistent ? PENDING_IDLE : PENDING_STARTED,
 		.persistent = persistent};
 
-	assert_true(pending_add(claims_of((unsigned)by), key, &p));
+	assert_true(pending_add(claims_get((unsigned)by), key, &p));
 }
 
 static struct pending_claim claim(int by, uint64_t key)
@@ -27,19 +27,19 @@ static struct pending_claim claim(int by, uint64_t key)
 	struct pending_claim c;
 
 	pending_claim_one(
-		claims_of((unsigned)by), claims_enter(claims_of((unsigned)by), true), key, &c);
+		claims_get((unsigned)by), claims_enter(claims_get((unsigned)by), true), key, &c);
 	return c;
 }
 
 static void leave(int by)
 {
-	claims_leave(claims_of((unsigned)by), 0);
+	claims_leave(claims_get((unsigned)by), 0);
 }
 
 /* The number of what was claimed, which is over. 0: it is not the thread's. */
 static uint64_t take(int by, const struct pending_claim *c)
 {
-	struct pending *p = c->entry ? pending_hold(claims_of((unsigned)by), c) : NULL;
+	struct pending *p = c->entry ? pending_open(claims_get((unsigned)by), c) : NULL;
 	uint64_t seq = p ? p->seq : 0;
 
 	if (p)
@@ -50,7 +50,7 @@ static uint64_t take(int by, const struct pending_claim *c)
 static int empty(void **state)
 {
 	(void)state;
-	assert_int_equal(pending_count(), 0);
+	assert_int_equal(pending_get_count(), 0);
 	pending_reset();
 	return 0;
 }
@@ -66,8 +66,8 @@ static void test_claimed_entry_is_no_other_threads(void **state)
 	assert_non_null(a.entry);
 	b = claim(B, 7);
 	assert_null(b.entry);
-	assert_false(pending_stands(7));
-	assert_false(pending_take(7, 0, &out));
+	assert_false(pending_has_unclaimed(7));
+	assert_false(pending_remove_oldest(7, 0, &out));
 	leave(B);
 	assert_int_equal(take(A, &a), 1);
 	leave(A);
@@ -82,7 +82,7 @@ static void test_claim_ends_with_its_call(void **state)
 	add(A, 7, 1, false);
 	a = claim(A, 7);
 	leave(A);
-	assert_true(pending_stands(7));
+	assert_true(pending_has_unclaimed(7));
 	b = claim(B, 7);
 	assert_non_null(b.entry);
 	/* And the first one again: it is the other's now. */
@@ -115,8 +115,8 @@ static void test_handle_given_again_makes_a_new_entry(void **state)
 
 static struct pending_claim *claim_list(int by, unsigned level, const uint64_t *key, uint64_t n)
 {
-	struct claims *claims = claims_of((unsigned)by);
-	struct claim_list *list = pending_claims_begin(claims, level, n, false);
+	struct claims *claims = claims_get((unsigned)by);
+	struct claim_list *list = pending_open_claims(claims, level, n, false);
 
 	assert_non_null(list);
 	for (uint64_t i = 0; i < n; i++)
@@ -134,7 +134,7 @@ static void test_list_follows_its_array(void **state)
 	for (uint64_t i = 0; i < 6; i++)
 		add(i % 2 ? A : B, key[i], 100 + key[i], false);
 	for (int round = 0; round < 3; round++) {
-		c = claim_list(A, claims_enter(claims_of(A), true), key, 6);
+		c = claim_list(A, claims_enter(claims_get(A), true), key, 6);
 		for (int i = 0; i < 6; i++)
 			assert_non_null(c[i].entry);
 		b = claim(B, 13);
@@ -207,24 +207,24 @@ static void test_calls_inside_of_each_other(void **state)
 	(void)state;
 	add(A, 7, 1, false);
 	add(A, 8, 2, false);
-	outer = claim_list(A, claims_enter(claims_of(A), true), key, 2);
-	level = claims_enter(claims_of(A), false);
+	outer = claim_list(A, claims_enter(claims_get(A), true), key, 2);
+	level = claims_enter(claims_get(A), false);
 	assert_int_equal(level, 1);
 	inner = claim_list(A, level, key, 1);
-	assert_int_equal(claims_enter(claims_of(A), false), 2);
-	assert_null(pending_claims_begin(claims_of(A), 2, 1, false));
-	pending_claim_one(claims_of(A), 2, 8, &one); /* deeper: it may, and says nothing */
-	claims_leave(claims_of(A), 2);
+	assert_int_equal(claims_enter(claims_get(A), false), 2);
+	assert_null(pending_open_claims(claims_get(A), 2, 1, false));
+	pending_claim_one(claims_get(A), 2, 8, &one); /* deeper: it may, and says nothing */
+	claims_leave(claims_get(A), 2);
 	assert_int_equal(take(A, &inner[0]), 1);
-	claims_leave(claims_of(A), level);
+	claims_leave(claims_get(A), level);
 	assert_int_equal(take(A, &outer[0]), 0);
 	assert_int_equal(take(A, &outer[1]), 2);
 	leave(A);
 	/* The inner one was left by a jump. */
 	add(A, 7, 3, false);
-	outer = claim_list(A, claims_enter(claims_of(A), true), key, 1);
-	claim_list(A, claims_enter(claims_of(A), false), key, 1);
-	assert_int_equal(claims_enter(claims_of(A), true), 0);
+	outer = claim_list(A, claims_enter(claims_get(A), true), key, 1);
+	claim_list(A, claims_enter(claims_get(A), false), key, 1);
+	assert_int_equal(claims_enter(claims_get(A), true), 0);
 	leave(A);
 	b = claim(B, 7);
 	assert_int_equal(take(B, &b), 3);
@@ -239,20 +239,20 @@ static void test_cancel_reaches_who_waits(void **state)
 	(void)state;
 	add(A, 7, 1, false);
 	a = claim(A, 7);
-	pending_mark_cancel(7, true);
-	p = pending_hold(claims_of(A), &a);
+	pending_set_cancel(7, true);
+	p = pending_open(claims_get(A), &a);
 	assert_true(p && pending_is_cancelled(p));
-	pending_keep_claim(a.entry);
+	pending_close(a.entry);
 	/* Not of the call that is over, where there is one that is not. */
 	add(B, 7, 2, false);
-	pending_mark_cancel(7, false);
-	pending_mark_cancel(7, true);
+	pending_set_cancel(7, false);
+	pending_set_cancel(7, true);
 	b = claim(B, 7);
-	p = pending_hold(claims_of(B), &b);
+	p = pending_open(claims_get(B), &b);
 	assert_true(p && pending_is_cancelled(p) && p->seq == 2);
 	pending_remove(b.entry);
 	leave(B);
-	p = pending_hold(claims_of(A), &a);
+	p = pending_open(claims_get(A), &a);
 	assert_true(p && p->seq == 1);
 	pending_remove(a.entry);
 	leave(A);
@@ -303,7 +303,7 @@ static void complete_one(struct claims *claims, int handle, uint64_t seq, unsign
 	pending_claim_one(claims, claims_enter(claims, true), key_of(handle), &c);
 	assert_non_null(c.entry);
 	library_free(handle);
-	p = pending_hold(claims, &c);
+	p = pending_open(claims, &c);
 	assert_non_null(p);
 	assert_int_equal(p->seq, seq);
 	pending_remove(c.entry);
@@ -317,7 +317,7 @@ static void complete_several(struct claims *claims, int *handle, const uint64_t 
 
 	for (unsigned round = 0; left; round++) {
 		struct claim_list *list =
-			pending_claims_begin(claims, claims_enter(claims, true), n, false);
+			pending_open_claims(claims, claims_enter(claims, true), n, false);
 		struct pending *p;
 
 		for (unsigned i = 0; i < n; i++)
@@ -327,7 +327,7 @@ static void complete_several(struct claims *claims, int *handle, const uint64_t 
 			if (handle[i] < 0)
 				continue;
 			library_free(handle[i]);
-			p = pending_hold(claims, &list->claim[i]);
+			p = pending_open(claims, &list->claim[i]);
 			assert_non_null(p);
 			assert_int_equal(p->seq, seq[i]);
 			pending_remove(list->claim[i].entry);
@@ -345,16 +345,16 @@ static void use_persistent(struct claims *claims, int handle, uint64_t seq)
 {
 	for (int i = 0; i < 4; i++) {
 		struct claim_list *list =
-			pending_claims_begin(claims, claims_enter(claims, true), 1, i % 2 == 0);
+			pending_open_claims(claims, claims_enter(claims, true), 1, i % 2 == 0);
 		struct pending *p;
 
 		pending_claim_next(claims, 0, 0, key_of(handle), i % 2 == 0);
 		assert_non_null(list->claim[0].entry);
-		p = pending_hold(claims, &list->claim[0]);
+		p = pending_open(claims, &list->claim[0]);
 		assert_non_null(p);
 		assert_int_equal(p->seq, seq);
 		pending_set_state(p, i % 2 ? PENDING_IDLE : PENDING_STARTED);
-		pending_let_go(list->claim[0].entry);
+		pending_free_claim(list->claim[0].entry);
 		list->claim[0].entry = NULL;
 		claims_leave(claims, 0);
 	}
@@ -364,7 +364,7 @@ static void use_persistent(struct claims *claims, int handle, uint64_t seq)
 static void *use_library(void *arg)
 {
 	int me = (int)(intptr_t)arg, handle[2];
-	struct claims *claims = claims_of((unsigned)me);
+	struct claims *claims = claims_get((unsigned)me);
 	uint64_t seq[2], next = (uint64_t)me << 32;
 
 	for (unsigned turn = 0; turn < EACH; turn++) {
@@ -407,7 +407,7 @@ static void test_handles_of_several_threads(void **state)
 		assert_int_equal(pthread_create(&th[i], NULL, use_library, (void *)(i + 1)), 0);
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(th[i], NULL);
-	assert_int_equal(pending_count(), 0);
+	assert_int_equal(pending_get_count(), 0);
 }
 
 int main(void)

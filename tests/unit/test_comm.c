@@ -32,7 +32,7 @@ static bool member(int32_t r, const int32_t *m, uint32_t n)
 static void new_test_comm(uint64_t *id, int32_t me, uint64_t parent, const char *how, int64_t tag,
 	const int32_t *m, uint32_t n)
 {
-	*id = member(me, m, n) ? comm_make_id(parent, how, tag, m, n, NULL, 0) : 0;
+	*id = member(me, m, n) ? comm_compute_id(parent, how, tag, m, n, NULL, 0) : 0;
 }
 
 /* The program of rank `me`: the same on all of them, each taking part in the communicators that it is a member of. */
@@ -61,9 +61,9 @@ static void one_rank(uint64_t *id, int32_t me)
 	new_test_comm(at++, me, id[2], "dup", 0, even, 4);
 	/* Both sides of an intercommunicator name the same two groups, each its own first. */
 	if (member(me, even, 4))
-		*at = comm_make_id(world, "intercomm_create", 3, even, 4, odd, 4);
+		*at = comm_compute_id(world, "intercomm_create", 3, even, 4, odd, 4);
 	else
-		*at = comm_make_id(world, "intercomm_create", 3, odd, 4, even, 4);
+		*at = comm_compute_id(world, "intercomm_create", 3, odd, 4, even, 4);
 	assert_true(at < id + MADE);
 }
 
@@ -117,24 +117,24 @@ static void test_ids_agree(void **state)
 static void test_ids_are_told_apart(void **state)
 {
 	static const int32_t a[] = {0, 1, 2}, b[] = {0, 2, 1}, c[] = {3, 4};
-	uint64_t base = comm_make_id(5, "x", 1, a, 3, NULL, 0);
+	uint64_t base = comm_compute_id(5, "x", 1, a, 3, NULL, 0);
 
 	(void)state;
-	assert_int_not_equal(base, comm_make_id(6, "x", 1, a, 3, NULL, 0));
-	assert_int_not_equal(base, comm_make_id(5, "y", 1, a, 3, NULL, 0));
-	assert_int_not_equal(base, comm_make_id(5, "x", 2, a, 3, NULL, 0));
-	assert_int_not_equal(base, comm_make_id(5, "x", 1, b, 3, NULL, 0)); /* order counts */
-	assert_int_not_equal(base, comm_make_id(5, "x", 1, a, 2, NULL, 0));
-	assert_int_not_equal(base, comm_make_id(5, "x", 1, a, 3, c, 2));
+	assert_int_not_equal(base, comm_compute_id(6, "x", 1, a, 3, NULL, 0));
+	assert_int_not_equal(base, comm_compute_id(5, "y", 1, a, 3, NULL, 0));
+	assert_int_not_equal(base, comm_compute_id(5, "x", 2, a, 3, NULL, 0));
+	assert_int_not_equal(base, comm_compute_id(5, "x", 1, b, 3, NULL, 0)); /* order counts */
+	assert_int_not_equal(base, comm_compute_id(5, "x", 1, a, 2, NULL, 0));
+	assert_int_not_equal(base, comm_compute_id(5, "x", 1, a, 3, c, 2));
 	assert_int_not_equal(
-		base, comm_make_id(5, "x", 1, a, 3, NULL, 0)); /* the second of its kind */
+		base, comm_compute_id(5, "x", 1, a, 3, NULL, 0)); /* the second of its kind */
 	assert_int_not_equal(
-		comm_make_id(5, "i", 1, a, 3, c, 2), comm_make_id(5, "i", 1, a, 2, c, 2));
+		comm_compute_id(5, "i", 1, a, 3, c, 2), comm_compute_id(5, "i", 1, a, 2, c, 2));
 	/* Not known members: as many as one likes, without an effect on the others. */
 	for (int64_t i = 0; i < 10000; i++)
-		comm_make_id(1, "spawn", i, NULL, 0, NULL, 0);
-	assert_int_not_equal(
-		comm_make_id(9, "x", 1, a, 3, NULL, 0), comm_make_id(9, "x", 1, a, 3, NULL, 0));
+		comm_compute_id(1, "spawn", i, NULL, 0, NULL, 0);
+	assert_int_not_equal(comm_compute_id(9, "x", 1, a, 3, NULL, 0),
+		comm_compute_id(9, "x", 1, a, 3, NULL, 0));
 }
 
 /* ---- the table ---- */
@@ -147,22 +147,22 @@ static void test_make_and_free(void **state)
 		uint64_t handle = 0x1000 + (i % 3 ? i * 64 : 0);
 		struct comm *c = make_test_comm(&lib, handle, 0, 2);
 
-		comm_publish(c);
+		comm_register(c);
 		assert_ptr_equal(comm_find(&lib, handle), c);
 		assert_null(comm_find(&other_lib, handle));
-		comm_drop(&lib, handle);
+		comm_remove(&lib, handle);
 		assert_null(comm_find(&lib, handle));
-		comm_drop(&lib, handle);
+		comm_remove(&lib, handle);
 	}
 	/* A handle stands for the last one made. */
 	struct comm *a = make_test_comm(&lib, 5, 0, 1), *b = make_test_comm(&lib, 5, 0, 1);
 
-	comm_publish(a);
-	assert_int_equal(comm_serial(), a->serial);
-	comm_publish(b);
+	comm_register(a);
+	assert_int_equal(comm_get_serial(), a->serial);
+	comm_register(b);
 	assert_ptr_equal(comm_find(&lib, 5), b);
 	assert_true(b->serial > 20000);
-	comm_drop(&lib, 5);
+	comm_remove(&lib, 5);
 }
 
 static void test_many_live(void **state)
@@ -171,16 +171,16 @@ static void test_many_live(void **state)
 
 	(void)state;
 	for (uint64_t i = 1; i <= MORE; i++)
-		comm_publish(make_test_comm(&lib, i, 0, 1));
+		comm_register(make_test_comm(&lib, i, 0, 1));
 	for (uint64_t i = 1; i <= LIVE; i++)
 		assert_true(comm_find(&lib, i)->handle == i);
 	assert_null(comm_find(&lib, MORE)); /* too many: reported */
 	for (uint64_t i = 1; i <= MORE; i += 2)
-		comm_drop(&lib, i);
+		comm_remove(&lib, i);
 	for (uint64_t i = 2; i <= LIVE; i += 2)
 		assert_true(comm_find(&lib, i)->handle == i);
 	for (uint64_t i = 2; i <= MORE; i += 2)
-		comm_drop(&lib, i);
+		comm_remove(&lib, i);
 	for (uint64_t i = 1; i <= MORE; i++)
 		assert_null(comm_find(&lib, i));
 }
@@ -190,14 +190,14 @@ static void test_held_by_requests(void **state)
 	struct comm *c = make_test_comm(&lib, 9, 0, 2);
 
 	(void)state;
-	comm_publish(c);
-	comm_hold(c);
-	comm_hold(c);
-	comm_drop(&lib, 9);
+	comm_register(c);
+	comm_add_user(c);
+	comm_add_user(c);
+	comm_remove(&lib, 9);
 	assert_null(comm_find(&lib, 9));
-	comm_release(c);
+	comm_remove_user(c);
 	assert_int_equal(c->id, 9000); /* still there; the address sanitizer would tell */
-	comm_release(c);
+	comm_remove_user(c);
 }
 
 #define THREADS 6
@@ -212,10 +212,10 @@ static void test_handle_later(void **state)
 	gone = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	assert_true(gone != MAP_FAILED);
 	assert_null(comm_arrived(&other_lib, 0x77000));
-	comm_expect(make_test_comm(&other_lib, 0, 1, 2), gone);
+	comm_register_expected(make_test_comm(&other_lib, 0, 1, 2), gone);
 	assert_int_equal(munmap(gone, 4096), 0);
 	for (uint64_t i = 0; i < 3; i++)
-		comm_expect(make_test_comm(&other_lib, 0, (int32_t)i, 4), &handle[i]);
+		comm_register_expected(make_test_comm(&other_lib, 0, (int32_t)i, 4), &handle[i]);
 	assert_null(comm_arrived(&other_lib, 0x77001));
 	handle[1] = 0x77001;
 	assert_null(comm_arrived(&lib, 0x77001)); /* of another library */
@@ -231,26 +231,26 @@ static void test_handle_later(void **state)
 	assert_non_null(comm_find(&other_lib, 0x77000));
 	assert_non_null(comm_find(&other_lib, 0x77002));
 	for (uint64_t i = 0; i < 3; i++)
-		comm_drop(&other_lib, 0x77000 + i);
+		comm_remove(&other_lib, 0x77000 + i);
 	/* More than there is room for: the oldest are forgotten, and given back. */
 	for (uint64_t i = 0; i < 70; i++) {
 		handle[i] = 0;
 		c = make_test_comm(&other_lib, 0, 0, 2);
 		if (i == 0) {
-			comm_hold(c);
+			comm_add_user(c);
 			held = c;
 		}
-		comm_expect(c, &handle[i]);
+		comm_register_expected(c, &handle[i]);
 	}
 	assert_int_equal(held->users, 1);
-	comm_release(held);
+	comm_remove_user(held);
 	for (uint64_t i = 0; i < 70; i++)
 		handle[i] = 0x78000 + i;
 	comm_arrived(&other_lib, 0);
 	assert_null(comm_find(&other_lib, 0x78000));
 	assert_non_null(comm_find(&other_lib, 0x78000 + 69));
 	for (uint64_t i = 0; i < 70; i++)
-		comm_drop(&other_lib, 0x78000 + i);
+		comm_remove(&other_lib, 0x78000 + i);
 }
 
 static void *make_use_free(void *arg)
@@ -261,14 +261,14 @@ static void *make_use_free(void *arg)
 		uint64_t handle = no << 32 | (i % 7 + 1) << 12;
 		struct comm *c = make_test_comm(&lib, handle, 0, 2);
 
-		comm_publish(c);
+		comm_register(c);
 		for (int k = 0; k < 3; k++) {
 			assert_ptr_equal(comm_find(&lib, handle), c);
-			assert_int_equal(comm_next_p2p(c, true, k, 1), 0);
-			assert_int_equal(comm_next(c), k);
+			assert_int_equal(comm_get_next_p2p(c, true, k, 1), 0);
+			assert_int_equal(comm_get_next_seq(c), k);
 		}
 		assert_null(comm_find(&lib, handle + 1));
-		comm_drop(&lib, handle);
+		comm_remove(&lib, handle);
 	}
 	return NULL;
 }
@@ -298,7 +298,7 @@ static void test_message_numbers(void **state)
 		seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
 		unsigned send = seed >> 33 & 1, peer = (unsigned)(seed >> 34) % 100,
 			 tag = (unsigned)(seed >> 44) % 20;
-		int64_t n = comm_next_p2p(c, send, (int32_t)peer, (int32_t)tag);
+		int64_t n = comm_get_next_p2p(c, send, (int32_t)peer, (int32_t)tag);
 
 		if (n == JOURNAL_NONE64)
 			lost++;
@@ -306,7 +306,7 @@ static void test_message_numbers(void **state)
 			assert_int_equal(n, count[send][peer][tag]++);
 	}
 	assert_int_equal(lost, 0);
-	comm_release(c);
+	comm_remove_user(c);
 }
 
 static struct comm *shared_comm;
@@ -316,8 +316,8 @@ static void *count_messages(void *arg)
 {
 	(void)arg;
 	for (int i = 0; i < 5000; i++) {
-		int64_t n = comm_next_p2p(shared_comm, false, 1, 2),
-			m = comm_next_p2p(shared_comm, true, i % 50, 3);
+		int64_t n = comm_get_next_p2p(shared_comm, false, 1, 2),
+			m = comm_get_next_p2p(shared_comm, true, i % 50, 3);
 
 		assert_true(n >= 0 && n < THREADS * 5000 && m >= 0);
 		assert_int_equal(taken[n]++, 0);
@@ -335,8 +335,8 @@ static void test_message_numbers_of_threads(void **state)
 		assert_int_equal(pthread_create(&th[i], NULL, count_messages, NULL), 0);
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(th[i], NULL);
-	assert_int_equal(comm_next_p2p(shared_comm, false, 1, 2), THREADS * 5000);
-	comm_release(shared_comm);
+	assert_int_equal(comm_get_next_p2p(shared_comm, false, 1, 2), THREADS * 5000);
+	comm_remove_user(shared_comm);
 }
 
 /* ---- comms.csv ---- */
@@ -361,8 +361,8 @@ static void test_announced_once(void **state)
 	for (int32_t i = 0; i < 5000; i++)
 		big->world[i] = 2 * i;
 	for (int i = 0; i < 3; i++) {
-		comm_announce(c, t);
-		comm_announce(big, t);
+		comm_write_row(c, t);
+		comm_write_row(big, t);
 	}
 	assert_int_equal(drain_all(&rank_of_test.drain, false), 0);
 	snprintf(path, sizeof(path), "%s/comms.csv", rank_of_test.dir);
@@ -378,8 +378,8 @@ static void test_announced_once(void **state)
 	assert_string_equal(text + n - 4, "...\n");
 	assert_ptr_equal(strchr(second, '\n'), text + n - 1);
 	free(text);
-	comm_release(c);
-	comm_release(big);
+	comm_remove_user(c);
+	comm_remove_user(big);
 	session_over();
 }
 
@@ -400,7 +400,7 @@ static void ids_begin_with_a_letter_that_no_number_has(void **state)
 		assert_int_equal(id << 4 >> 4, cases[i] << 4 >> 4);
 	}
 	for (int i = 0; i < 100000; i++)
-		seen[comm_make_id(0, "x", i, NULL, 0, NULL, 0) >> 60]++;
+		seen[comm_compute_id(0, "x", i, NULL, 0, NULL, 0) >> 60]++;
 	for (unsigned digit = 0; digit < 16; digit++) {
 		bool allowed = digit >= 10 && digit != 14;
 

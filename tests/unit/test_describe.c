@@ -15,7 +15,7 @@ static int begin(void **state)
 static int end(void **state)
 {
 	(void)state;
-	comm_release(the_comm);
+	comm_remove_user(the_comm);
 	return 0;
 }
 

@@ -21,7 +21,7 @@
 
 #define DRIVER(name) ((__typeof__(&name))dlsym(driver, #name))
 
-void session_layout_fact(unsigned fact, bool holds)
+void session_record_layout_fact(unsigned fact, bool holds)
 {
 	assert_int_equal(fact, LAYOUT_CUDA_DRIVER);
 	assert_true(holds);

@@ -48,9 +48,9 @@ static const char *text(const struct foreign_rules *r, bool *selected)
 	static char buf[FOREIGN_TEXT_MAX];
 	struct foreign_stack s;
 
-	foreign_walk(&s);
+	foreign_read_stack(&s);
 
-	size_t n = foreign_text(&s, r, buf, sizeof(buf), selected);
+	size_t n = foreign_write_text(&s, r, buf, sizeof(buf), selected);
 
 	assert_int_equal(n, strlen(buf));
 	return buf;
@@ -76,15 +76,15 @@ static void test_text(void **state)
 	assert_string_equal(text(NULL, &selected), "/f3.x:7 fn3 <- /f2.x:7 fn2 <- /f1.x:7 fn1");
 	assert_true(selected);
 	depth = 0;
-	foreign_walk(&a);
+	foreign_read_stack(&a);
 	assert_null(a.language);
 	depth = 14; /* the frame without a name is skipped */
 	assert_non_null(strstr(text(NULL, &selected), "fn14 <- /f12.x"));
-	foreign_walk(&a);
-	foreign_walk(&b);
+	foreign_read_stack(&a);
+	foreign_read_stack(&b);
 	assert_int_equal(a.hash, b.hash);
 	depth = 15;
-	foreign_walk(&b);
+	foreign_read_stack(&b);
 	assert_int_not_equal(a.hash, b.hash);
 	assert_int_equal(asked, 1);
 }
@@ -102,9 +102,9 @@ static void test_deep(void **state)
 	assert_string_equal(t + strlen(t) - 7, " <- ...");
 	assert_non_null(strstr(t, "fn405 <- ..."));
 	depth = 5;
-	foreign_walk(&s);
+	foreign_read_stack(&s);
 	/* Whole frames only. */
-	foreign_text(&s, NULL, small, sizeof(small), &selected);
+	foreign_write_text(&s, NULL, small, sizeof(small), &selected);
 	assert_string_equal(small, "/f5.x:7 fn5 <- /f4.x:7 fn4 <- ...");
 }
 
@@ -127,10 +127,10 @@ static void test_rules(void **state)
 	depth = 4;
 	assert_string_equal(text(r, &selected), "/f4.x:7 fn4 <- /f1.x:7 fn1");
 	assert_false(selected);
-	assert_true(foreign_rules_select(r));
+	assert_true(foreign_rules_have_selection(r));
 	foreign_rules_free(r);
 	assert_null(rules("", NULL));
-	assert_false(foreign_rules_select(NULL));
+	assert_false(foreign_rules_have_selection(NULL));
 	assert_null(foreign_rules_new("ok", "(", &wrong, why, sizeof(why)));
 	assert_string_equal(wrong, "stack_blacklist");
 	assert_null(foreign_rules_new("[", NULL, &wrong, why, sizeof(why)));
@@ -142,7 +142,7 @@ static void *on_other_thread(void *arg)
 	struct foreign_stack s;
 
 	depth = *(int *)arg;
-	foreign_walk(&s);
+	foreign_read_stack(&s);
 	return (void *)(intptr_t)(s.language ? s.n : 0);
 }
 
@@ -161,16 +161,16 @@ static void test_lent(void **state)
 	(void)state;
 	depth = 6;
 	assert_int_equal(frames_elsewhere(0), 0);
-	foreign_lend();
+	foreign_start_lending();
 	assert_int_equal(frames_elsewhere(0), 6);
 	assert_int_equal(frames_elsewhere(2), 2); /* has its own */
-	foreign_take_back();
+	foreign_stop_lending();
 	assert_int_equal(frames_elsewhere(0), 0);
-	foreign_take_back(); /* once too often does no harm */
+	foreign_stop_lending(); /* once too often does no harm */
 	depth = 0; /* nothing to lend */
-	foreign_lend();
+	foreign_start_lending();
 	assert_int_equal(frames_elsewhere(0), 0);
-	foreign_take_back();
+	foreign_stop_lending();
 }
 
 struct work {
@@ -185,14 +185,14 @@ static void *do_work(void *arg)
 	bool selected;
 
 	depth = w->own;
-	assert_null(foreign_give(w->stack));
+	assert_null(foreign_set_stack(w->stack));
 	snprintf(w->text, sizeof(w->text), "%s", text(NULL, &selected));
 	/* Work that this work asks for is on behalf of the same stack. */
 	if (!w->own)
-		assert_ptr_equal(foreign_keep(), w->stack);
-	assert_ptr_equal(foreign_give(NULL), w->stack);
+		assert_ptr_equal(foreign_copy_stack(), w->stack);
+	assert_ptr_equal(foreign_set_stack(NULL), w->stack);
 	if (!w->own)
-		assert_null(foreign_keep());
+		assert_null(foreign_copy_stack());
 	return NULL;
 }
 
@@ -204,9 +204,9 @@ static void test_kept(void **state)
 
 	(void)state;
 	depth = 3;
-	three = w.stack = foreign_keep();
+	three = w.stack = foreign_copy_stack();
 	assert_non_null(w.stack);
-	assert_ptr_equal(foreign_keep(), w.stack);
+	assert_ptr_equal(foreign_copy_stack(), w.stack);
 	depth = 9; /* who asked for it has gone on */
 	assert_int_equal(pthread_create(&th, NULL, do_work, &w), 0);
 	pthread_join(th, NULL);
@@ -218,13 +218,13 @@ static void test_kept(void **state)
 	/* One frame has no name. */
 	depth = 14;
 	w.own = 0;
-	w.stack = foreign_keep();
+	w.stack = foreign_copy_stack();
 	assert_ptr_not_equal(w.stack, three);
 	assert_int_equal(pthread_create(&th, NULL, do_work, &w), 0);
 	pthread_join(th, NULL);
 	assert_non_null(strstr(w.text, "fn14 <- /f12.x"));
 	depth = 0;
-	assert_null(foreign_keep());
+	assert_null(foreign_copy_stack());
 }
 
 int main(void)

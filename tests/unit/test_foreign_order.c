@@ -52,7 +52,7 @@ static void places(void **state)
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		make_stack(&was, table[i].mark);
 		make_stack(&now, table[i].forward);
-		if (foreign_goes_on(&was, &now) != table[i].on)
+		if (is_foreign_continued(&was, &now) != table[i].on)
 			fail_msg("from %s to %s", table[i].mark, table[i].forward);
 	}
 }
@@ -68,8 +68,8 @@ static void deep(void **state)
 	now.n = FOREIGN_FRAMES_MAX;
 	for (int i = 0; i < now.n; i++)
 		now.frame[i] = now.frame[i & 1];
-	assert_false(foreign_goes_on(&was, &now));
-	assert_false(foreign_goes_on(&now, &was));
+	assert_false(is_foreign_continued(&was, &now));
+	assert_false(is_foreign_continued(&now, &was));
 }
 
 int main(void)

@@ -33,7 +33,7 @@ int __wrap_pthread_mutex_unlock(pthread_mutex_t *m)
 
 static void use_step_times(void)
 {
-	step_part_begins(PART_DATA);
+	step_part_start(PART_DATA);
 }
 
 static void use_targets(void)
@@ -46,8 +46,8 @@ static void use_targets(void)
 
 static void use_lent_frames(void)
 {
-	foreign_lend();
-	foreign_take_back();
+	foreign_start_lending();
+	foreign_stop_lending();
 }
 
 static const struct use {
@@ -55,7 +55,7 @@ static const struct use {
 	void (*use)(void);
 } uses[] = {
 	{"times of a step", use_step_times},
-	{"gradients and buckets", train_grads_forget},
+	{"gradients and buckets", train_reset_grads},
 	{"targets of statistics", use_targets},
 	{"lent frames", use_lent_frames},
 };
@@ -79,7 +79,7 @@ static void forked_while_held(void)
 
 	set("PROBE_FORK=follow");
 	set("PROBE_TARGETS=[layer.weight]");
-	session_rank(0, 2);
+	session_set_rank(0, 2);
 	CHECK(call());
 	CHECK(pthread_create(&th, NULL, hold, (void *)current) == 0);
 	while (!held)
@@ -115,7 +115,7 @@ static int publish(const char *name)
 {
 	struct train_param p = {.name = name, .module = "layer"};
 
-	return train_params_publish(&p, 1, "test");
+	return train_update_params(&p, 1, "test");
 }
 
 static bool has_row_of_name(const char *folder, const char *name)
@@ -134,13 +134,13 @@ static void named_in_child(void)
 	pid_t pid;
 
 	set("PROBE_FORK=follow");
-	session_rank(0, 2);
+	session_set_rank(0, 2);
 	CHECK(call());
-	CHECK(publish("layer.weight") == 1 && train_params_now());
+	CHECK(publish("layer.weight") == 1 && train_get_params());
 	pid = fork();
 	if (pid == 0) {
 		alarm(CHILD_S);
-		CHECK(!train_params_now());
+		CHECK(!train_get_params());
 		CHECK(call());
 		CHECK(publish("layer.weight") == 1);
 		session_end();

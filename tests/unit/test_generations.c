@@ -41,7 +41,7 @@ __attribute__((noinline)) static int wrapped(struct api *f, int x)
 
 static void begin(void)
 {
-	session_rank(0, 1);
+	session_set_rank(0, 1);
 	/* Bound rows: no object of this process defines these names. */
 	api_table[0].word = f_recv.word = API_BOUND;
 	api_table[0].real = f_recv.real = (void *)add_one;

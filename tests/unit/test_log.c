@@ -34,7 +34,7 @@ static void stderr_is(int fd)
 static int begin(void **state)
 {
 	(void)state;
-	log_forget();
+	log_reset();
 	log_level_set(1);
 	real_stderr = dup(2);
 	return 0;
@@ -82,7 +82,7 @@ static void test_once_per_kind(void **state)
 	assert_string_equal(said(two_of_a_kind), "libprobe: first 1\nlibprobe: other\n");
 	assert_string_equal(log_loss_text(LOSS_FULL), "first 1");
 	assert_string_equal(said(two_of_a_kind), "");
-	log_forget();
+	log_reset();
 	log_rank_set(7);
 	assert_string_equal(
 		said(two_of_a_kind), "libprobe: rank 7: first 1\nlibprobe: rank 7: other\n");
@@ -128,7 +128,7 @@ static void test_one_line(void **state)
 	strcpy(odd, "a\nb\rc\x1b[31m\x7f");
 	assert_string_equal(said(say_odd), "libprobe: a?b?c?[31m?\n");
 	assert_string_equal(log_loss_text(LOSS_FOLDER), "a?b?c?[31m?");
-	log_forget();
+	log_reset();
 	memset(odd, 'x', sizeof(odd) - 1);
 	said(say_odd);
 	assert_int_equal(strlen(got), 511);
@@ -166,7 +166,7 @@ static void test_broken_pipe(void **state)
 	sigaddset(&one, SIGPIPE);
 	pthread_sigmask(SIG_BLOCK, &one, NULL);
 	raise(SIGPIPE);
-	log_forget();
+	log_reset();
 	said(two_of_a_kind);
 	sigpending(&after);
 	assert_int_equal(sigismember(&after, SIGPIPE), 1);
@@ -198,7 +198,7 @@ static void test_data_file(void **state)
 	assert_int_equal(st.st_size, 9);
 	assert_int_equal(lseek(fd, 0, SEEK_CUR), 4);
 	/* 2>file of a shell, and 2>>file, are for us. */
-	log_forget();
+	log_reset();
 	lseek(fd, 0, SEEK_END);
 	two_of_a_kind();
 	fstat(fd, &st);
@@ -206,7 +206,7 @@ static void test_data_file(void **state)
 	close(fd);
 	fd = open(path, O_WRONLY | O_APPEND);
 	stderr_is(fd);
-	log_forget();
+	log_reset();
 	two_of_a_kind();
 	fstat(fd, &st);
 	assert_int_equal(st.st_size, 9 + 2 * (18 + 16));

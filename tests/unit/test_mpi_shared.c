@@ -245,7 +245,7 @@ static int off(void **state)
 	(void)state;
 	session_over();
 	f_ibcast.dict = f_isend.dict = f_bcast_init.dict = 0;
-	assert_int_equal(pending_count(), 0);
+	assert_int_equal(pending_get_count(), 0);
 	return 0;
 }
 
@@ -263,14 +263,14 @@ static void test_known_encoding(void **state)
 	complete_now = true;
 	seq[0] = make(&f_ibcast, 0x6c00000a, a, true);
 	seq[1] = make(&f_ibcast, 0x6c00000a, b, true);
-	assert_int_equal(pending_count(), 0);
+	assert_int_equal(pending_get_count(), 0);
 	about(&f_wait, 0x6c00000a, 0);
 	munmap(a, 4096);
 	about(&f_wait, 0x6c00000a, 0);
 	munmap(b, 4096);
 	a = page(3);
 	seq[2] = make(&f_ibcast, 0x8c00000a, a, true); /* one like any other */
-	assert_int_equal(pending_count(), 1);
+	assert_int_equal(pending_get_count(), 1);
 	about(&f_wait, 0x8c00000a, 0);
 	assert_int_equal(asked, 1);
 	t = session_rows(false);
@@ -295,7 +295,7 @@ static void test_unknown_sends(void **state)
 	for (int i = 0; i < 4; i++)
 		seq[i] = make(&f_isend, 77, NULL, true);
 	assert_int_equal(asked, 2); /* of a first one nothing is known */
-	assert_int_equal(pending_count(), 0);
+	assert_int_equal(pending_get_count(), 0);
 	for (int i = 0; i < 4; i++)
 		about(&f_wait, 77, 0);
 	t = session_rows(false);
@@ -316,7 +316,7 @@ static void test_unknown_collectives(void **state)
 	seq[0] = make(&f_ibcast, 77, a, true);
 	seq[1] = make(&f_ibcast, 77, b, true);
 	assert_int_equal(asked, 2);
-	assert_int_equal(pending_count(), 0);
+	assert_int_equal(pending_get_count(), 0);
 	munmap(b, 4096);
 	munmap(a, 4096);
 	t = session_rows(false);
@@ -341,7 +341,7 @@ static void test_ended_while_asked(void **state)
 	seq[0] = make(&f_ibcast, 77, a, true);
 	mpi.done_mask = 0xfc000000;
 	mpi.done = 0x6c000000;
-	session_layout_fact(LAYOUT_MPI_REQUESTS, true);
+	session_record_layout_fact(LAYOUT_MPI_REQUESTS, true);
 	seq[1] = make(&f_ibcast, 0x6c00000a, a, true);
 	assert_int_equal(asked, 1);
 	munmap(a, 4096);
@@ -370,9 +370,9 @@ static void test_unseen(void **state)
 		complete_now = i == 1;
 		a = page(10);
 		seq[3] = make(&f_ibcast, 77, a, i < 2);
-		assert_int_equal(pending_count(), i == 0);
+		assert_int_equal(pending_get_count(), i == 0);
 		about(&f_wait, 77, 0);
-		assert_int_equal(pending_count(), 0);
+		assert_int_equal(pending_get_count(), 0);
 		munmap(a, 4096);
 	}
 	complete_now = false;
@@ -420,7 +420,7 @@ static void test_on_the_way(void **state)
 	while (stage < 1)
 		usleep(100);
 	seq[1] = make(&f_ibcast, 77, b, true);
-	assert_int_equal(pending_count(), 2);
+	assert_int_equal(pending_get_count(), 2);
 	stage = 2;
 	pthread_join(th, NULL);
 	munmap(a, 4096);
@@ -443,7 +443,7 @@ static void test_persistent(void **state)
 	/* Its start takes another handle, the old one is another request's. */
 	about(&f_start, key, 78);
 	make(&f_bcast_init, key, b, true);
-	assert_int_equal(pending_count(), 2);
+	assert_int_equal(pending_get_count(), 2);
 	about(&f_wait, 78, 78);
 	about(&f_free, 78, 0);
 	munmap(a, 4096);
@@ -451,7 +451,7 @@ static void test_persistent(void **state)
 	about(&f_wait, key, key);
 	about(&f_free, key, 0);
 	munmap(b, 4096);
-	assert_int_equal(pending_count(), 0);
+	assert_int_equal(pending_get_count(), 0);
 	/* Freed while we were not looking; the handle is another persistent request's. */
 	a = page(7);
 	make(&f_bcast_init, key, a, true);
@@ -461,7 +461,7 @@ static void test_persistent(void **state)
 	about(&f_start, key, key);
 	about(&f_wait, key, key);
 	about(&f_free, key, 0);
-	assert_int_equal(pending_count(), 0);
+	assert_int_equal(pending_get_count(), 0);
 	/* One that is complete whenever it is started. */
 	mpi.done_mask = 0xfc000000;
 	mpi.done = 0x6c000000;

@@ -102,7 +102,7 @@ static int on(void **state)
 	toy.reach = UINT64_MAX;
 	toy.row = &f_send;
 	generation_first.cfg.checksum = CHECKSUM_CRC32;
-	tensor_watch_configure(&generation_first.cfg);
+	tensor_watch_update(&generation_first.cfg);
 	for (size_t i = 0; i < sizeof(data) / sizeof(*data); i++)
 		data[i] = (float)(i * i % 977) - 400;
 	nplain = 0;
@@ -261,7 +261,7 @@ static void test_same_figures(void **state)
 	record_call(&f_send, &w, t);
 	with = t[0]->stats;
 	toy.reach = 0;
-	tensor_watch_configure(&generation_first.cfg);
+	tensor_watch_update(&generation_first.cfg);
 	record_call(&f_send, &w, t);
 	assert_int_equal(toy.asked, 2);
 	assert_memory_equal(&with, &t[0]->stats, sizeof(with));
@@ -297,7 +297,7 @@ static void test_without_statistics(void **state)
 	for (int i = 0; i < 2; i++) {
 		generation_first.cfg.statistics = i;
 		generation_first.cfg.max_bytes = i * 4096;
-		tensor_watch_configure(&generation_first.cfg);
+		tensor_watch_update(&generation_first.cfg);
 		record_call(&f_send, &w, t);
 		assert_int_equal(t[0]->tag, sum_of_plain());
 		assert_int_equal(t[0]->stats.n, 0);
@@ -305,11 +305,11 @@ static void test_without_statistics(void **state)
 	}
 	toy.reach = 0;
 	generation_first.cfg.statistics = false;
-	tensor_watch_configure(&generation_first.cfg);
+	tensor_watch_update(&generation_first.cfg);
 	assert_int_equal(tensor_watch.reach, 0);
 	assert_false(tensor_is_watched(&w.in[0]));
 	toy.reach = 4096;
-	tensor_watch_configure(&generation_first.cfg);
+	tensor_watch_update(&generation_first.cfg);
 	assert_false(tensor_is_watched(&w.in[0]));
 	w.in[0].bytes = 4096;
 	assert_true(tensor_is_watched(&w.in[0]));

@@ -91,7 +91,7 @@ static struct buffer in[4], out[4];
 static void begin(struct call *c, struct api *f, unsigned nin, unsigned nout)
 {
 	*c = (struct call){.api = f,
-		.by = &generation_first.running,
+		.generation = &generation_first.running,
 		.t = thread_get(),
 		.frame = (uintptr_t)c,
 		.ok = true,

@@ -28,17 +28,17 @@ static void test_first_in_first_out(void **state)
 		add(7, entry(i, false));
 		add(8, entry(1000 + i, false));
 	}
-	assert_int_equal(pending_count(), 200);
+	assert_int_equal(pending_get_count(), 200);
 	for (uint64_t i = 1; i <= 100; i++) {
-		assert_true(pending_take(7, 0, &out) && out.seq == i);
-		assert_true(pending_take(8, 0, &out) && out.seq == 1000 + i);
+		assert_true(pending_remove_oldest(7, 0, &out) && out.seq == i);
+		assert_true(pending_remove_oldest(8, 0, &out) && out.seq == 1000 + i);
 	}
-	assert_false(pending_take(7, 0, &out));
-	assert_false(pending_take(99, 0, &out));
-	assert_int_equal(pending_count(), 0);
+	assert_false(pending_remove_oldest(7, 0, &out));
+	assert_false(pending_remove_oldest(99, 0, &out));
+	assert_int_equal(pending_get_count(), 0);
 	/* And again, for places are used again. */
 	add(7, entry(5, false));
-	assert_true(pending_take(7, 0, &out) && out.seq == 5);
+	assert_true(pending_remove_oldest(7, 0, &out) && out.seq == 5);
 }
 
 /* For a key that no library reuses: an entry that was added after the call began is not completed by it. */
@@ -49,22 +49,22 @@ static void test_added_later_stays(void **state)
 	(void)state;
 	p.added = 10;
 	add(7, p);
-	assert_false(pending_take(7, 9, &out));
-	assert_true(pending_take(7, 10, &out) && out.seq == 1);
+	assert_false(pending_remove_oldest(7, 9, &out));
+	assert_true(pending_remove_oldest(7, 10, &out) && out.seq == 1);
 }
 
 static struct pending *hold_one(uint64_t key, bool idle, struct pending_claim *c)
 {
-	struct claims *claims = claims_of(0);
+	struct claims *claims = claims_get(0);
 
 	if (idle) {
-		assert_non_null(pending_claims_begin(claims, claims_enter(claims, true), 1, true));
+		assert_non_null(pending_open_claims(claims, claims_enter(claims, true), 1, true));
 		pending_claim_next(claims, 0, 0, key, true);
 		*c = claims->list[0][1].claim[0];
 	} else {
 		pending_claim_one(claims, claims_enter(claims, true), key, c);
 	}
-	return c->entry ? pending_hold(claims, c) : NULL;
+	return c->entry ? pending_open(claims, c) : NULL;
 }
 
 static void test_persistent(void **state)
@@ -82,22 +82,22 @@ static void test_persistent(void **state)
 		assert_non_null(held = hold_one(9, true, &claim));
 		held->seq = seq;
 		pending_set_state(held, PENDING_STARTED);
-		pending_let_go(claim.entry);
+		pending_free_claim(claim.entry);
 		assert_null(hold_one(9, true, &claim));
 		assert_non_null(held = hold_one(9, false, &claim));
 		assert_int_equal(held->seq, seq);
 		pending_set_state(held, PENDING_IDLE);
-		pending_let_go(claim.entry);
+		pending_free_claim(claim.entry);
 	}
-	assert_int_equal(pending_count(), 1);
-	claims_leave(claims_of(0), 0);
+	assert_int_equal(pending_get_count(), 1);
+	claims_leave(claims_get(0), 0);
 	assert_true(pending_find_idle(9, &p));
 	assert_int_equal(p.seq, seq - 1);
 	/* Freed while it is idle; under the handle there may be others, which are under way. */
 	assert_non_null(held = hold_one(9, false, &claim));
-	operation_release(&held->op);
+	operation_free_copy(&held->op);
 	pending_remove(claim.entry);
-	assert_int_equal(pending_count(), 0);
+	assert_int_equal(pending_get_count(), 0);
 	assert_int_equal(c->users, 1);
 	add(9, entry(1, true));
 	add(9, entry(2, false));
@@ -107,8 +107,8 @@ static void test_persistent(void **state)
 	assert_non_null(held = hold_one(9, false, &claim));
 	assert_int_equal(held->seq, 1);
 	pending_remove(claim.entry);
-	claims_leave(claims_of(0), 0);
-	comm_release(c);
+	claims_leave(claims_get(0), 0);
+	comm_remove_user(c);
 }
 
 static void test_full(void **state)
@@ -127,14 +127,14 @@ static void test_full(void **state)
 	for (uint64_t key = 2; key < 400000; key++)
 		n += pending_add(NULL, key, &p);
 	assert_true(n + per_key <= 131072 && n + per_key > 120000);
-	assert_int_equal(pending_count(), n + per_key);
+	assert_int_equal(pending_get_count(), n + per_key);
 	assert_int_equal(c->users, 1 + n + per_key);
 	for (uint64_t key = 1; key < 400000; key++)
-		while (pending_take(key, 0, &out))
-			comm_release(out.op.comm);
-	assert_int_equal(pending_count(), 0);
+		while (pending_remove_oldest(key, 0, &out))
+			comm_remove_user(out.op.comm);
+	assert_int_equal(pending_get_count(), 0);
 	assert_int_equal(c->users, 1);
-	comm_release(c);
+	comm_remove_user(c);
 }
 
 /* In a forked child: the locks may have been held by threads that do not exist there, and entries been claimed. */
@@ -147,10 +147,10 @@ static void test_reset(void **state)
 	add(1, entry(1, false));
 	assert_non_null(hold_one(1, false, &claim));
 	pending_reset();
-	assert_int_equal(pending_count(), 0);
-	assert_false(pending_take(1, 0, &out));
+	assert_int_equal(pending_get_count(), 0);
+	assert_false(pending_remove_oldest(1, 0, &out));
 	add(1, entry(1, false));
-	assert_true(pending_take(1, 0, &out));
+	assert_true(pending_remove_oldest(1, 0, &out));
 }
 
 #define THREADS 6
@@ -171,10 +171,10 @@ static void *add_and_take(void *arg)
 		p.op.comm = shared_comm;
 		assert_true(pending_add(NULL, i % 3, &p));
 		/* Perhaps another thread's: its hold on the communicator comes along. */
-		if (pending_take(i % 3, 0, &out)) {
+		if (pending_remove_oldest(i % 3, 0, &out)) {
 			assert_int_equal(got[out.seq]++, 0);
 			assert_true(out.op.comm->users >= 2);
-			comm_release(out.op.comm);
+			comm_remove_user(out.op.comm);
 		}
 	}
 	return NULL;
@@ -192,15 +192,15 @@ static void test_threads(void **state)
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(th[i], NULL);
 	for (uint64_t key = 0; key < 3; key++)
-		while (pending_take(key, 0, &out)) {
+		while (pending_remove_oldest(key, 0, &out)) {
 			assert_int_equal(got[out.seq]++, 0);
-			comm_release(out.op.comm);
+			comm_remove_user(out.op.comm);
 		}
 	for (uint64_t i = 1; i <= THREADS * EACH; i++)
 		assert_int_equal(got[i], 1);
 	assert_int_equal(shared_comm->users, 1);
-	assert_int_equal(pending_count(), 0);
-	comm_release(shared_comm);
+	assert_int_equal(pending_get_count(), 0);
+	comm_remove_user(shared_comm);
 }
 
 int main(void)

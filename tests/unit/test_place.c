@@ -17,7 +17,7 @@ static void put(const char *path, const char *text)
 	snprintf(full, sizeof(full), "%s%s", root, path);
 	slash = strrchr(full, '/');
 	*slash = 0;
-	assert_int_equal(io_mkdirs(full), 0);
+	assert_int_equal(io_add_folders(full), 0);
 	*slash = '/';
 	f = fopen(full, "w");
 	assert_non_null(f);

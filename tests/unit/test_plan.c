@@ -136,8 +136,8 @@ static void test_random(void **state)
 		planned += by_plan;
 		others += !by_plan;
 		buffers += by_plan ? w[1].nin + w[1].nout : 0;
-		comm_release(m[0]);
-		comm_release(m[1]);
+		comm_remove_user(m[0]);
+		comm_remove_user(m[1]);
 	}
 	the_comm = NULL;
 	assert_true(planned > CASES / 20 && others > CASES / 20 && buffers > CASES / 20);

@@ -84,7 +84,7 @@ static int initialized(void)
 static void make(const char *version)
 {
 	memset(&m, 0, sizeof(m));
-	l = py_layout_of(version);
+	l = py_find_layout(version);
 	assert_non_null(l);
 	py = (struct py){.l = l,
 		.api = {this_thread, holder, globals, line, initialized,
@@ -122,7 +122,7 @@ static const char *const versions[] = {"3.8.18 (default, Jan 1 2024)", "3.9.1 ("
 
 static int walked(struct foreign_frame *f)
 {
-	return py_walk(&py, (uintptr_t)m.tstate, f, FOREIGN_FRAMES_MAX);
+	return py_read_stack(&py, (uintptr_t)m.tstate, f, FOREIGN_FRAMES_MAX);
 }
 
 static const char *verified(void)
@@ -130,26 +130,26 @@ static const char *verified(void)
 	int frames;
 	bool held;
 
-	return py_verify(&py, (uintptr_t)m.tstate, &frames, &held);
+	return py_check_layout(&py, (uintptr_t)m.tstate, &frames, &held);
 }
 
 static void test_versions(void **state)
 {
 	(void)state;
-	assert_null(py_layout_of("2.7.18 (default"));
-	assert_null(py_layout_of("3.7.16 (default"));
-	assert_null(py_layout_of("3.16.0 (main"));
-	assert_null(py_layout_of("3.15.0b2 (main"));
-	assert_null(py_layout_of("3.15.2 free-threading build (main"));
-	assert_null(py_layout_of("3.14.0b1 (main"));
-	assert_null(py_layout_of("3.14.0a7+ (main"));
-	assert_null(py_layout_of("3.13.0 experimental free-threading build (main"));
-	assert_null(py_layout_of("3.14.0 free-threading build (main"));
-	assert_null(py_layout_of("3"));
-	assert_null(py_layout_of("3.x"));
-	assert_null(py_layout_of(""));
-	assert_int_equal(py_layout_of("3.14.0rc2 (main")->minor, 14);
-	assert_int_equal(py_layout_of("3.9.18+ (heads")->minor, 9);
+	assert_null(py_find_layout("2.7.18 (default"));
+	assert_null(py_find_layout("3.7.16 (default"));
+	assert_null(py_find_layout("3.16.0 (main"));
+	assert_null(py_find_layout("3.15.0b2 (main"));
+	assert_null(py_find_layout("3.15.2 free-threading build (main"));
+	assert_null(py_find_layout("3.14.0b1 (main"));
+	assert_null(py_find_layout("3.14.0a7+ (main"));
+	assert_null(py_find_layout("3.13.0 experimental free-threading build (main"));
+	assert_null(py_find_layout("3.14.0 free-threading build (main"));
+	assert_null(py_find_layout("3"));
+	assert_null(py_find_layout("3.x"));
+	assert_null(py_find_layout(""));
+	assert_int_equal(py_find_layout("3.14.0rc2 (main")->minor, 14);
+	assert_int_equal(py_find_layout("3.9.18+ (heads")->minor, 9);
 }
 
 /* As _PyStackRef of 3.14 and 3.15 has them (internal/pycore_stackref.h); before, addresses are as they are. */
@@ -184,14 +184,14 @@ static void test_walk(void **state)
 
 			assert_int_equal(f[i].code, (uintptr_t)m.code[i]);
 			assert_int_equal(f[i].at, 20 + 10 * i);
-			assert_true(py_describe(&py, &f[i], &n));
+			assert_true(py_read_frame_name(&py, &f[i], &n));
 			snprintf(want, sizeof(want), "/a/f%d.py", i);
 			assert_string_equal(n.file, want);
 			snprintf(want, sizeof(want), "C.m%d", i);
 			assert_string_equal(n.function, want);
 			assert_int_equal(n.line, 100 * i + 1 + 2 + i);
 		}
-		assert_int_equal(py_walk(&py, (uintptr_t)m.tstate, f, 2), 2);
+		assert_int_equal(py_read_stack(&py, (uintptr_t)m.tstate, f, 2), 2);
 	}
 }
 
@@ -297,14 +297,14 @@ static void test_text(void **state)
 		make_str(m.name[1], four, 3, 4, false);
 		make_str(m.name[2], one, 3, 1, false);
 		walked(f);
-		assert_true(py_describe(&py, &f[0], &n));
+		assert_true(py_read_frame_name(&py, &f[0], &n));
 		assert_string_equal(n.function, "\xe2\x82\xacx?\xdf\xbf");
-		assert_true(py_describe(&py, &f[1], &n));
+		assert_true(py_read_frame_name(&py, &f[1], &n));
 		assert_string_equal(n.function, "\xf0\x9f\x98\x80y\xf4\x8f\xbf\xbf");
-		assert_true(py_describe(&py, &f[2], &n));
+		assert_true(py_read_frame_name(&py, &f[2], &n));
 		assert_string_equal(n.function, "\xc3\xa9?z");
 		m.name[3][32] = 0; /* not compact */
-		assert_false(py_describe(&py, &f[3], &n));
+		assert_false(py_read_frame_name(&py, &f[3], &n));
 		/* Longer than there is room: the end is what tells. */
 		memset(file, 'a', sizeof(file));
 		memcpy(m.file[4] + l->ascii_data, file, 60);
@@ -312,7 +312,7 @@ static void test_text(void **state)
 
 		char small[11];
 
-		assert_true(py_text_of(&py, (uintptr_t)m.file[4], small, sizeof(small)));
+		assert_true(py_copy_text(&py, (uintptr_t)m.file[4], small, sizeof(small)));
 		assert_string_equal(small, "aaaaaaaaaa");
 	}
 }
@@ -352,25 +352,25 @@ static void test_loops(void **state)
 	memcpy(m.code[0] + l->start, code, sizeof(code));
 	put(m.code[0], SIZE, sizeof(code) / 2);
 	/* No jump leads to the first call's place; the one of the loop's head can be come back to. */
-	assert_false(py_goes_back(&py, at, 2 * 11, 2 * 1));
-	assert_false(py_goes_back(&py, at, 2 * 18, 2 * 1));
-	assert_true(py_goes_back(&py, at, 2 * 11, 2 * 7));
+	assert_false(is_py_loop(&py, at, 2 * 11, 2 * 1));
+	assert_false(is_py_loop(&py, at, 2 * 18, 2 * 1));
+	assert_true(is_py_loop(&py, at, 2 * 11, 2 * 7));
 	/* 18 -> 4 by the last jump alone. */
-	assert_true(py_goes_back(&py, at, 2 * 18, 2 * 4));
+	assert_true(is_py_loop(&py, at, 2 * 18, 2 * 4));
 	/* After both jumps. */
-	assert_false(py_goes_back(&py, at, 2 * 24, 2 * 4));
+	assert_false(is_py_loop(&py, at, 2 * 24, 2 * 4));
 	/* A jump that is reached by another one: from the outer end into the inner loop. */
 	memcpy(m.code[0] + l->start + 2 * 23, (const uint8_t[]){140, 8}, 2); /* to 16 */
-	assert_true(py_goes_back(&py, at, 2 * 18, 2 * 7));
-	assert_false(py_goes_back(&py, at, 2 * 18, 2 * 6));
+	assert_true(is_py_loop(&py, at, 2 * 18, 2 * 7));
+	assert_false(is_py_loop(&py, at, 2 * 18, 2 * 6));
 	/* An argument of two bytes: 257 instructions back would be before the start. */
 	memcpy(m.code[0] + l->start + 2 * 23, (const uint8_t[]){34, 1, 38, 1}, 4);
-	assert_true(py_goes_back(&py, at, 2 * 21, 0));
+	assert_true(is_py_loop(&py, at, 2 * 21, 0));
 	/* Not known. */
 	put(m.code[0], SIZE, 0);
-	assert_true(py_goes_back(&py, at, 2 * 11, 2 * 1));
+	assert_true(is_py_loop(&py, at, 2 * 11, 2 * 1));
 	make("3.12.1 (main");
-	assert_true(py_goes_back(&py, at, 2 * 11, 2 * 1));
+	assert_true(is_py_loop(&py, at, 2 * 11, 2 * 1));
 }
 
 int main(void)

@@ -129,7 +129,7 @@ static void *fork_and_end(void *arg)
 	if (pid == 0) {
 		/* Done by the fork handler, and a session of its own; or clone(), and no handler ran. */
 		if (*(bool *)arg) {
-			thread_forget();
+			thread_reset();
 			session.pid = getpid();
 		}
 		pthread_exit(NULL);
@@ -178,7 +178,7 @@ static void test_record_of_the_parent(void **state)
 
 	(void)state;
 	if (pid == 0) {
-		thread_forget();
+		thread_reset();
 		record_close(r, &w, clock_ticks(), false, 0);
 		_exit(0);
 	}
@@ -304,26 +304,26 @@ static void test_stacks_of_threads(void **state)
 static void test_scratch(void **state)
 {
 	struct thread *t = thread_get();
-	unsigned char *p = thread_scratch(t, 10);
+	unsigned char *p = thread_get_scratch(t, 10);
 
 	(void)state;
 	assert_non_null(p);
 	memset(p, 1, 10);
-	assert_ptr_equal(thread_scratch(t, 16384), p);
-	p = thread_scratch(t, 5 << 20);
+	assert_ptr_equal(thread_get_scratch(t, 16384), p);
+	p = thread_get_scratch(t, 5 << 20);
 	assert_non_null(p);
 	memset(p, 2, 5 << 20);
-	assert_null(thread_scratch(t, (64u << 20) + 1));
-	assert_ptr_equal(thread_scratch(t, 1), p);
+	assert_null(thread_get_scratch(t, (64u << 20) + 1));
+	assert_ptr_equal(thread_get_scratch(t, 1), p);
 }
 
 /* A call that lost its processor while it was measured is no sample of those that did not. */
 static void test_weight_of_a_sample(void **state)
 {
 	(void)state;
-	assert_int_equal(weigh_sample(300, 16), 4800);
-	assert_int_equal(weigh_sample(SAMPLE_TICKS_MAX, 32), 32 * SAMPLE_TICKS_MAX);
-	assert_int_equal(weigh_sample(10000000, 32), 10000000);
+	assert_int_equal(compute_sample_ticks(300, 16), 4800);
+	assert_int_equal(compute_sample_ticks(SAMPLE_TICKS_MAX, 32), 32 * SAMPLE_TICKS_MAX);
+	assert_int_equal(compute_sample_ticks(10000000, 32), 10000000);
 }
 
 int main(void)

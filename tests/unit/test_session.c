@@ -8,13 +8,13 @@
 
 static void whole_life(void)
 {
-	session_rank(3, 4);
+	session_set_rank(3, 4);
 	CHECK(!exists("rank3", "")); /* nothing before the first record */
 	for (int i = 0; i < 100; i++)
 		CHECK(call());
 	CHECK(exists("rank3", "journal.bin") && meta_says("rank3", "\"running\"") &&
 		meta_is_json("rank3"));
-	session_library("MPI", "some\nversion \"1\"");
+	session_record_library("MPI", "some\nversion \"1\"");
 	session_flush();
 	CHECK(rows("rank3") == 100);
 	session_exec();
@@ -40,7 +40,7 @@ static void test_whole_life(void **state)
 /* If meta.json cannot be rewritten, that is reported as for other files, and recorded in it as soon as it can be. */
 static void meta_in_the_way(void)
 {
-	session_rank(3, 4);
+	session_set_rank(3, 4);
 	CHECK(call());
 	session_flush();
 	CHECK(mkdir(path_in("rank3", "meta.json.tmp"), 0777) == 0);
@@ -77,7 +77,7 @@ static void slow_disk(void)
 	struct timespec cpu;
 	uint64_t own, all;
 
-	session_rank(3, 4);
+	session_set_rank(3, 4);
 	CHECK(call());
 	session_flush();
 	disk_ms = 300;
@@ -106,7 +106,7 @@ static void rank_known_later(void)
 	CHECK(call());
 	CHECK(asprintf(&host, "host-%s-pid%d", session.owner.host, (int)getpid()) > 0);
 	CHECK(exists(host, "journal.bin"));
-	session_rank(5, 8);
+	session_set_rank(5, 8);
 	CHECK(!exists(host, "") && exists("rank5", "journal.bin"));
 	CHECK(strcmp(session.journal.head->journal_path, path_in("rank5", "journal.bin")) == 0);
 	CHECK(call());
@@ -133,7 +133,7 @@ static void journal_elsewhere(const char *assignment, const char *dir)
 	was = strdup(session.journal.head->journal_path);
 	CHECK(strncmp(was, dir, strlen(dir)) == 0 && journal_exists(was));
 	CHECK(meta_says(host_folder(), was));
-	session_rank(5, 8);
+	session_set_rank(5, 8);
 	CHECK(strcmp(session.journal.head->journal_path, was) == 0);
 	CHECK(call());
 	session_end();
@@ -179,7 +179,7 @@ static void odd_command_line(void)
 		line[i] = i % 3 ? (char)0xe6 : 0;
 	cmdline = line;
 	cmdline_bytes = sizeof(line);
-	session_rank(0, 1);
+	session_set_rank(0, 1);
 	CHECK(call());
 	session_end();
 	CHECK(meta_is_json("rank0"));
@@ -195,7 +195,7 @@ static void test_odd_command_line(void **state)
 
 static void folder_removed(void)
 {
-	session_rank(0, 1);
+	session_set_rank(0, 1);
 	CHECK(call());
 	session_flush();
 	remove_tree(path_in("rank0", ""));
@@ -212,7 +212,7 @@ static void folder_taken_by_another(void)
 	char *second;
 	int fd;
 
-	session_rank(0, 1);
+	session_set_rank(0, 1);
 	CHECK(call());
 	session_flush();
 	remove_tree(path_in("rank0", ""));
@@ -243,7 +243,7 @@ static void nothing_to_be_written(void)
 	for (int i = 0; env[i]; i++)
 		if (strncmp(env[i], "PROBE_OUTPUT_DIR=", 17) == 0)
 			CHECK(asprintf(&env[i], "PROBE_OUTPUT_DIR=%s/file", out) > 0);
-	session_rank(0, 1);
+	session_set_rank(0, 1);
 	CHECK(!call() && !call());
 	session_end();
 }

@@ -21,7 +21,7 @@ static void forked_child(void)
 	char *second;
 	pid_t pid;
 
-	session_rank(0, 2);
+	session_set_rank(0, 2);
 	CHECK(call());
 	follow = generation_first.cfg.fork == FORK_FOLLOW;
 	pid = fork();
@@ -58,7 +58,7 @@ static void forked_while_locked(void)
 	pid = fork();
 	if (pid == 0) {
 		alarm(5);
-		session_rank(1, 2);
+		session_set_rank(1, 2);
 		CHECK(call());
 		session_end();
 		_exit(0);
@@ -103,7 +103,7 @@ static void ends_under_way(void)
 	pthread_t th[4];
 	struct table t;
 
-	session_rank(0, 1);
+	session_set_rank(0, 1);
 	for (int i = 0; i < 4; i++)
 		CHECK(pthread_create(&th[i], NULL, record_until_over, NULL) == 0);
 	/* Until they are well on their way, however busy the machine is. */
@@ -131,7 +131,7 @@ static void no_writer_thread(void)
 	unsigned n = 0;
 
 	no_threads = true;
-	session_rank(0, 1);
+	session_set_rank(0, 1);
 	/* More than the journal holds: the program's own thread has to write. */
 	for (int i = 0; i < 20000; i++)
 		n += call();
@@ -185,7 +185,7 @@ static void ends_while_writing(void)
 	pthread_t th;
 	uint64_t t0;
 
-	session_rank(0, 1);
+	session_set_rank(0, 1);
 	CHECK(call());
 	CHECK(pthread_create(&th, NULL, hold, NULL) == 0);
 	while (!held)
@@ -232,7 +232,7 @@ static void ends_while_behind(void)
 
 	CHECK(strcmp(env[1], "PROBE_JOURNAL_MIB=1") == 0);
 	env[1] = strdup("PROBE_JOURNAL_MIB=16");
-	session_rank(0, 1);
+	session_set_rank(0, 1);
 	CHECK(call());
 	while (!output.writer_tid)
 		poll(NULL, 0, 10);
@@ -253,7 +253,7 @@ static void writes_itself(void)
 	uint64_t own;
 
 	lame_threads = true;
-	session_rank(0, 1);
+	session_set_rank(0, 1);
 	CHECK(call());
 	own = thread_get()->chain.slot->self_ticks;
 	for (int i = 0; i < 20000; i++)
@@ -295,7 +295,7 @@ static void nobody_writes(void)
 	unsigned n = 0;
 
 	lame_threads = true;
-	session_rank(0, 1);
+	session_set_rank(0, 1);
 	CHECK(call());
 	h = session.journal.head;
 	lame_threads = false;
@@ -339,7 +339,7 @@ static void named_while_writing(void)
 	while (!held)
 		poll(NULL, 0, 10);
 	t0 = clock_ns(CLOCK_MONOTONIC);
-	session_rank(3, 4);
+	session_set_rank(3, 4);
 	CHECK(clock_ns(CLOCK_MONOTONIC) - t0 < UINT64_C(1500000000));
 	pthread_join(th, NULL);
 	session_end();
@@ -352,7 +352,7 @@ static void holder_in_fork(void)
 	pid_t pid;
 
 	set("PROBE_FORK=follow");
-	session_rank(0, 1);
+	session_set_rank(0, 1);
 	CHECK(call());
 	CHECK(pthread_create(&th, NULL, hold, NULL) == 0);
 	while (!held)
@@ -393,7 +393,7 @@ static void test_help(void **state)
 /* As an ordinary user: it has the nice value that the program has, and wakes up without taking a processor from it. */
 static void priority_of_writer(void)
 {
-	session_rank(0, 1);
+	session_set_rank(0, 1);
 	CHECK(call());
 	while (!output.writer_tid)
 		poll(NULL, 0, 10);

@@ -65,14 +65,14 @@ static void server_is_slow(void)
 	uint64_t t0;
 
 	make_package();
-	session_rank(0, 1);
+	session_set_rank(0, 1);
 	CHECK(pthread_create(&first, NULL, call_first, NULL) == 0);
 	while (!reading)
 		poll(NULL, 0, 1);
 	t0 = now_ms();
 	for (int i = 0; i < 10; i++)
 		CHECK(call());
-	session_library("MPI", "1");
+	session_record_library("MPI", "1");
 	CHECK(now_ms() - t0 < 2000);
 	pthread_join(first, NULL);
 	CHECK(now_ms() - t0 < 2000);
@@ -87,7 +87,7 @@ static void server_is_gone(void)
 	uint64_t t0;
 
 	make_package();
-	session_rank(0, 1);
+	session_set_rank(0, 1);
 	CHECK(call());
 	while (!reading)
 		poll(NULL, 0, 1);
@@ -103,7 +103,7 @@ static void no_writer_yet(void)
 {
 	answers = true;
 	make_package();
-	session_rank(0, 1);
+	session_set_rank(0, 1);
 	CHECK(call());
 	session_end();
 	CHECK(tells_package());
@@ -130,7 +130,7 @@ static void child_that_is_followed(void)
 	set("PROBE_FORK=follow");
 	answers = true;
 	make_package();
-	session_rank(0, 1);
+	session_set_rank(0, 1);
 	CHECK(call());
 	session_flush();
 	pid = fork();

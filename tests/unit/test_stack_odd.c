@@ -211,14 +211,14 @@ static void only_one_at_a_time(void **state)
 
 	(void)state;
 	assert_non_null(c);
-	assert_true(cache_enter(c, &bounds, here));
+	assert_true(cache_open(c, &bounds, here));
 	/* A handler on the same stack, one on another. */
-	assert_false(cache_enter(c, &bounds, here - 8));
-	assert_false(cache_enter(c, &bounds, bounds.hi + 4096));
+	assert_false(cache_open(c, &bounds, here - 8));
+	assert_false(cache_open(c, &bounds, bounds.hi + 4096));
 	/* A call from higher up shows that the first was left. */
-	assert_true(cache_enter(c, &bounds, here + 64));
-	cache_leave(c);
-	assert_true(cache_enter(c, &bounds, here - 8));
+	assert_true(cache_open(c, &bounds, here + 64));
+	cache_close(c);
+	assert_true(cache_open(c, &bounds, here - 8));
 	stack_cache_free(c);
 }
 

@@ -234,7 +234,7 @@ static struct cursor bytes(const uint8_t *p, size_t n)
 }
 
 #define EXPRESSION(v, pc, ...)                                                                     \
-	cfi_expression(                                                                            \
+	cfi_read_expression(                                                                       \
 		bytes((const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__})), pc, \
 		v)
 
@@ -263,7 +263,7 @@ static void expressions(void **state)
 	assert_true(v.base == CFI_AT_SP && v.off == -128 && !v.deref);
 	/* Another register; nothing; two values; too few; a read of a read; a cut off number. */
 	assert_false(EXPRESSION(&v, 0, 0x73, 0));
-	assert_false(cfi_expression(bytes((const uint8_t *)"", 0), 0, &v));
+	assert_false(cfi_read_expression(bytes((const uint8_t *)"", 0), 0, &v));
 	assert_false(EXPRESSION(&v, 0, 0x31, 0x31));
 	assert_false(EXPRESSION(&v, 0, 0x31, 0x22));
 	assert_false(EXPRESSION(&v, 0, 0x77, 0, 0x06, 0x06));

@@ -10,7 +10,7 @@ static int on(void **state)
 	(void)state;
 	session_on(1 << 20);
 	generation_first.cfg.step_interval = 1;
-	step_configure();
+	step_update();
 	return 0;
 }
 
@@ -53,7 +53,7 @@ static void test_names(void **state)
 /* Is step s recorded with that configuration? Said step by step, from where we are on. */
 static void check_selection(const char *what, bool (*want)(uint32_t))
 {
-	step_configure();
+	step_update();
 	for (int i = 0; i < 40; i++) {
 		uint32_t s = step_now();
 
@@ -123,7 +123,7 @@ static void test_marker_count(void **state)
 	/* Sources below the highest seen so far say nothing any more. */
 	generation_first.cfg.step_marker_count = 3;
 	for (int i = 0; i < 9; i++)
-		step_marker_hit();
+		step_handle_marker();
 	assert_int_equal(step_now(), step);
 }
 

@@ -36,7 +36,7 @@ static void measure(enum train_kind kind, uint32_t step, double norm, uint64_t c
 		.count = count,
 		.stats = {.n = read, .norm = norm}};
 
-	metric_see_value(&v);
+	metric_handle_value(&v);
 }
 
 /* The value that was written; NAN: none. */
@@ -65,30 +65,30 @@ static void a_sum_of_some_is_not_written(void **state)
 	begin(0);
 	/* All that were updated. */
 	for (int i = 0; i < 2; i++)
-		metric_expect_value(0);
+		metric_add_expected_value(0);
 	measure(TK_PARAM_UPDATED, 0, 3, 5, 5);
 	measure(TK_PARAM_UPDATED, 0, 4, 5, 5);
 	measure(TK_GRAD_UNREDUCED, 0, 1, 5, 5);
-	step_times_end(0);
+	step_times_close(0);
 	/* One of both. */
 	for (int i = 0; i < 2; i++)
-		metric_expect_value(1);
+		metric_add_expected_value(1);
 	measure(TK_PARAM_UPDATED, 1, 3, 5, 5);
-	step_times_end(1);
+	step_times_close(1);
 	/* No update: as many gradients as the last one had parameters. */
 	measure(TK_GRAD_UNREDUCED, 2, 6, 5, 5);
 	measure(TK_GRAD_UNREDUCED, 2, 8, 5, 5);
-	step_times_end(2);
+	step_times_close(2);
 	measure(TK_GRAD_UNREDUCED, 3, 6, 5, 5);
-	step_times_end(3);
+	step_times_close(3);
 	/* A pass has said that there are more than were updated. */
-	metric_expect_values(3);
+	metric_set_expected_values(3);
 	for (int i = 0; i < 2; i++) {
-		metric_expect_value(4);
+		metric_add_expected_value(4);
 		measure(TK_PARAM_UPDATED, 4, 3, 5, 5);
 	}
-	step_times_end(4);
-	metric_expect_values(0);
+	step_times_close(4);
+	metric_set_expected_values(0);
 	assert_true(value_of("weight_norm", 0) == 5);
 	assert_true(isnan(value_of("device_local_norm", 0)));
 	assert_true(isnan(value_of("weight_norm", 1)));
@@ -120,40 +120,40 @@ static void a_time_that_is_not_known_is_absent(void **state)
 		UINT64_C(1) << SCALAR_ITERATION_TIME);
 	session.clock = session.journal.head->clock;
 	session.world_size = 2;
-	step_times_end(0);
+	step_times_close(0);
 	/* A pass; no optimizer and no communication was ever seen. */
-	step_part_begins(PART_BACKWARD);
+	step_part_start(PART_BACKWARD);
 	pass_time();
-	step_part_ends(PART_BACKWARD);
-	step_times_end(1);
+	step_part_stop(PART_BACKWARD);
+	step_times_close(1);
 	assert_true(value_of("iteration-time", 1) > 0);
 	assert_true(isnan(value_of("comm-time", 1)) && isnan(value_of("optimizer-time", 1)));
 	/* Two at a time count once. */
 	began = clock_ticks();
-	step_comm_begins();
-	step_comm_begins();
+	step_comm_start();
+	step_comm_start();
 	pass_time();
-	step_comm_ends();
-	step_comm_ends();
-	step_part_was(PART_OPTIMIZER, began, clock_ticks());
-	step_times_end(2);
+	step_comm_stop();
+	step_comm_stop();
+	step_part_add(PART_OPTIMIZER, began, clock_ticks());
+	step_times_close(2);
 	assert_true(lies_in_step(2));
 	assert_true(value_of("optimizer-time", 2) >= value_of("comm-time", 2));
 	/* One is on its way when the step ends. */
-	step_comm_begins();
+	step_comm_start();
 	pass_time();
-	step_times_end(3);
+	step_times_close(3);
 	pass_time();
-	step_comm_ends();
-	step_times_end(4);
+	step_comm_stop();
+	step_times_close(4);
 	assert_true(lies_in_step(3) && lies_in_step(4));
 	/* None in this one; no optimizer's step, either. */
-	step_part_begins(PART_BACKWARD);
-	step_part_ends(PART_BACKWARD);
-	step_times_end(5);
+	step_part_start(PART_BACKWARD);
+	step_part_stop(PART_BACKWARD);
+	step_times_close(5);
 	assert_true(value_of("comm-time", 5) == 0 && value_of("optimizer-time", 5) == 0);
-	step_comm_unknown();
-	step_times_end(6);
+	step_comm_set_unknown();
+	step_times_close(6);
 	assert_true(isnan(value_of("comm-time", 6)) && value_of("iteration-time", 6) > 0);
 	session.world_size = -1;
 	session_over();
@@ -164,8 +164,8 @@ static void a_single_rank_communicates_for_no_time(void **state)
 {
 	(void)state;
 	begin(UINT64_C(1) << SCALAR_COMM_TIME);
-	step_times_end(0);
-	step_times_end(1);
+	step_times_close(0);
+	step_times_close(1);
 	assert_true(value_of("comm-time", 1) == 0);
 	session_over();
 }

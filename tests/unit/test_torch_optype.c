@@ -58,7 +58,7 @@ static void check(const char *symbol, const char *want)
 	struct op_type t;
 	char have[API_ARGS_MAX + 1] = "";
 
-	if (!op_params(symbol, is_1_13, &t)) {
+	if (!parse_op_params(symbol, is_1_13, &t)) {
 		assert_null(want);
 		return;
 	}
@@ -144,7 +144,8 @@ static void test_params_of_1_13(void **state)
 	check(OPS "9bernoulli4callERKNS_6TensorEN3c108optionalINS_9GeneratorEEE", "Tp");
 	check(OPS "3add4callEN3c108optionalINS_8NewClassEEE", NULL);
 	/* An optional double: both halves in general registers, none in one for floating point. */
-	assert_true(op_params(OPS "5logit4callERKNS_6TensorEN3c108optionalIdEE", is_1_13, &t));
+	assert_true(
+		parse_op_params(OPS "5logit4callERKNS_6TensorEN3c108optionalIdEE", is_1_13, &t));
 	assert_int_equal(t.members[1]->size, 16);
 	assert_int_equal(t.members[1]->member[0], CT_U64);
 	assert_int_equal(t.members[1]->member[1], CT_U64);
@@ -171,7 +172,7 @@ static void result(const char *schema, uint8_t want, unsigned n, bool hidden, ui
 {
 	struct op_type t;
 
-	assert_true(op_result_of(schema, &t));
+	assert_true(parse_op_result(schema, &t));
 	assert_int_equal(t.result, want);
 	if (want == OP_TUPLE || want == OP_TUPLE_REFERENCE)
 		assert_int_equal(t.nresult, n);
@@ -209,8 +210,8 @@ static void test_results(void **state)
 		OP_NOTHING, 0, true, CT_VOID);
 	result("_choose_qparams_per_tensor(Tensor self) -> (float, int)", OP_NOTHING, 0, true,
 		CT_VOID);
-	assert_false(op_result_of("something(Tensor self) -> Future", &t));
-	assert_false(op_result_of("no arrow", &t));
+	assert_false(parse_op_result("something(Tensor self) -> Future", &t));
+	assert_false(parse_op_result("no arrow", &t));
 }
 
 #define NODE "_ZN5torch8autograd9generated"
@@ -222,20 +223,23 @@ static void test_node_classes(void **state)
 	char name[32];
 
 	(void)state;
-	assert_true(node_class(NODE "14AddmmBackward05apply" GRADIENTS, name, sizeof(name)));
+	assert_true(parse_node_class(NODE "14AddmmBackward05apply" GRADIENTS, name, sizeof(name)));
 	assert_string_equal(name, "AddmmBackward0");
-	assert_true(node_class(
+	assert_true(parse_node_class(
 		NODE "14AddmmBackward05applyEOSt6vectorIN2at6TensorESaIS4_EE", name, sizeof(name)));
-	assert_true(node_class(NODE "15TBackward0_copy5apply" GRADIENTS, name, sizeof(name)));
+	assert_true(parse_node_class(NODE "15TBackward0_copy5apply" GRADIENTS, name, sizeof(name)));
 	assert_string_equal(name, "TBackward0_copy");
-	assert_false(node_class(NODE "14AddmmBackward05apply" GRADIENTS, name, 14));
-	assert_false(node_class(NODE "14AddmmBackward05apply" GRADIENTS "v", name, sizeof(name)));
-	assert_false(node_class(NODE "14AddmmBackward016apply_with_savedE", name, sizeof(name)));
-	assert_false(node_class(NODE "14AddmmBackward017release_variablesEv", name, sizeof(name)));
-	assert_false(node_class(NODE "99AddmmBackward05apply" GRADIENTS, name, sizeof(name)));
-	assert_false(node_class(NODE "5apply" GRADIENTS, name, sizeof(name)));
-	assert_false(node_class(NODE, name, sizeof(name)));
-	assert_false(node_class(
+	assert_false(parse_node_class(NODE "14AddmmBackward05apply" GRADIENTS, name, 14));
+	assert_false(
+		parse_node_class(NODE "14AddmmBackward05apply" GRADIENTS "v", name, sizeof(name)));
+	assert_false(
+		parse_node_class(NODE "14AddmmBackward016apply_with_savedE", name, sizeof(name)));
+	assert_false(
+		parse_node_class(NODE "14AddmmBackward017release_variablesEv", name, sizeof(name)));
+	assert_false(parse_node_class(NODE "99AddmmBackward05apply" GRADIENTS, name, sizeof(name)));
+	assert_false(parse_node_class(NODE "5apply" GRADIENTS, name, sizeof(name)));
+	assert_false(parse_node_class(NODE, name, sizeof(name)));
+	assert_false(parse_node_class(
 		"_ZN5torch8autograd14AccumulateGrad5apply" GRADIENTS, name, sizeof(name)));
 }
 
@@ -272,7 +276,7 @@ static void test_node_operators(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < sizeof(t) / sizeof(*t); i++)
-		if (node_of_op(t[i].node, t[i].op) != t[i].same)
+		if (is_node_of_op(t[i].node, t[i].op) != t[i].same)
 			fail_msg("%s of %s", t[i].node, t[i].op);
 }
 
@@ -285,14 +289,14 @@ static void test_node_numbers(void **state)
 	uint64_t none[] = {all, all, 0, 0, 1, 1};
 
 	(void)state;
-	assert_int_equal(node_number_place(NODE_NOT_KNOWN, now), 2);
-	assert_int_equal(node_number_place(NODE_NOT_KNOWN, before), 3);
-	assert_int_equal(node_number_place(2, now), 2);
+	assert_int_equal(find_node_number_offset(NODE_NOT_KNOWN, now), 2);
+	assert_int_equal(find_node_number_offset(NODE_NOT_KNOWN, before), 3);
+	assert_int_equal(find_node_number_offset(2, now), 2);
 	/* Another one than was believed: no number is trusted any more. */
-	assert_int_equal(node_number_place(2, before), NODE_NO_PLACE);
-	assert_int_equal(node_number_place(NODE_NO_PLACE, now), NODE_NO_PLACE);
-	assert_int_equal(node_number_place(NODE_NOT_KNOWN, two), NODE_NOT_KNOWN);
-	assert_int_equal(node_number_place(NODE_NOT_KNOWN, none), NODE_NO_PLACE);
+	assert_int_equal(find_node_number_offset(2, before), NODE_NO_PLACE);
+	assert_int_equal(find_node_number_offset(NODE_NO_PLACE, now), NODE_NO_PLACE);
+	assert_int_equal(find_node_number_offset(NODE_NOT_KNOWN, two), NODE_NOT_KNOWN);
+	assert_int_equal(find_node_number_offset(NODE_NOT_KNOWN, none), NODE_NO_PLACE);
 }
 
 int main(void)

@@ -52,13 +52,13 @@ static void end_group_run(void)
 static void run_grid_step(int rank)
 {
 	for (int layer = 0; layer < 3; layer++) {
-		train_group_carries(CARRIES_REDUCTION, TENSOR, rank & 1, 2, 0, PHASE_FORWARD);
-		train_group_carries(CARRIES_REDUCTION, TENSOR, rank & 1, 2, 0, PHASE_BACKWARD);
+		train_record_group_use(CARRIES_REDUCTION, TENSOR, rank & 1, 2, 0, PHASE_FORWARD);
+		train_record_group_use(CARRIES_REDUCTION, TENSOR, rank & 1, 2, 0, PHASE_BACKWARD);
 	}
-	train_group_carries(CARRIES_MESSAGE, PIPE, rank >> 2 & 1, 2, 0, PHASE_FORWARD);
-	train_group_carries(CARRIES_GRADIENTS, DATA, rank >> 1 & 1, 2, 1000, PHASE_BACKWARD);
+	train_record_group_use(CARRIES_MESSAGE, PIPE, rank >> 2 & 1, 2, 0, PHASE_FORWARD);
+	train_record_group_use(CARRIES_GRADIENTS, DATA, rank >> 1 & 1, 2, 1000, PHASE_BACKWARD);
 	/* Few gradients of the layers between tensor-parallel ones, and a loss over all. */
-	train_group_carries(CARRIES_REDUCTION, WORLD, rank, 8, 0, PHASE_FORWARD);
+	train_record_group_use(CARRIES_REDUCTION, WORLD, rank, 8, 0, PHASE_FORWARD);
 }
 
 static void grid(void **state)
@@ -66,13 +66,13 @@ static void grid(void **state)
 	(void)state;
 	for (int rank = 0; rank < 8; rank++) {
 		begin_run(rank, 8, "0", "", "");
-		assert_true(train_kinds_due()); /* not known yet */
+		assert_true(train_are_kinds_due()); /* not known yet */
 		run_grid_step(rank);
-		assert_int_equal(train_kinds_due(), !(rank >> 1 & 1));
+		assert_int_equal(train_are_kinds_due(), !(rank >> 1 & 1));
 		end_group_run();
 		begin_run(rank, 8, "1", "0", "1");
 		run_grid_step(rank);
-		assert_int_equal(train_kinds_due(),
+		assert_int_equal(train_are_kinds_due(),
 			(rank & 1) == 0 && (rank >> 1 & 1) == 1 && (rank >> 2 & 1) == 1);
 		end_group_run();
 	}
@@ -85,22 +85,22 @@ static void one_group(void **state)
 	(void)state;
 	/* Nothing but data parallelism: place and rank are the same, known or not. */
 	begin_run(3, 4, "0-1", "", "");
-	assert_true(train_kinds_due());
-	train_group_carries(CARRIES_OTHER, WORLD, 3, 4, 0, PHASE_NONE);
-	assert_false(train_kinds_due());
-	train_group_carries(CARRIES_GRADIENTS, WORLD, 3, 4, 10, PHASE_BACKWARD);
-	assert_false(train_kinds_due());
+	assert_true(train_are_kinds_due());
+	train_record_group_use(CARRIES_OTHER, WORLD, 3, 4, 0, PHASE_NONE);
+	assert_false(train_are_kinds_due());
+	train_record_group_use(CARRIES_GRADIENTS, WORLD, 3, 4, 10, PHASE_BACKWARD);
+	assert_false(train_are_kinds_due());
 	end_group_run();
 	/* Tensor-parallel over all ranks: no two have the same parameters. */
 	begin_run(3, 4, "0", "", "");
-	train_group_carries(CARRIES_REDUCTION, WORLD, 3, 4, 0, PHASE_FORWARD);
-	train_group_carries(CARRIES_REDUCTION, WORLD, 3, 4, 0, PHASE_BACKWARD);
-	assert_true(train_kinds_due());
+	train_record_group_use(CARRIES_REDUCTION, WORLD, 3, 4, 0, PHASE_FORWARD);
+	train_record_group_use(CARRIES_REDUCTION, WORLD, 3, 4, 0, PHASE_BACKWARD);
+	assert_true(train_are_kinds_due());
 	end_group_run();
 	/* Groups of some ranks with an unknown role: it is not known which ranks have the same parameters. */
 	begin_run(3, 4, "0", "", "");
-	train_group_carries(CARRIES_OTHER, TENSOR, 1, 2, 0, PHASE_NONE);
-	assert_true(train_kinds_due());
+	train_record_group_use(CARRIES_OTHER, TENSOR, 1, 2, 0, PHASE_NONE);
+	assert_true(train_are_kinds_due());
 	end_group_run();
 	/* The key takes precedence over the observed roles. */
 	c = begin_run(5, 8, "0", "", "");
@@ -108,7 +108,7 @@ static void one_group(void **state)
 	set_ranks(&c->dp_group, "5");
 	assert_false(train_places_wanted());
 	run_grid_step(4);
-	assert_false(train_kinds_due());
+	assert_false(train_are_kinds_due());
 	end_group_run();
 }
 

@@ -56,21 +56,21 @@ static void agreement(void **state)
 		bf16[i] = (uint16_t)(bits >> 16);
 		sum += ((g[i] > 0) - (g[i] < 0)) * ((m[i] > 0) - (m[i] < 0));
 	}
-	assert_true(derive_sign_agreement(&a, &b, &got));
+	assert_true(derive_compute_sign_agreement(&a, &b, &got));
 	assert_true(fabs(got - (double)(((long double)sum / N + 1) / 2)) < 1e-15);
-	assert_true(derive_sign_agreement(&a, &a, &got) && got < 1 &&
+	assert_true(derive_compute_sign_agreement(&a, &a, &got) && got < 1 &&
 		    got > 0.9); /* zeros have no sign */
 	half = tensor_of(bf16, DT_BFLOAT16);
-	assert_true(derive_sign_agreement(&half, &b, &got));
+	assert_true(derive_compute_sign_agreement(&half, &b, &got));
 	assert_true(fabs(got - (double)(((long double)sum / N + 1) / 2)) < 1e-15);
 	/* In another order in memory, of integers, not to be read. */
 	other.displs = turned;
-	assert_false(derive_sign_agreement(&a, &other, &got));
+	assert_false(derive_compute_sign_agreement(&a, &other, &got));
 	other = tensor_of(m, DT_INT32);
-	assert_false(derive_sign_agreement(&a, &other, &got));
+	assert_false(derive_compute_sign_agreement(&a, &other, &got));
 	other = b;
 	other.nostats = 1;
-	assert_false(derive_sign_agreement(&a, &other, &got));
+	assert_false(derive_compute_sign_agreement(&a, &other, &got));
 }
 
 /* Equal to the last bit wherever it runs, and near the true sum. */
@@ -86,7 +86,7 @@ static void sum_of_squares(void **state)
 		sum += (long double)g[i] * (long double)g[i];
 		lane[i % 256 % 8] += (double)g[i] * (double)g[i];
 	}
-	assert_true(derive_squares(&a, &got));
+	assert_true(derive_compute_squares(&a, &got));
 	assert_true(fabs(got - (double)sum) <= 1e-13 * (double)sum);
 	/* The order is part of it: blocks of 256, eight sums. */
 	assert_true(got >= ((lane[0] + lane[1]) + (lane[2] + lane[3])) +
@@ -94,13 +94,13 @@ static void sum_of_squares(void **state)
 		    got <= ((lane[0] + lane[1]) + (lane[2] + lane[3])) +
 				    ((lane[4] + lane[5]) + (lane[6] + lane[7])));
 	g[3] = (float)NAN;
-	assert_true(derive_squares(&a, &got) && isnan(got));
+	assert_true(derive_compute_squares(&a, &got) && isnan(got));
 	g[3] = (float)INFINITY;
-	assert_true(derive_squares(&a, &got) && isinf(got));
+	assert_true(derive_compute_squares(&a, &got) && isinf(got));
 	bad.nostats = 1;
-	assert_false(derive_squares(&bad, &got));
+	assert_false(derive_compute_squares(&bad, &got));
 	bad = tensor_of(g, DT_INT32);
-	assert_false(derive_squares(&bad, &got));
+	assert_false(derive_compute_squares(&bad, &got));
 	fill_tensors();
 }
 
@@ -159,7 +159,7 @@ static void squashed(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++)
-		assert_string_equal(train_squash(pairs[i][0]), pairs[i][1]);
+		assert_string_equal(train_get_short_name(pairs[i][0]), pairs[i][1]);
 }
 
 static void wanted(void **state)
@@ -191,15 +191,15 @@ static void wanted(void **state)
 	assert_true(train_is_target("final.norm"));
 	assert_false(train_is_target("norm.weight"));
 	/* As in msprobe the first of two gets the short name; not if it is the whole name of another one. */
-	assert_string_equal(train_kind_name(&all, &at[0]), "layers.0.w");
-	assert_string_equal(train_kind_name(&all, &at[1]), "b.layers.0.w");
-	assert_string_equal(train_kind_name(&all, &at[2]), "a.norm.w");
-	assert_string_equal(train_kind_name(&all, &at[4]), "norm.w");
+	assert_string_equal(train_get_kind_name(&all, &at[0]), "layers.0.w");
+	assert_string_equal(train_get_kind_name(&all, &at[1]), "b.layers.0.w");
+	assert_string_equal(train_get_kind_name(&all, &at[2]), "a.norm.w");
+	assert_string_equal(train_get_kind_name(&all, &at[4]), "norm.w");
 	all.n = 1;
 	all.generation = 2;
-	assert_string_equal(train_kind_name(&all, &at[0]), "layers.0.w");
+	assert_string_equal(train_get_kind_name(&all, &at[0]), "layers.0.w");
 	c->squash_name = false;
-	assert_string_equal(train_kind_name(&all, &at[0]), "a.layers.0.w");
+	assert_string_equal(train_get_kind_name(&all, &at[0]), "a.layers.0.w");
 	assert_string_equal(
 		journal_dict_get(&rank_of_test.j, DICT_META, META_TARGETS) + sizeof("targets"),
 		"[{\"entry\": \"layers.0\", \"names\": [\"a.layers.0.w\", \"b.layers.0.w\"], "

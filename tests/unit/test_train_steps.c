@@ -28,19 +28,19 @@ static const char *play(const char *events)
 		out[n++] = *events;
 		switch (*events) {
 		case ')':
-			m = train_optimizer_end(&t);
+			m = train_handle_optimizer_end(&t);
 			break;
 		case '[':
-			train_backward_begin(&t);
+			train_handle_backward_begin(&t);
 			break;
 		case ']':
-			m = train_backward_end(&t);
+			m = train_handle_backward_end(&t);
 			break;
 		case 'u':
-			m = train_scale_update(&t);
+			m = train_handle_scale_update(&t);
 			break;
 		default:
-			train_optimizer_begin(&t, (uint64_t)*events);
+			train_handle_optimizer_begin(&t, (uint64_t)*events);
 		}
 		if (m != TRAIN_NOTHING)
 			out[n++] = m == TRAIN_STEP ? '|' : '!';
@@ -65,18 +65,18 @@ static void test_plain(void **state)
 static void test_accumulation(void **state)
 {
 	(void)state;
-	assert_int_equal(train_micro_step(&t), UINT32_MAX);
+	assert_int_equal(train_get_micro_step(&t), UINT32_MAX);
 	play("[");
-	assert_int_equal(train_micro_step(&t), 0);
+	assert_int_equal(train_get_micro_step(&t), 0);
 	play("]");
-	assert_int_equal(train_micro_step(&t), 1);
+	assert_int_equal(train_get_micro_step(&t), 1);
 	assert_string_equal(play("[]"), "[]");
-	assert_int_equal(train_micro_step(&t), 2);
+	assert_int_equal(train_get_micro_step(&t), 2);
 	assert_string_equal(play("A)"), "A)|");
-	assert_int_equal(train_micro_step(&t), 0);
+	assert_int_equal(train_get_micro_step(&t), 0);
 	t.accumulate = 2; /* of each micro batch the program makes two passes */
 	play("[][][]");
-	assert_int_equal(train_micro_step(&t), 1);
+	assert_int_equal(train_get_micro_step(&t), 1);
 }
 
 /* A pass within a pass (checkpointing) is one. */
@@ -84,7 +84,7 @@ static void test_reentrant_backward(void **state)
 {
 	(void)state;
 	play("[[][[]]]");
-	assert_int_equal(train_micro_step(&t), 1);
+	assert_int_equal(train_get_micro_step(&t), 1);
 	assert_string_equal(play("A)"), "A)|");
 }
 
@@ -100,7 +100,7 @@ static void test_inside_backward(void **state)
 {
 	(void)state;
 	assert_string_equal(play("[A)B)C)][A)B)C)]"), "[A)B)C)]|[A)B)C)]|");
-	assert_int_equal(train_micro_step(&t), 0);
+	assert_int_equal(train_get_micro_step(&t), 0);
 }
 
 static void test_closure(void **state)
@@ -199,8 +199,8 @@ static void test_many_optimizers(void **state)
 	(void)state;
 	play("[]A)");
 	for (uint64_t i = 100; i < 200; i++) {
-		train_optimizer_begin(&t, i);
-		assert_int_equal(train_optimizer_end(&t), TRAIN_NOTHING); /* chained */
+		train_handle_optimizer_begin(&t, i);
+		assert_int_equal(train_handle_optimizer_end(&t), TRAIN_NOTHING); /* chained */
 	}
 	assert_string_equal(play("[]A)"), "[]A)|");
 }

@@ -14,7 +14,7 @@ static void expect_fronts(const char *parameter, const char *state, const char *
 	char got[256] = "";
 	size_t front, state_front;
 
-	if (update_name_fronts(parameter, state, &front, &state_front)) {
+	if (find_name_prefixes(parameter, state, &front, &state_front)) {
 		strncat(got, parameter, front);
 		strcat(got, "|");
 		strncat(got, state, state_front);

@@ -336,21 +336,21 @@ static void test_overlap(void **state)
 				struct buffer s = span(mem + at, len);
 				int want = len && at < views[i].to && at + len > views[i].from;
 
-				assert_int_equal(!!buffer_overlap(&s, &views[i].v), want);
-				assert_int_equal(!!buffer_overlap(&views[i].v, &s), want);
+				assert_int_equal(!!is_buffer_overlap(&s, &views[i].v), want);
+				assert_int_equal(!!is_buffer_overlap(&views[i].v, &s), want);
 			}
 		}
 	}
-	assert_true(buffer_overlap(&segments, &strided));
-	assert_false(buffer_overlap(&segments, &derived));
+	assert_true(is_buffer_overlap(&segments, &strided));
+	assert_false(is_buffer_overlap(&segments, &derived));
 	strided.counts = none;
-	assert_false(buffer_overlap(&strided, &segments));
+	assert_false(is_buffer_overlap(&strided, &segments));
 	/* A derived type in segments: its extent is the unit, its size only known from the view. */
 	segments.dtype = DT_OTHER;
 	segments.count = 5;
 	segments.bytes = 10;
-	assert_true(buffer_overlap(&segments, &(struct buffer){.base = mem + 191, .bytes = 1}));
-	assert_false(buffer_overlap(&segments, &(struct buffer){.base = mem + 192, .bytes = 1}));
+	assert_true(is_buffer_overlap(&segments, &(struct buffer){.base = mem + 191, .bytes = 1}));
+	assert_false(is_buffer_overlap(&segments, &(struct buffer){.base = mem + 192, .bytes = 1}));
 }
 
 /* Whether a buffer's memory can be read is asked for its last byte, too. */
@@ -370,7 +370,7 @@ static void buffers_are_believed_to_their_last_byte(void **state)
 			.unit = 1,
 			.dtype = DT_INT8};
 
-		assert_int_equal(buffer_believed(&v), bytes <= 4);
+		assert_int_equal(is_buffer_readable_now(&v), bytes <= 4);
 		check_buffers(&v, 1);
 		assert_int_equal(v.nostats, bytes > 4);
 	}
@@ -409,7 +409,7 @@ static void segments_are_dimensions_or_refused(void **state)
 		unsigned char want[128] = {0}, got[128] = {0};
 		struct buffer_walk w;
 
-		assert_int_equal(buffer_walk_segments(&v, &w), cases[k].dims != 0);
+		assert_int_equal(buffer_compute_segment_walk(&v, &w), cases[k].dims != 0);
 		if (!cases[k].dims)
 			continue;
 		assert_int_equal(w.n, cases[k].dims);
@@ -418,8 +418,8 @@ static void segments_are_dimensions_or_refused(void **state)
 				want[cases[k].displs[i] + j]++;
 		for (uint64_t i = 0; i < (w.n > 1 ? w.size[1] : 1); i++)
 			for (uint64_t j = 0; j < w.size[0]; j++)
-				got[(w.base + (w.n > 1 ? i * w.step[1] : 0) + j * w.step[0] -
-					    (uintptr_t)data) /
+				got[(w.base + (w.n > 1 ? i * w.stride_bytes[1] : 0) +
+					    j * w.stride_bytes[0] - (uintptr_t)data) /
 					4]++;
 		assert_memory_equal(want, got, sizeof(want));
 	}

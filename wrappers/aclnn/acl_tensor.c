@@ -73,7 +73,7 @@ static bool is_blocked_format(int32_t format)
 
 /* ---- tensors ---- */
 
-static struct tensor_shard *shard_of_tensor(uint64_t handle)
+static struct tensor_shard *get_tensor_shard(uint64_t handle)
 {
 	return &tensors[hash_mix(handle) % SHARDS];
 }
@@ -82,7 +82,7 @@ static struct tensor_shard *shard_of_tensor(uint64_t handle)
  * Returns the slot of tensor `handle`, or NULL; with `make` a new slot is taken if there is none.
  * The lock is held.
  */
-static struct acl_tensor *place_of_tensor(struct tensor_shard *s, uint64_t handle, bool make)
+static struct acl_tensor *find_tensor_slot(struct tensor_shard *s, uint64_t handle, bool make)
 {
 	uint64_t first = hash_mix(handle) / SHARDS;
 	struct acl_tensor *oldest = NULL;
@@ -98,7 +98,7 @@ static struct acl_tensor *place_of_tensor(struct tensor_shard *s, uint64_t handl
 	return make ? oldest : NULL;
 }
 
-static void fill_acl_tensor(struct acl_tensor *t, const struct acl_tensor_args *a)
+static void set_acl_tensor(struct acl_tensor *t, const struct acl_tensor_args *a)
 {
 	bool fits = a->n <= ACL_DIMS_MAX,
 	     known = a->type >= 0 && (size_t)a->type < sizeof(types) / sizeof(*types);
@@ -125,29 +125,29 @@ static void fill_acl_tensor(struct acl_tensor *t, const struct acl_tensor_args *
 
 void acl_tensor_made(uint64_t handle, const struct acl_tensor_args *a)
 {
-	struct tensor_shard *s = shard_of_tensor(handle);
+	struct tensor_shard *s = get_tensor_shard(handle);
 	struct acl_tensor *t;
 
 	if (!handle || (a->n && !a->dims))
 		return;
 	pthread_mutex_lock(&s->lock);
-	t = place_of_tensor(s, handle, true);
+	t = find_tensor_slot(s, handle, true);
 	t->handle = handle;
 	t->age = atomic_fetch_add_explicit(&made, 1, memory_order_relaxed);
 	t->ending = false;
-	fill_acl_tensor(t, a);
+	set_acl_tensor(t, a);
 	pthread_mutex_unlock(&s->lock);
 }
 
 void acl_tensor_claim(uint64_t handle)
 {
-	struct tensor_shard *s = shard_of_tensor(handle);
+	struct tensor_shard *s = get_tensor_shard(handle);
 	struct acl_tensor *t;
 
 	if (!handle)
 		return;
 	pthread_mutex_lock(&s->lock);
-	t = place_of_tensor(s, handle, false);
+	t = find_tensor_slot(s, handle, false);
 	if (t)
 		t->ending = true;
 	pthread_mutex_unlock(&s->lock);
@@ -155,13 +155,13 @@ void acl_tensor_claim(uint64_t handle)
 
 void acl_tensor_settle(uint64_t handle, bool ended)
 {
-	struct tensor_shard *s = shard_of_tensor(handle);
+	struct tensor_shard *s = get_tensor_shard(handle);
 	struct acl_tensor *t;
 
 	if (!handle)
 		return;
 	pthread_mutex_lock(&s->lock);
-	t = place_of_tensor(s, handle, false);
+	t = find_tensor_slot(s, handle, false);
 	/* If `ending` is not set, the handle belongs to a new tensor by now. */
 	if (t && t->ending) {
 		t->handle = ended ? 0 : handle;
@@ -172,13 +172,13 @@ void acl_tensor_settle(uint64_t handle, bool ended)
 
 void acl_tensor_moved(uint64_t handle, const void *data)
 {
-	struct tensor_shard *s = shard_of_tensor(handle);
+	struct tensor_shard *s = get_tensor_shard(handle);
 	struct acl_tensor *t;
 
 	if (!handle)
 		return;
 	pthread_mutex_lock(&s->lock);
-	t = place_of_tensor(s, handle, false);
+	t = find_tensor_slot(s, handle, false);
 	if (t)
 		t->data = data;
 	pthread_mutex_unlock(&s->lock);
@@ -186,13 +186,13 @@ void acl_tensor_moved(uint64_t handle, const void *data)
 
 bool acl_tensor_get(uint64_t handle, struct acl_tensor *out)
 {
-	struct tensor_shard *s = shard_of_tensor(handle);
+	struct tensor_shard *s = get_tensor_shard(handle);
 	const struct acl_tensor *t;
 
 	if (!handle || handle % sizeof(void *))
 		return false;
 	pthread_mutex_lock(&s->lock);
-	t = place_of_tensor(s, handle, false);
+	t = find_tensor_slot(s, handle, false);
 	if (t && t->ending)
 		t = NULL;
 	if (t)
@@ -203,12 +203,12 @@ bool acl_tensor_get(uint64_t handle, struct acl_tensor *out)
 
 /* ---- lists ---- */
 
-static struct list_shard *shard_of_list(uint64_t handle)
+static struct list_shard *get_list_shard(uint64_t handle)
 {
 	return &lists[hash_mix(handle) % SHARDS];
 }
 
-static struct acl_list *place_of_list(struct list_shard *s, uint64_t handle, bool make)
+static struct acl_list *find_list_slot(struct list_shard *s, uint64_t handle, bool make)
 {
 	struct acl_list *oldest = &s->l[0];
 
@@ -223,13 +223,13 @@ static struct acl_list *place_of_list(struct list_shard *s, uint64_t handle, boo
 
 void acl_list_made(uint64_t handle, const uint64_t *items, uint64_t n)
 {
-	struct list_shard *s = shard_of_list(handle);
+	struct list_shard *s = get_list_shard(handle);
 	struct acl_list *l;
 
 	if (!handle || (n && !items))
 		return;
 	pthread_mutex_lock(&s->lock);
-	l = place_of_list(s, handle, true);
+	l = find_list_slot(s, handle, true);
 	l->handle = handle;
 	l->ending = false;
 	l->age = atomic_fetch_add_explicit(&made, 1, memory_order_relaxed);
@@ -240,14 +240,14 @@ void acl_list_made(uint64_t handle, const uint64_t *items, uint64_t n)
 
 static uint64_t read_list_items(uint64_t handle, uint64_t items[ACL_LIST_MAX], bool ending)
 {
-	struct list_shard *s = shard_of_list(handle);
+	struct list_shard *s = get_list_shard(handle);
 	const struct acl_list *l;
 	uint64_t n = 0;
 
 	if (!handle || handle % sizeof(void *))
 		return 0;
 	pthread_mutex_lock(&s->lock);
-	l = place_of_list(s, handle, false);
+	l = find_list_slot(s, handle, false);
 	if (l && l->ending == ending) {
 		n = l->n;
 		memcpy(items, l->item, (n < ACL_LIST_MAX ? n : ACL_LIST_MAX) * sizeof(*items));
@@ -263,14 +263,14 @@ uint64_t acl_list_get(uint64_t handle, uint64_t items[ACL_LIST_MAX])
 
 void acl_list_claim(uint64_t handle)
 {
-	struct list_shard *s = shard_of_list(handle);
+	struct list_shard *s = get_list_shard(handle);
 	uint64_t items[ACL_LIST_MAX], n = acl_list_get(handle, items);
 	struct acl_list *l;
 
 	for (uint64_t i = 0; i < n && i < ACL_LIST_MAX; i++)
 		acl_tensor_claim(items[i]);
 	pthread_mutex_lock(&s->lock);
-	l = handle ? place_of_list(s, handle, false) : NULL;
+	l = handle ? find_list_slot(s, handle, false) : NULL;
 	if (l)
 		l->ending = true;
 	pthread_mutex_unlock(&s->lock);
@@ -278,14 +278,14 @@ void acl_list_claim(uint64_t handle)
 
 void acl_list_settle(uint64_t handle, bool ended)
 {
-	struct list_shard *s = shard_of_list(handle);
+	struct list_shard *s = get_list_shard(handle);
 	uint64_t items[ACL_LIST_MAX], n = read_list_items(handle, items, true);
 	struct acl_list *l;
 
 	for (uint64_t i = 0; i < n && i < ACL_LIST_MAX; i++)
 		acl_tensor_settle(items[i], ended);
 	pthread_mutex_lock(&s->lock);
-	l = handle ? place_of_list(s, handle, false) : NULL;
+	l = handle ? find_list_slot(s, handle, false) : NULL;
 	if (l && l->ending) {
 		l->handle = ended ? 0 : handle;
 		l->ending = false;

@@ -56,7 +56,7 @@ static bool is_operator_name(const char *s)
  * Writes the operator's name, without the suffix of the first function, to out. Returns false if
  * it is too long.
  */
-static bool operator_symbol(const char *symbol, char out[128], bool *first)
+static bool parse_operator_symbol(const char *symbol, char out[128], bool *first)
 {
 	size_t n = strlen(symbol), tail = sizeof(FIRST_PHASE) - 1;
 
@@ -80,7 +80,7 @@ static bool has_acl_section(const struct wraplist *w)
 	return w && wraplist_section(w, SECTION) != WRAPLIST_NONE;
 }
 
-static bool aclnn_any(void)
+static bool is_aclnn_configured(void)
 {
 	return session_configure() &&
 	       (has_acl_section(list_now()) || has_acl_section(generation_armable));
@@ -121,7 +121,7 @@ static bool is_on_device(const struct device_backend *b, const struct buffer *v)
 	enum device_memory kind = DEVICE_IDLE;
 	uintptr_t lo, hi;
 
-	if (!b || !buffer_bounds(v, &lo, &hi))
+	if (!b || !buffer_get_bounds(v, &lo, &hi))
 		return false;
 	device_is_host(b, (const void *)lo, hi - lo, &kind);
 	return kind > DEVICE_HOST;
@@ -131,7 +131,7 @@ static bool is_on_device(const struct device_backend *b, const struct buffer *v)
  * Marks buffers in the processor's memory as not read if the stream has unfinished work: earlier work may still write
  * them, and this call's own work comes later in any case.
  */
-static void leave_unread(struct buffer *v, unsigned n, uint64_t stream)
+static void set_inputs_unread(struct buffer *v, unsigned n, uint64_t stream)
 {
 	const struct device_backend *b = device_present();
 
@@ -152,7 +152,7 @@ struct describing {
  * Bits of the arguments written by an operator that writes.def does not list: the first or the
  * last tensor, or all tensors of a list.
  */
-static uint64_t written_by_rule(const struct aclnn_executor *x, unsigned n)
+static uint64_t get_written_by_rule(const struct aclnn_executor *x, unsigned n)
 {
 	return n ? UINT64_C(1) << (x->tensor[x->op->in_place ? 0 : n - 1].word & 63) : 0;
 }
@@ -170,7 +170,7 @@ static void write_buffer(struct cxx_work *w, const struct acl_tensor *t, unsigne
 	v->item = from->item;
 }
 
-static void describe_executor(const struct aclnn_executor *x, unsigned end, void *arg)
+static void read_executor_tensors(const struct aclnn_executor *x, unsigned end, void *arg)
 {
 	struct describing *d = arg;
 	struct cxx_work *w = d->w;
@@ -179,7 +179,7 @@ static void describe_executor(const struct aclnn_executor *x, unsigned end, void
 
 	while (n && x->tensor[n - 1].word >= end)
 		n--;
-	writes = x->op->writes ? x->op->writes : written_by_rule(x, n);
+	writes = x->op->writes ? x->op->writes : get_written_by_rule(x, n);
 	both = x->op->writes ? x->op->both : x->op->in_place ? writes : 0;
 	for (unsigned k = 0; k < n; k++) {
 		const struct aclnn_tensor *t = &x->tensor[k];
@@ -204,7 +204,7 @@ static void describe_executor(const struct aclnn_executor *x, unsigned end, void
 
 _Static_assert(2 * ACLNN_TENSORS_MAX <= 2 * CXX_TENSORS_MAX && ACL_DIMS_MAX <= CXX_DIMS_MAX, "");
 
-static bool describe_aclnn(struct call *c)
+static bool read_aclnn_call(struct call *c)
 {
 	struct describing d = {.op = ((struct aclnn_function *)c->api)->op, .c = c};
 	struct operation *op = &c->op;
@@ -213,26 +213,26 @@ static bool describe_aclnn(struct call *c)
 	d.w = cxx_work_new(c, NULL);
 	d.group[0] = 0;
 	if (!d.w || !aclnn_executor_find(((struct aclnn_function *)c->api)->op, c->v[2].u,
-			    c->v[1].u, describe_executor, &d))
+			    c->v[1].u, read_executor_tensors, &d))
 		return true;
 	op->nin = d.w->nin;
 	op->nout = d.w->nout;
 	op->all_in = d.w->in;
 	op->all_out = d.w->out;
-	leave_unread(d.w->in, d.w->nin, c->v[3].u);
+	set_inputs_unread(d.w->in, d.w->nin, c->v[3].u);
 	op->comm = d.group[0] && hccl_comm_named ? hccl_comm_named(d.group) : NULL;
 	if (op->comm)
 		op->flags |= op->comm->flags;
 	return true;
 }
 
-static void pass_aclnn(const struct call *c)
+static void handle_unrecorded_aclnn(const struct call *c)
 {
 	(void)c;
 	cxx_work_pass();
 }
 
-static void leave_aclnn(struct call *c, int64_t ret)
+static void handle_aclnn_return(struct call *c, int64_t ret)
 {
 	struct cxx_work *w = cxx_work_of(c);
 
@@ -240,7 +240,7 @@ static void leave_aclnn(struct call *c, int64_t ret)
 	if (c->ok && c->note.u[0])
 		aclnn_executor_used(c->v[2].u, c->note.u[0]);
 	if (w)
-		leave_unread(w->out, w->nout, c->v[3].u);
+		set_inputs_unread(w->out, w->nout, c->v[3].u);
 }
 
 static void (*const aclnn_fork_handlers[])(void) = {
@@ -255,15 +255,15 @@ static const struct adapter adapter_aclnn = {
 	.success = {0},
 	.nsuccess = 1,
 	.missing = 361001, /* ACLNN_ERR_RUNTIME_ERROR */
-	.describe = describe_aclnn,
-	.passed = pass_aclnn,
-	.leave = leave_aclnn,
+	.describe = read_aclnn_call,
+	.passed = handle_unrecorded_aclnn,
+	.leave = handle_aclnn_return,
 	.fork_handlers = aclnn_fork_handlers,
 };
 
 /* ---- functions that are only observed ---- */
 
-static void leave_first_phase(struct call *c, int64_t ret)
+static void handle_first_phase_return(struct call *c, int64_t ret)
 {
 	uint64_t words[API_OPEN_WORDS];
 
@@ -280,7 +280,7 @@ static const struct adapter adapter_first_phase = {
 	.success = {0},
 	.nsuccess = 1,
 	.missing = 361001,
-	.leave = leave_first_phase,
+	.leave = handle_first_phase_return,
 	.fork_handlers = aclnn_fork_handlers,
 };
 
@@ -320,13 +320,13 @@ static void list_created(const struct call *c, int64_t ret)
 	acl_list_made((uint64_t)ret, c->v[0].cp, c->v[1].u);
 }
 
-static void executor_repeats(const struct call *c, int64_t ret)
+static void handle_repeatable_executor(const struct call *c, int64_t ret)
 {
 	if (!ret)
 		aclnn_executor_repeatable(c->v[0].u);
 }
 
-static void tensor_ends(const struct call *c)
+static void handle_tensor_end(const struct call *c)
 {
 	acl_tensor_claim(c->v[0].u);
 }
@@ -336,7 +336,7 @@ static void tensor_ended(const struct call *c, int64_t ret)
 	acl_tensor_settle(c->v[0].u, !ret);
 }
 
-static void list_ends(const struct call *c)
+static void handle_list_end(const struct call *c)
 {
 	acl_list_claim(c->v[0].u);
 }
@@ -346,7 +346,7 @@ static void list_ended(const struct call *c, int64_t ret)
 	acl_list_settle(c->v[0].u, !ret);
 }
 
-static void executor_ends(const struct call *c)
+static void handle_executor_end(const struct call *c)
 {
 	aclnn_executor_claim(c->v[0].u);
 }
@@ -366,11 +366,11 @@ static const struct watched {
 	{"aclCreateTensor", "pLipLipLp", CT_P, NULL, tensor_created},
 	{"aclInitTensor", "ppLipLipLp", CT_I32, NULL, tensor_initialised},
 	{"aclSetRawTensorAddr", "pp", CT_I32, NULL, tensor_moved},
-	{"aclDestroyTensor", "p", CT_I32, tensor_ends, tensor_ended},
+	{"aclDestroyTensor", "p", CT_I32, handle_tensor_end, tensor_ended},
 	{"aclCreateTensorList", "pL", CT_P, NULL, list_created},
-	{"aclDestroyTensorList", "p", CT_I32, list_ends, list_ended},
-	{"aclSetAclOpExecutorRepeatable", "p", CT_I32, NULL, executor_repeats},
-	{"aclDestroyAclOpExecutor", "p", CT_I32, executor_ends, executor_ended},
+	{"aclDestroyTensorList", "p", CT_I32, handle_list_end, list_ended},
+	{"aclSetAclOpExecutorRepeatable", "p", CT_I32, NULL, handle_repeatable_executor},
+	{"aclDestroyAclOpExecutor", "p", CT_I32, handle_executor_end, executor_ended},
 };
 
 static const struct watched *watched_of(const char *symbol)
@@ -407,7 +407,7 @@ static const struct adapter adapter_watched = {
 /* ---- rows ---- */
 
 /* True if `symbol` is listed, or may be switched on later. */
-static bool aclnn_wants(const char *symbol, const char *object)
+static bool is_aclnn_wanted(const char *symbol, const char *object)
 {
 	char name[128];
 	bool first;
@@ -416,8 +416,8 @@ static bool aclnn_wants(const char *symbol, const char *object)
 	if (!is_acl_name(symbol) || !session_configure())
 		return false;
 	if (!is_operator_name(symbol))
-		return watched_of(symbol) && aclnn_any();
-	return operator_symbol(symbol, name, &first) &&
+		return watched_of(symbol) && is_aclnn_configured();
+	return parse_operator_symbol(symbol, name, &first) &&
 	       (is_acl_listed(list_now(), name) || is_acl_listed(generation_armable, name));
 }
 
@@ -431,7 +431,7 @@ static bool is_two_phase(const char *name)
 	return elfsym_all(symbol, &p, 1) != 0 && elfsym_all(name, &p, 1) != 0;
 }
 
-static void fill_second_phase(struct cxx_function *f)
+static void set_second_phase(struct cxx_function *f)
 {
 	static const uint8_t args[] = {CT_P, CT_U64, CT_P, CT_P};
 	struct api_spec *s = &f->spec;
@@ -448,13 +448,13 @@ static void fill_second_phase(struct cxx_function *f)
 	s->at[ROLE_STREAM] = sizeof(args);
 }
 
-static struct api *make_operator(const char *symbol)
+static struct api *add_operator_row(const char *symbol)
 {
 	struct aclnn_function *f;
 	char name[128];
 	bool first;
 
-	if (!operator_symbol(symbol, name, &first) || !is_two_phase(name))
+	if (!parse_operator_symbol(symbol, name, &first) || !is_two_phase(name))
 		return NULL;
 	f = cxx_function_new(sizeof(*f), symbol, "aclnn");
 	if (!f)
@@ -473,7 +473,7 @@ static struct api *make_operator(const char *symbol)
 		f->cxx.spec.task = TASK_SCOPE;
 		f->cxx.ffi.open = true;
 	} else {
-		fill_second_phase(&f->cxx);
+		set_second_phase(&f->cxx);
 	}
 	cxx_function_keep();
 	return &f->cxx.api;
@@ -499,11 +499,12 @@ static struct api *make_watched(const struct watched *w)
 	return &f->api;
 }
 
-static struct api *make_aclnn(const char *symbol, const char *object)
+static struct api *add_aclnn_row(const char *symbol, const char *object)
 {
 	(void)object;
-	return is_operator_name(symbol) ? make_operator(symbol) : make_watched(watched_of(symbol));
+	return is_operator_name(symbol) ? add_operator_row(symbol)
+					: make_watched(watched_of(symbol));
 }
 
 const struct runtime_provider aclnn_provider = {
-	.wants = aclnn_wants, .make = make_aclnn, .any = aclnn_any};
+	.wants = is_aclnn_wanted, .make = add_aclnn_row, .any = is_aclnn_configured};

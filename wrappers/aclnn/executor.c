@@ -54,7 +54,7 @@ void aclnn_executors_forked(void)
 }
 
 /* Of these 22 MiB only touched pages use memory: one page for an operator with up to 24 tensors. */
-static struct shard *shards_made(void)
+static struct shard *get_or_map_shards(void)
 {
 	struct shard *s = atomic_load_explicit(&shards, memory_order_acquire), *none = NULL;
 	size_t bytes = SHARDS * sizeof(*s) + WAITING * sizeof(struct aclnn_executor);
@@ -79,13 +79,13 @@ static struct shard *shards_made(void)
 	return s;
 }
 
-static struct shard *shard_of_executor(struct shard *all, uint64_t handle)
+static struct shard *get_executor_shard(struct shard *all, uint64_t handle)
 {
 	return &all[hash_mix(handle) % SHARDS];
 }
 
 /* Returns a free slot, or else the oldest one. The lock is held. */
-static struct aclnn_executor *take_executor_place(
+static struct aclnn_executor *reserve_executor_slot(
 	struct aclnn_executor *x, unsigned n, const struct aclnn_operator *op, uint64_t handle)
 {
 	struct aclnn_executor *best = x;
@@ -102,14 +102,14 @@ static struct aclnn_executor *take_executor_place(
 /* ---- the first phase ---- */
 
 /* True if the word may be an address at which the caller stores a word. */
-static bool may_be_address(uint64_t word)
+static bool is_possible_address(uint64_t word)
 {
 	return word >= MEMORY_PAGE && word < UINT64_C(1) << 56 && word % sizeof(uint64_t) == 0;
 }
 
 static bool read_kept_word(uint64_t at, uint64_t *value)
 {
-	if (!may_be_address(at) || !memory_readable(at))
+	if (!is_possible_address(at) || !memory_readable(at))
 		return false;
 	*value = memory_load(at);
 	return true;
@@ -168,15 +168,15 @@ static void add_candidate(struct aclnn_executor *x, const uint64_t *words, unsig
 	struct aclnn_candidate *k = &x->candidate[x->ncandidates];
 
 	if (!i || x->ncandidates == CANDIDATES_MAX || !read_kept_word(words[i - 1], &k->bytes) ||
-		!read_kept_word(words[i], &k->executor) || !may_be_address(k->executor))
+		!read_kept_word(words[i], &k->executor) || !is_possible_address(k->executor))
 		return;
 	k->word = (uint8_t)i;
 	x->ncandidates++;
 }
 
 /* end: index of the word after the last one that may be a tensor. */
-static void fill_executor(struct aclnn_executor *x, struct aclnn_operator *op,
-	const uint64_t *words, unsigned end, bool guess)
+static void set_executor(struct aclnn_executor *x, struct aclnn_operator *op, const uint64_t *words,
+	unsigned end, bool guess)
 {
 	x->op = op;
 	x->age = atomic_fetch_add(&ages, 1) + 1;
@@ -199,7 +199,7 @@ static void fill_executor(struct aclnn_executor *x, struct aclnn_operator *op,
 void aclnn_executor_made(struct aclnn_operator *op, const uint64_t *words)
 {
 	unsigned at = atomic_load_explicit(&op->executor_word, memory_order_relaxed);
-	struct shard *all = shards_made(), *s;
+	struct shard *all = get_or_map_shards(), *s;
 	struct aclnn_executor *x;
 	uint64_t handle = 0, bytes;
 
@@ -207,19 +207,19 @@ void aclnn_executor_made(struct aclnn_operator *op, const uint64_t *words)
 		return;
 	if (at && read_kept_word(words[at], &handle) && handle &&
 		read_kept_word(words[at - 1], &bytes)) {
-		s = shard_of_executor(all, handle);
+		s = get_executor_shard(all, handle);
 		pthread_mutex_lock(&s->lock);
-		x = take_executor_place(s->x, PLACES, op, handle);
+		x = reserve_executor_slot(s->x, PLACES, op, handle);
 		x->handle = handle;
-		fill_executor(x, op, words, at - 1, false);
+		set_executor(x, op, words, at - 1, false);
 		pthread_mutex_unlock(&s->lock);
 		return;
 	}
 	pthread_mutex_lock(&waiting.lock);
 	if (waiting.x) {
-		x = take_executor_place(waiting.x, WAITING, op, 0);
+		x = reserve_executor_slot(waiting.x, WAITING, op, 0);
 		x->handle = 0;
-		fill_executor(x, op, words, API_OPEN_WORDS, true);
+		set_executor(x, op, words, API_OPEN_WORDS, true);
 	}
 	pthread_mutex_unlock(&waiting.lock);
 }
@@ -279,7 +279,7 @@ bool aclnn_executor_find(struct aclnn_operator *op, uint64_t handle, uint64_t by
 
 	if (!all || !handle)
 		return false;
-	s = shard_of_executor(all, handle);
+	s = get_executor_shard(all, handle);
 	pthread_mutex_lock(&s->lock);
 	for (unsigned i = 0; i < PLACES && !found; i++)
 		if (s->x[i].op == op && s->x[i].handle == handle && !s->x[i].ending) {
@@ -303,7 +303,7 @@ static bool may_have_handle(const struct aclnn_executor *x, uint64_t handle)
 /* Called for one executor; returns true to stop the search. */
 typedef bool visit_fn(struct aclnn_executor *x, uint64_t age);
 
-static bool visit_some(
+static bool handle_matching_executors(
 	struct aclnn_executor *x, unsigned n, uint64_t handle, visit_fn *visit, uint64_t age)
 {
 	for (; n; n--, x++)
@@ -313,22 +313,22 @@ static bool visit_some(
 }
 
 /* Calls visit for each operator's entry with executor `handle`. */
-static void visit_executors(uint64_t handle, visit_fn *visit, uint64_t age)
+static void handle_executors(uint64_t handle, visit_fn *visit, uint64_t age)
 {
 	struct shard *all = atomic_load_explicit(&shards, memory_order_acquire), *s;
 	bool done;
 
 	if (!all || !handle)
 		return;
-	s = shard_of_executor(all, handle);
+	s = get_executor_shard(all, handle);
 	pthread_mutex_lock(&s->lock);
-	done = visit_some(s->x, PLACES, handle, visit, age);
+	done = handle_matching_executors(s->x, PLACES, handle, visit, age);
 	pthread_mutex_unlock(&s->lock);
 	if (done)
 		return;
 	pthread_mutex_lock(&waiting.lock);
 	if (waiting.x)
-		visit_some(waiting.x, WAITING, handle, visit, age);
+		handle_matching_executors(waiting.x, WAITING, handle, visit, age);
 	pthread_mutex_unlock(&waiting.lock);
 }
 
@@ -341,14 +341,14 @@ static bool end_if_used(struct aclnn_executor *x, uint64_t age)
 	return true;
 }
 
-static bool claim_executor(struct aclnn_executor *x, uint64_t age)
+static bool lock_executor(struct aclnn_executor *x, uint64_t age)
 {
 	(void)age;
 	x->ending = true;
 	return false;
 }
 
-static bool settle_executor(struct aclnn_executor *x, uint64_t ended)
+static bool update_executor(struct aclnn_executor *x, uint64_t ended)
 {
 	if (x->ending && ended)
 		x->op = NULL;
@@ -356,7 +356,7 @@ static bool settle_executor(struct aclnn_executor *x, uint64_t ended)
 	return false;
 }
 
-static bool mark_repeatable(struct aclnn_executor *x, uint64_t age)
+static bool set_repeatable(struct aclnn_executor *x, uint64_t age)
 {
 	(void)age;
 	x->repeatable = true;
@@ -365,20 +365,20 @@ static bool mark_repeatable(struct aclnn_executor *x, uint64_t age)
 
 void aclnn_executor_used(uint64_t handle, uint64_t age)
 {
-	visit_executors(handle, end_if_used, age);
+	handle_executors(handle, end_if_used, age);
 }
 
 void aclnn_executor_repeatable(uint64_t handle)
 {
-	visit_executors(handle, mark_repeatable, 0);
+	handle_executors(handle, set_repeatable, 0);
 }
 
 void aclnn_executor_claim(uint64_t handle)
 {
-	visit_executors(handle, claim_executor, 0);
+	handle_executors(handle, lock_executor, 0);
 }
 
 void aclnn_executor_settle(uint64_t handle, bool ended)
 {
-	visit_executors(handle, settle_executor, ended);
+	handle_executors(handle, update_executor, ended);
 }

@@ -20,7 +20,7 @@ static const struct {
 static const char *const fragments[] = {
 	"AllReduce", "AllGather", "ReduceScatter", "lltoAll", "AllToAll", "Distribute"};
 
-static void fill_operator(struct aclnn_operator *o)
+static void set_operator(struct aclnn_operator *o)
 {
 	o->in_place = strstr(o->name, "Inplace") != NULL;
 	for (unsigned i = 0; i < sizeof(fragments) / sizeof(*fragments); i++)
@@ -43,7 +43,7 @@ struct aclnn_operator *aclnn_operator_of(const char *name)
 	if (!o)
 		return NULL;
 	strcpy(o->name, name);
-	fill_operator(o);
+	set_operator(o);
 	o->next = operators;
 	operators = o;
 	return o;

@@ -17,7 +17,7 @@
  * Queries rank and size of a communicator that the program uses now. Returns false if they cannot
  * be queried.
  */
-static bool complete_ccl_comm(
+static bool read_rank_and_size(
 	struct comm *c, uint64_t argument, const struct query *rank_of, const struct query *size_of)
 {
 	void *size = sibling_symbol(c->from, size_of->function);
@@ -38,7 +38,7 @@ static bool complete_ccl_comm(
 	return true;
 }
 
-static struct comm *new_ccl_comm(const struct ccl_library *l, uint64_t handle, const void *from,
+static struct comm *add_ccl_comm(const struct ccl_library *l, uint64_t handle, const void *from,
 	const char *how, uint64_t id)
 {
 	struct comm *c = comm_alloc(0);
@@ -56,9 +56,9 @@ static struct comm *new_ccl_comm(const struct ccl_library *l, uint64_t handle, c
 }
 
 /* No other communicator can get this number. */
-static uint64_t local_ccl_id(const struct ccl_library *l, uint64_t handle)
+static uint64_t compute_local_id(const struct ccl_library *l, uint64_t handle)
 {
-	return comm_make_id(handle, l->lib->name, (int64_t)comm_serial(), NULL, 0, NULL, 0);
+	return comm_compute_id(handle, l->lib->name, (int64_t)comm_get_serial(), NULL, 0, NULL, 0);
 }
 
 struct comm *ccl_comm(const struct ccl_library *l, uint64_t handle)
@@ -73,20 +73,20 @@ struct comm *ccl_comm_at(const struct ccl_library *l, uint64_t handle, uint64_t 
 	if (!c && handle)
 		c = comm_arrived(l->lib, handle);
 	if (c && __atomic_load_n(&c->size, __ATOMIC_ACQUIRE) <= 0 &&
-		!complete_ccl_comm(c, argument, &l->rank, &l->size))
+		!read_rank_and_size(c, argument, &l->rank, &l->size))
 		return NULL;
 	if (c || !handle)
 		return c;
 	/* The call that made this communicator was not seen. */
-	c = new_ccl_comm(l, handle, NULL, "unknown", local_ccl_id(l, handle));
+	c = add_ccl_comm(l, handle, NULL, "unknown", compute_local_id(l, handle));
 	if (!c)
 		return NULL;
 	c->flags |= CF_LOCALCOMM;
-	if (!complete_ccl_comm(c, argument, &l->rank, &l->size)) {
-		comm_release(c);
+	if (!read_rank_and_size(c, argument, &l->rank, &l->size)) {
+		comm_remove_user(c);
 		return NULL;
 	}
-	comm_publish(c);
+	comm_register(c);
 	return comm_find(l->lib, handle);
 }
 
@@ -98,15 +98,15 @@ struct comm *ccl_group(const struct ccl_library *l, const void *real, const char
 
 	if (c || !h)
 		return c;
-	c = new_ccl_comm(l, h, real, "group", h);
+	c = add_ccl_comm(l, h, real, "group", h);
 	if (!c)
 		return NULL;
 	snprintf(c->name, sizeof(c->name), "%s", name);
-	if (!complete_ccl_comm(c, (uint64_t)(uintptr_t)name, rank, size)) {
-		comm_release(c);
+	if (!read_rank_and_size(c, (uint64_t)(uintptr_t)name, rank, size)) {
+		comm_remove_user(c);
 		return NULL;
 	}
-	comm_publish(c);
+	comm_register(c);
 	return comm_find(l->lib, h);
 }
 
@@ -114,11 +114,11 @@ struct comm *ccl_group(const struct ccl_library *l, const void *real, const char
  * Hash of the unique id, of several ids in a row, or of the file that replaces it. Returns 0 if
  * the call has none.
  */
-static uint64_t hash_unique_id(const struct ccl_library *l, const struct call *c)
+static uint64_t compute_unique_id_hash(const struct ccl_library *l, const struct call *c)
 {
-	const union arg *id = call_arg(c, ROLE_ID), *n = call_arg(c, ROLE_NITEMS);
+	const union arg *id = call_get_arg(c, ROLE_ID), *n = call_get_arg(c, ROLE_NITEMS);
 	uint64_t h = hash_str(0, l->lib->name), word, left;
-	const union arg *file = call_arg(c, ROLE_NAME);
+	const union arg *file = call_get_arg(c, ROLE_NAME);
 	const char *p = id ? id->cp : NULL;
 
 	if (!p)
@@ -152,11 +152,11 @@ static bool color_is_wide(const struct call *c)
 }
 
 /* The number of a communicator made from another one; 0 if its members cannot agree on one. */
-static uint64_t hash_child(
+static uint64_t compute_child_hash(
 	const struct ccl_library *l, const struct call *c, const struct comm *parent)
 {
-	const union arg *color = call_arg(c, ROLE_COLOR), *list = call_arg(c, ROLE_ITEMS),
-			*n = call_arg(c, ROLE_NITEMS);
+	const union arg *color = call_get_arg(c, ROLE_COLOR), *list = call_get_arg(c, ROLE_ITEMS),
+			*n = call_get_arg(c, ROLE_NITEMS);
 	const char *how = c->api->spec->how;
 	uint64_t h = parent ? hash_str(parent->id, how) : 0;
 
@@ -175,24 +175,24 @@ static uint64_t hash_child(
 static void register_all_ccl_comms(
 	const struct ccl_library *l, const struct call *c, const uint64_t *handles, int n)
 {
-	uint64_t id = n > 0 ? local_ccl_id(l, handles[0]) : 0;
+	uint64_t id = n > 0 ? compute_local_id(l, handles[0]) : 0;
 
 	for (int i = 0; i < n; i++) {
-		struct comm *m = new_ccl_comm(l, handles[i], c->real, c->api->spec->how, id);
+		struct comm *m = add_ccl_comm(l, handles[i], c->real, c->api->spec->how, id);
 
 		if (!m)
 			return;
 		m->flags |= CF_LOCALCOMM;
 		m->rank = i;
 		m->size = n;
-		comm_publish(m);
+		comm_register(m);
 	}
 }
 
 /* Handle of the communicator passed to the call, by value or by pointer; 0 if there is none. */
-static uint64_t parent_of(const struct call *c)
+static uint64_t get_parent_handle(const struct call *c)
 {
-	const union arg *comm = call_arg(c, ROLE_COMM), *at = call_arg(c, ROLE_COMMP);
+	const union arg *comm = call_get_arg(c, ROLE_COMM), *at = call_get_arg(c, ROLE_COMMP);
 
 	return comm ? comm->u : at && at->cp ? *(const uint64_t *)at->cp : 0;
 }
@@ -200,10 +200,10 @@ static uint64_t parent_of(const struct call *c)
 static void register_ccl_comm(const struct ccl_library *l, struct call *c)
 {
 	const char *how = c->api->spec->how;
-	const union arg *at = call_arg(c, ROLE_NEWCOMM), *size = call_arg(c, ROLE_NRANKS),
-			*rank = call_arg(c, ROLE_RANK), *color = call_arg(c, ROLE_COLOR),
-			*list = call_arg(c, ROLE_ITEMS);
-	uint64_t from = parent_of(c), handle, id;
+	const union arg *at = call_get_arg(c, ROLE_NEWCOMM), *size = call_get_arg(c, ROLE_NRANKS),
+			*rank = call_get_arg(c, ROLE_RANK), *color = call_get_arg(c, ROLE_COLOR),
+			*list = call_get_arg(c, ROLE_ITEMS);
+	uint64_t from = get_parent_handle(c), handle, id;
 	struct comm *parent = from ? comm_find(l->lib, from) : NULL, *m;
 
 	if (!c->ok || !at || !at->cp)
@@ -216,12 +216,12 @@ static void register_ccl_comm(const struct ccl_library *l, struct call *c)
 	 * The call has neither an id nor a parent: the new communicators, in an array, are all of
 	 * this process.
 	 */
-	if (!from && !call_arg(c, ROLE_ID) && !call_arg(c, ROLE_NAME)) {
+	if (!from && !call_get_arg(c, ROLE_ID) && !call_get_arg(c, ROLE_NAME)) {
 		register_all_ccl_comms(l, c, at->cp, size ? (int)size->i : 0);
 		return;
 	}
-	id = from ? hash_child(l, c, parent) : hash_unique_id(l, c);
-	m = new_ccl_comm(l, handle, c->real, how, id ? id : local_ccl_id(l, handle));
+	id = from ? compute_child_hash(l, c, parent) : compute_unique_id_hash(l, c);
+	m = add_ccl_comm(l, handle, c->real, how, id ? id : compute_local_id(l, handle));
 	if (!m)
 		return;
 	if (!id)
@@ -231,15 +231,15 @@ static void register_ccl_comm(const struct ccl_library *l, struct call *c)
 		m->rank = (int32_t)rank->i;
 		m->size = (int32_t)size->i;
 		if (!from)
-			session_rank_guess(m->rank, m->size);
+			session_set_guessed_rank(m->rank, m->size);
 	}
 	if (session.rank_guessed && session.world_rank == m->rank && !from)
 		m->flags |= CF_GUESSED;
 	/* In a group, or without blocking, the new communicators become available later. */
 	if (handle)
-		comm_publish(m);
+		comm_register(m);
 	else
-		comm_expect(m, at->cp);
+		comm_register_expected(m, at->cp);
 }
 
 /* ---- windows ---- */
@@ -257,9 +257,9 @@ struct comm *ccl_window(const struct ccl_library *l, uint64_t handle, uint64_t c
  */
 static void register_ccl_window(const struct ccl_library *l, const struct call *c, int64_t ret)
 {
-	const union arg *at = call_arg(c, ROLE_NEWWIN);
+	const union arg *at = call_get_arg(c, ROLE_NEWWIN);
 	const char *how = c->api->spec->how;
-	uint64_t from = parent_of(c), handle;
+	uint64_t from = get_parent_handle(c), handle;
 	struct comm *parent = from ? comm_find(l->lib, from) : NULL, *w;
 	bool later = stream_in_group(c) || (l->lib->in_progress && ret == l->lib->in_progress);
 
@@ -269,9 +269,9 @@ static void register_ccl_window(const struct ccl_library *l, const struct call *
 	/* The library returns success with a NULL handle if the hardware has no windows. */
 	if (!handle && !later)
 		return;
-	w = new_ccl_comm(l, handle, c->real, how,
+	w = add_ccl_comm(l, handle, c->real, how,
 		parent ? hash_u64(hash_str(parent->id, how), c->note.u[0])
-		       : local_ccl_id(l, handle));
+		       : compute_local_id(l, handle));
 	if (!w)
 		return;
 	w->flags = parent ? parent->flags : CF_LOCALCOMM;
@@ -281,27 +281,27 @@ static void register_ccl_window(const struct ccl_library *l, const struct call *
 		w->size = parent->size;
 	}
 	if (handle) {
-		comm_publish(w);
+		comm_register(w);
 		return;
 	}
 	w->perhaps = true;
-	comm_expect(w, at->cp);
+	comm_register_expected(w, at->cp);
 }
 
 /* ---- calls ---- */
 
-static void end_ccl_window(const struct ccl_library *l, struct call *c)
+static void remove_ccl_window(const struct ccl_library *l, struct call *c)
 {
-	const union arg *win = call_arg(c, ROLE_WIN), *at = call_arg(c, ROLE_WINP);
+	const union arg *win = call_get_arg(c, ROLE_WIN), *at = call_get_arg(c, ROLE_WINP);
 	uint64_t handle = win ? win->u : at && at->cp ? *(const uint64_t *)at->cp : 0;
 
 	if (handle)
-		call_ends_comm(c, l->lib, handle);
+		call_set_ending_comm(c, l->lib, handle);
 }
 
 void ccl_enter(const struct ccl_library *l, struct call *c)
 {
-	uint64_t from = parent_of(c);
+	uint64_t from = get_parent_handle(c);
 	struct comm *m = from ? comm_find(l->lib, from) : NULL;
 
 	switch (c->api->spec->task) {
@@ -310,18 +310,18 @@ void ccl_enter(const struct ccl_library *l, struct call *c)
 		/* All ranks of the parent take part in a split, even those that will not be in any part. */
 		if (m)
 			c->note.u[0] = atomic_fetch_add(
-				call_arg(c, ROLE_COLOR) ? &m->splits : &m->others, 1);
+				call_get_arg(c, ROLE_COLOR) ? &m->splits : &m->others, 1);
 		break;
 	case TASK_COMM_END:
 		if (from)
-			call_ends_comm(c, l->lib, from);
+			call_set_ending_comm(c, l->lib, from);
 		break;
 	case TASK_WIN_NEW:
 		if (m)
 			c->note.u[0] = atomic_fetch_add(&m->splits, 1);
 		break;
 	case TASK_WIN_END:
-		end_ccl_window(l, c);
+		remove_ccl_window(l, c);
 		break;
 	}
 }

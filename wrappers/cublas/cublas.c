@@ -40,33 +40,33 @@ void *const *find_cublas_queries(
 	return q->at;
 }
 
-static void *const *queries_of(const void *real)
+static void *const *get_query_functions(const void *real)
 {
 	return find_cublas_queries(&own(kept)[(uintptr_t)real / 16 % QUERIES_KEPT], real, queries);
 }
 
-static uint64_t cublas_stream(const struct call *c)
+static uint64_t get_cublas_stream(const struct call *c)
 {
-	stream_query *ask = (stream_query *)queries_of(c->real)[OF_STREAM];
+	stream_query *ask = (stream_query *)get_query_functions(c->real)[OF_STREAM];
 	uint64_t stream = 0;
 
-	return ask && ask(call_arg(c, ROLE_HANDLE)->u, &stream) == 0 ? stream : 0;
+	return ask && ask(call_get_arg(c, ROLE_HANDLE)->u, &stream) == 0 ? stream : 0;
 }
 
 /* True if alpha and beta are in host memory: CUBLAS_POINTER_MODE_HOST is 0. */
-static bool factors_are_ours(const struct call *c)
+static bool are_factors_on_host(const struct call *c)
 {
-	mode_query *ask = (mode_query *)queries_of(c->real)[OF_MODE];
+	mode_query *ask = (mode_query *)get_query_functions(c->real)[OF_MODE];
 	int mode = -1;
 
-	return ask && ask(call_arg(c, ROLE_HANDLE)->u, &mode) == 0 && mode == 0;
+	return ask && ask(call_get_arg(c, ROLE_HANDLE)->u, &mode) == 0 && mode == 0;
 }
 
 /*
  * Size of a real factor in bytes (a complex one, where C is complex, has twice as many). compute:
  * cublasComputeType_t, or before CUDA 11 a cudaDataType.
  */
-static unsigned factor_bytes(uint64_t compute)
+static unsigned get_factor_bytes(uint64_t compute)
 {
 	switch ((int32_t)compute) {
 	case 64: /* CUBLAS_COMPUTE_16F, _PEDANTIC */
@@ -95,9 +95,9 @@ struct factor_form {
 };
 
 /* The size of factors if the prototype does not give their type. result: cudaDataType of C. */
-static struct factor_form form_of_factors(uint64_t compute, uint64_t result)
+static struct factor_form get_factor_form(uint64_t compute, uint64_t result)
 {
-	unsigned part = factor_bytes(compute);
+	unsigned part = get_factor_bytes(compute);
 	struct dtype_desc d;
 
 	cublas_dtype(result, &d);
@@ -120,9 +120,9 @@ static bool are_zero_factors(const void *p, uint64_t n, struct factor_form f)
  * Removes C, the last input, where beta is 0: cuBLAS does not read it then, and it may be
  * uninitialised.
  */
-static void leave_out_result(struct operation *w, const void *result)
+static void remove_unread_result(struct operation *w, const void *result)
 {
-	if (w->nin && operation_inputs(w)[w->nin - 1].base == result)
+	if (w->nin && operation_get_inputs(w)[w->nin - 1].base == result)
 		w->nin--;
 }
 
@@ -141,8 +141,8 @@ struct grouped {
 /* Finds the arguments of a grouped call. Returns false if they cannot be read. */
 static bool find_groups(const struct call *c, struct grouped *g)
 {
-	const union arg *alpha = call_arg(c, ROLE_ALPHA), *beta = call_arg(c, ROLE_BETA),
-			*count = call_arg(c, ROLE_NITEMS);
+	const union arg *alpha = call_get_arg(c, ROLE_ALPHA), *beta = call_get_arg(c, ROLE_BETA),
+			*count = call_get_arg(c, ROLE_NITEMS);
 
 	*g = (struct grouped){.alpha = alpha, .beta = beta, .sizes = count + 1};
 	g->trans[0] = alpha - 5;
@@ -167,7 +167,7 @@ static const struct api_arg *declared_as(const struct call *c, const union arg *
 }
 
 /* Element i of an array of int or int64_t; a negative value is returned as 0. */
-static uint64_t of_group(const struct call *c, const union arg *array, uint64_t i)
+static uint64_t get_group_value(const struct call *c, const union arg *array, uint64_t i)
 {
 	int64_t v = declared_as(c, array)->elem == 8 ? ((const int64_t *)array->cp)[i]
 						     : ((const int32_t *)array->cp)[i];
@@ -175,14 +175,15 @@ static uint64_t of_group(const struct call *c, const union arg *array, uint64_t 
 	return v > 0 ? (uint64_t)v : 0;
 }
 
-static uint64_t elements_of_groups(
+static uint64_t compute_group_elements(
 	const struct call *c, const struct grouped *g, const union arg *rows, const union arg *cols)
 {
 	uint64_t all = 0, n;
 
 	for (uint64_t i = 0; i < g->groups; i++)
-		if (__builtin_mul_overflow(of_group(c, rows, i), of_group(c, cols, i), &n) ||
-			__builtin_mul_overflow(n, of_group(c, g->sizes, i), &n) ||
+		if (__builtin_mul_overflow(
+			    get_group_value(c, rows, i), get_group_value(c, cols, i), &n) ||
+			__builtin_mul_overflow(n, get_group_value(c, g->sizes, i), &n) ||
 			__builtin_add_overflow(all, n, &all))
 			return 0;
 	return all;
@@ -192,7 +193,7 @@ static uint64_t elements_of_groups(
  * Describes a call with a single group by the group's shape. Addresses of its matrices are in
  * device memory and not read. Matrix 2 is C.
  */
-static void describe_groups(
+static void set_group_buffer(
 	struct call *c, const struct grouped *g, unsigned which, uint8_t io, struct buffer *v)
 {
 	const union arg *rows = which == 1 ? g->k : g->m, *cols = which == 0 ? g->k : g->n, *swap;
@@ -201,7 +202,7 @@ static void describe_groups(
 
 	if (g->typed)
 		cublas_dtype(g->matrix[which][1].u, &d);
-	if (which < 2 && of_group(c, g->trans[which], 0)) {
+	if (which < 2 && get_group_value(c, g->trans[which], 0)) {
 		swap = rows;
 		rows = cols;
 		cols = swap;
@@ -221,16 +222,16 @@ static void describe_groups(
 		.counts = shape[0],
 		.displs = shape[1],
 	};
-	v->count = elements_of_groups(c, g, rows, cols);
+	v->count = compute_group_elements(c, g, rows, cols);
 	v->bytes = v->count * dtype_info(d.dtype)->size;
 	if (g->groups > 1)
 		return;
-	shape[0][0] = (int64_t)of_group(c, g->sizes, 0);
-	shape[0][1] = (int64_t)of_group(c, rows, 0);
-	shape[0][2] = (int64_t)of_group(c, cols, 0);
+	shape[0][0] = (int64_t)get_group_value(c, g->sizes, 0);
+	shape[0][1] = (int64_t)get_group_value(c, rows, 0);
+	shape[0][2] = (int64_t)get_group_value(c, cols, 0);
 	memset(shape[1], 0, sizeof(shape[1]));
 	v->n = MATRIX_DIMS;
-	if (of_group(c, g->ld[which], 0) >= of_group(c, rows, 0))
+	if (get_group_value(c, g->ld[which], 0) >= get_group_value(c, rows, 0))
 		v->ndim = MATRIX_DIMS;
 }
 
@@ -242,7 +243,7 @@ static bool is_any_factor_set(
 	struct factor_form f = {dtype_info(type)->size, dtype_info(type)->size};
 
 	if (g->typed)
-		f = form_of_factors(call_arg(c, ROLE_COMPUTE)->u, g->matrix[2][1].u);
+		f = get_factor_form(call_get_arg(c, ROLE_COMPUTE)->u, g->matrix[2][1].u);
 	return !ours || !factors->cp || !are_zero_factors(factors->cp, g->groups, f);
 }
 
@@ -257,24 +258,24 @@ static void describe_grouped(struct call *c, bool ours)
 		return;
 	if (is_any_factor_set(c, &g, g.alpha, ours))
 		for (; w->nin < 2; w->nin++)
-			describe_groups(c, &g, w->nin, IO_IN, &w->views[w->nin]);
+			set_group_buffer(c, &g, w->nin, IO_IN, &w->views[w->nin]);
 	if (is_any_factor_set(c, &g, g.beta, ours)) {
-		describe_groups(c, &g, 2, IO_IN, &w->views[w->nin]);
+		set_group_buffer(c, &g, 2, IO_IN, &w->views[w->nin]);
 		w->nin++;
 	}
 	w->all_out = w->views + w->nin;
-	describe_groups(c, &g, 2, IO_OUT, &w->views[w->nin]);
+	set_group_buffer(c, &g, 2, IO_OUT, &w->views[w->nin]);
 	w->nout = 1;
 	check_matrices(w);
 }
 
 /* ---- any call ---- */
 
-static bool describe_cublas(struct call *c)
+static bool read_cublas_call(struct call *c)
 {
-	union arg *alpha = call_arg(c, ROLE_ALPHA), *beta = call_arg(c, ROLE_BETA);
+	union arg *alpha = call_get_arg(c, ROLE_ALPHA), *beta = call_get_arg(c, ROLE_BETA);
 	union arg was[2] = {alpha ? *alpha : (union arg){0}, beta ? *beta : (union arg){0}};
-	bool ours = factors_are_ours(c);
+	bool ours = are_factors_on_host(c);
 
 	/* grouped_gemm: its kind has factors, but no arguments that are addresses of matrices. */
 	if (!c->api->spec->kind->nin && !c->api->spec->kind->nout && alpha) {
@@ -291,16 +292,17 @@ static bool describe_cublas(struct call *c)
 		*alpha = was[0];
 	if (beta)
 		*beta = was[1];
-	if (ours && beta && beta->cp && call_arg(c, ROLE_COMPUTE) &&
+	if (ours && beta && beta->cp && call_get_arg(c, ROLE_COMPUTE) &&
 		are_zero_factors(beta->cp, 1,
-			form_of_factors(call_arg(c, ROLE_COMPUTE)->u, call_arg(c, ROLE_RDTYPE)->u)))
-		leave_out_result(&c->op, call_arg(c, ROLE_RECV)->cp);
+			get_factor_form(
+				call_get_arg(c, ROLE_COMPUTE)->u, call_get_arg(c, ROLE_RDTYPE)->u)))
+		remove_unread_result(&c->op, call_get_arg(c, ROLE_RECV)->cp);
 	return true;
 }
 
 const struct adapter adapter_cublas = {
 	LIB_CUBLAS_SPEC,
 	.unknown_streams = true,
-	.describe = describe_cublas,
-	.stream = cublas_stream,
+	.describe = read_cublas_call,
+	.stream = get_cublas_stream,
 };

@@ -57,7 +57,7 @@ static THREAD_OWN struct cublas_queries kept[2];
  */
 static THREAD_OWN int64_t added[2][MATRIX_DIMS];
 
-static int64_t narrow_attribute(attribute_query *ask, uint64_t descriptor, int attribute)
+static int64_t read_attribute_32(attribute_query *ask, uint64_t descriptor, int attribute)
 {
 	int32_t v = 0;
 	size_t written;
@@ -65,7 +65,7 @@ static int64_t narrow_attribute(attribute_query *ask, uint64_t descriptor, int a
 	return ask(descriptor, attribute, &v, sizeof(v), &written) == 0 ? v : 0;
 }
 
-static int64_t wide_attribute(attribute_query *ask, uint64_t descriptor, int attribute)
+static int64_t read_attribute_64(attribute_query *ask, uint64_t descriptor, int attribute)
 {
 	int64_t v = 0;
 	size_t written;
@@ -74,7 +74,7 @@ static int64_t wide_attribute(attribute_query *ask, uint64_t descriptor, int att
 }
 
 /* Bits per element of a type without statistics (cudaDataType), 0 if not known. */
-static unsigned bits_of_other(int64_t type)
+static unsigned get_other_bits(int64_t type)
 {
 	switch (type) {
 	case 16: /* CUDA_R_4I */
@@ -101,7 +101,7 @@ static void set_matrix_type(struct buffer *v, int64_t type)
 	cublas_dtype((uint64_t)type, &d);
 	v->dtype = d.dtype;
 	v->unit = d.extent;
-	v->bytes = d.size ? v->count * d.size : (v->count * bits_of_other(type) + 7) / 8;
+	v->bytes = d.size ? v->count * d.size : (v->count * get_other_bits(type) + 7) / 8;
 	if (d.dtype == DT_OTHER)
 		v->nostats = 1;
 }
@@ -113,17 +113,17 @@ static void set_matrix_type(struct buffer *v, int64_t type)
 static unsigned write_matrix_shape(
 	attribute_query *ask, uint64_t layout, bool by_row, int64_t (*shape)[MATRIX_DIMS])
 {
-	int64_t ld = wide_attribute(ask, layout, LAYOUT_LD),
-		matrices = narrow_attribute(ask, layout, LAYOUT_BATCH_COUNT);
+	int64_t ld = read_attribute_64(ask, layout, LAYOUT_LD),
+		matrices = read_attribute_32(ask, layout, LAYOUT_BATCH_COUNT);
 	unsigned n = 0;
 
 	if (matrices > 1) {
 		shape[0][n] = matrices;
-		shape[1][n++] = wide_attribute(ask, layout, LAYOUT_BATCH_STRIDE);
+		shape[1][n++] = read_attribute_64(ask, layout, LAYOUT_BATCH_STRIDE);
 	}
-	shape[0][n] = wide_attribute(ask, layout, LAYOUT_ROWS);
+	shape[0][n] = read_attribute_64(ask, layout, LAYOUT_ROWS);
 	shape[1][n++] = by_row ? ld : 1;
-	shape[0][n] = wide_attribute(ask, layout, LAYOUT_COLS);
+	shape[0][n] = read_attribute_64(ask, layout, LAYOUT_COLS);
 	shape[1][n++] = by_row ? 1 : ld;
 	for (unsigned i = 0; i < n; i++)
 		if (shape[0][i] < 0)
@@ -131,7 +131,7 @@ static unsigned write_matrix_shape(
 	return n;
 }
 
-static uint64_t elements_of(const int64_t *sizes, unsigned n)
+static uint64_t compute_elements(const int64_t *sizes, unsigned n)
 {
 	uint64_t count = 1;
 
@@ -145,7 +145,7 @@ static uint64_t elements_of(const int64_t *sizes, unsigned n)
  * Describes the matrix argument with index `at`, which is followed by its descriptor. Returns
  * false if the call has none, or if only the device knows its size.
  */
-static bool describe_lt_matrix(
+static bool read_lt_matrix(
 	attribute_query *ask, const union arg *at, int64_t (*shape)[MATRIX_DIMS], struct buffer *v)
 {
 	uint64_t layout = at[1].u;
@@ -153,10 +153,10 @@ static bool describe_lt_matrix(
 
 	if (!at[0].cp || !layout)
 		return false;
-	mode = narrow_attribute(ask, layout, LAYOUT_BATCH_MODE);
+	mode = read_attribute_32(ask, layout, LAYOUT_BATCH_MODE);
 	if (mode == BATCH_GROUPED)
 		return false;
-	order = narrow_attribute(ask, layout, LAYOUT_ORDER);
+	order = read_attribute_32(ask, layout, LAYOUT_ORDER);
 	*v = (struct buffer){
 		.base = at[0].cp,
 		.layout = BUFFER_STRIDED,
@@ -169,15 +169,15 @@ static bool describe_lt_matrix(
 	};
 	v->n = write_matrix_shape(ask, layout, order == ORDER_ROW, shape);
 	v->ndim = (uint8_t)v->n;
-	v->count = elements_of(shape[0], v->n);
-	set_matrix_type(v, narrow_attribute(ask, layout, LAYOUT_TYPE));
+	v->count = compute_elements(shape[0], v->n);
+	set_matrix_type(v, read_attribute_32(ask, layout, LAYOUT_TYPE));
 	/* Which is refused: call/matrix.h. Of tiles ld is something else. */
 	ld = shape[1][v->n - (order == ORDER_ROW ? 2 : 1)];
 	if (order <= ORDER_ROW && ld < shape[0][v->n - (order == ORDER_ROW ? 1 : 2)])
 		v->ndim = JOURNAL_NDIM_NONE;
 	/* Real and imaginary parts are in separate planes. */
 	if (dtype_info(v->dtype)->component != v->dtype &&
-		wide_attribute(ask, layout, LAYOUT_PLANE_OFFSET))
+		read_attribute_64(ask, layout, LAYOUT_PLANE_OFFSET))
 		v->nostats = 1;
 	return true;
 }
@@ -185,16 +185,16 @@ static bool describe_lt_matrix(
 /* True if the matrix multiplied by beta is read. */
 static bool is_beta_set(const struct call *c, attribute_query *ask, const struct described *d)
 {
-	uint64_t operation = call_arg(c, ROLE_ITEMS)->u;
-	const void *beta = call_arg(c, ROLE_BETA)->cp;
+	uint64_t operation = call_get_arg(c, ROLE_ITEMS)->u;
+	const void *beta = call_get_arg(c, ROLE_BETA)->cp;
 	struct dtype_desc scale;
 
-	switch (operation ? narrow_attribute(ask, operation, d->pointer_mode) : -1) {
+	switch (operation ? read_attribute_32(ask, operation, d->pointer_mode) : -1) {
 	case FACTORS_BETA_ZERO:
 		return false;
 	case FACTORS_HOST:
 	case FACTORS_BETA_HOST:
-		cublas_dtype((uint64_t)narrow_attribute(ask, operation, d->scale_type), &scale);
+		cublas_dtype((uint64_t)read_attribute_32(ask, operation, d->scale_type), &scale);
 		return !beta || scale.dtype == DT_OTHER || !is_zero_element(beta, scale.dtype);
 	default:
 		return true;
@@ -206,20 +206,20 @@ static void add_lt_input(struct operation *w, attribute_query *ask, const union 
 {
 	struct buffer *v = &w->views[w->nin];
 
-	if (!describe_lt_matrix(ask, at, shape, v))
+	if (!read_lt_matrix(ask, at, shape, v))
 		return;
 	v->io = IO_IN;
 	v->index = w->nin++;
 }
 
-static bool describe_cublaslt(struct call *c)
+static bool read_cublaslt_call(struct call *c)
 {
-	bool multiplies = call_arg(c, ROLE_BETA) - call_arg(c, ROLE_ALPHA) > 3;
+	bool multiplies = call_get_arg(c, ROLE_BETA) - call_get_arg(c, ROLE_ALPHA) > 3;
 	const struct described *d = multiplies ? &matmul : &transform;
 	void *const *query = find_cublas_queries(&own(kept)[multiplies], c->real, d->query);
 	attribute_query *of_layout = (attribute_query *)query[OF_LAYOUT],
 			*of_operation = (attribute_query *)query[OF_OPERATION];
-	const union arg *beta = call_arg(c, ROLE_BETA), *at = call_arg(c, ROLE_ALPHA) + 1;
+	const union arg *beta = call_get_arg(c, ROLE_BETA), *at = call_get_arg(c, ROLE_ALPHA) + 1;
 	struct operation *w = &c->op;
 
 	if (!of_layout || !of_operation)
@@ -230,7 +230,7 @@ static bool describe_cublaslt(struct call *c)
 	if (is_beta_set(c, of_operation, d))
 		add_lt_input(w, of_layout, beta + 1, own(added));
 	w->all_out = w->views + w->nin;
-	if (describe_lt_matrix(of_layout, beta + 3, c->note.shape[2], w->views + w->nin)) {
+	if (read_lt_matrix(of_layout, beta + 3, c->note.shape[2], w->views + w->nin)) {
 		w->views[w->nin].io = IO_OUT;
 		w->nout = 1;
 	}
@@ -241,5 +241,5 @@ static bool describe_cublaslt(struct call *c)
 const struct adapter adapter_cublaslt = {
 	LIB_CUBLASLT_SPEC,
 	.unknown_streams = true,
-	.describe = describe_cublaslt,
+	.describe = read_cublaslt_call,
 };

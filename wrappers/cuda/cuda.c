@@ -71,11 +71,11 @@ static bool cuda_attach(void)
 	if (found < n) {
 		/* The loaded library has this name but is not CUDA's. */
 		if (found)
-			session_layout_fact(LAYOUT_CUDA_DRIVER, false);
+			session_record_layout_fact(LAYOUT_CUDA_DRIVER, false);
 		return false;
 	}
 	cuda_kernel_attach();
-	session_layout_fact(LAYOUT_CUDA_DRIVER, true);
+	session_record_layout_fact(LAYOUT_CUDA_DRIVER, true);
 	return true;
 }
 

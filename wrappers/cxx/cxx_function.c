@@ -70,7 +70,7 @@ bool cxx_params_fit(const char *args, const struct cxx_params *p, bool method)
 	return true;
 }
 
-static uint8_t ctype_of_letter(char c)
+static uint8_t get_ctype_of_letter(char c)
 {
 	return c == 'b' ? CT_U8 : c == 'l' || c == 'L' ? CT_I64 : c == 'd' ? CT_F64 : CT_P;
 }
@@ -87,5 +87,5 @@ void cxx_function_watch(
 	s->task = TASK_SCOPE;
 	s->nargs = (uint8_t)strlen(args);
 	for (unsigned i = 0; i < s->nargs; i++)
-		s->args[i].ctype = ctype_of_letter(args[i]);
+		s->args[i].ctype = get_ctype_of_letter(args[i]);
 }

@@ -48,7 +48,7 @@ static bool is_readable_word(const void *p)
 }
 
 /* The text at s if it ends within a name's bounds and all of it is readable, otherwise NULL. */
-MEMORY_RAW static const char *readable_name(const char *s)
+MEMORY_RAW static const char *get_readable_name(const char *s)
 {
 	if (!s || !memory_readable((uintptr_t)s))
 		return NULL;
@@ -66,21 +66,22 @@ MEMORY_RAW static const char *readable_name(const char *s)
 	return NULL;
 }
 
-MEMORY_RAW static const char *name_of_type(const struct type_info *t)
+MEMORY_RAW static const char *get_type_name(const struct type_info *t)
 {
-	return is_readable_word(t) && is_readable_word(&t->name) ? readable_name(t->name) : NULL;
+	return is_readable_word(t) && is_readable_word(&t->name) ? get_readable_name(t->name)
+								 : NULL;
 }
 
 /*
  * The class name of a type information object (its kind), from its own type information; any copy
  * of the C++ library may have made it.
  */
-MEMORY_RAW static const char *kind_of_type(const struct type_info *t)
+MEMORY_RAW static const char *get_type_kind(const struct type_info *t)
 {
 	if (!is_readable_word(t) || !is_readable_word(t->functions - 1))
 		return "";
 
-	const char *name = name_of_type(t->functions[-1]);
+	const char *name = get_type_name(t->functions[-1]);
 
 	return name ? name : "";
 }
@@ -89,9 +90,9 @@ MEMORY_RAW static const char *kind_of_type(const struct type_info *t)
  * The next base class; NULL with *root set if t has none; NULL without *root if there are several
  * bases, a virtual one, or no type information at all.
  */
-MEMORY_RAW static const struct type_info *base_of_type(const struct type_info *t, bool *root)
+MEMORY_RAW static const struct type_info *get_base_type(const struct type_info *t, bool *root)
 {
-	const char *kind = kind_of_type(t);
+	const char *kind = get_type_kind(t);
 
 	*root = strcmp(kind, "N10__cxxabiv117__class_type_infoE") == 0;
 	if (strcmp(kind, "N10__cxxabiv120__si_class_type_infoE") != 0 ||
@@ -101,7 +102,7 @@ MEMORY_RAW static const struct type_info *base_of_type(const struct type_info *t
 }
 
 /* The table of virtual functions that an object points to, or NULL. */
-MEMORY_RAW static void *const *functions_of(const void *object)
+MEMORY_RAW static void *const *get_virtual_functions(const void *object)
 {
 	void *const *functions;
 	struct elf_place at;
@@ -124,12 +125,12 @@ MEMORY_RAW static bool is_type_simple(const struct type_info *t, const char *cla
 	bool root = false, found = !class;
 
 	for (unsigned i = 0; i < BASES_MAX; i++) {
-		const char *name = name_of_type(t);
+		const char *name = get_type_name(t);
 
 		if (!name)
 			return false;
 		found |= class && strcmp(name, class) == 0;
-		t = base_of_type(t, &root);
+		t = get_base_type(t, &root);
 		if (!t)
 			return root && found;
 	}
@@ -138,23 +139,23 @@ MEMORY_RAW static bool is_type_simple(const struct type_info *t, const char *cla
 
 MEMORY_RAW const char *cxx_object_class(const void *object)
 {
-	void *const *functions = functions_of(object);
+	void *const *functions = get_virtual_functions(object);
 
-	return functions && is_type_simple(functions[-1], NULL) ? name_of_type(functions[-1])
+	return functions && is_type_simple(functions[-1], NULL) ? get_type_name(functions[-1])
 								: NULL;
 }
 
 MEMORY_RAW bool cxx_object_is_of(const void *object, const char *class)
 {
-	void *const *functions = functions_of(object);
-	const char *name = functions ? name_of_type(functions[-1]) : NULL;
+	void *const *functions = get_virtual_functions(object);
+	const char *name = functions ? get_type_name(functions[-1]) : NULL;
 
 	return name && strcmp(name, class) == 0;
 }
 
 MEMORY_RAW bool cxx_object_is(const void *object, const char *class)
 {
-	void *const *functions = functions_of(object);
+	void *const *functions = get_virtual_functions(object);
 
 	return functions && is_type_simple(functions[-1], class);
 }
@@ -172,7 +173,7 @@ MEMORY_RAW static bool is_code_address(const void *const *word)
  * The number of functions in a table, up to the first word that is not a code address; 0 if there
  * is no such word.
  */
-static uint32_t length_of_table(void *const *functions)
+static uint32_t get_table_length(void *const *functions)
 {
 	uint32_t n = 0;
 
@@ -229,10 +230,10 @@ static struct table *find_shadow_table(void *const *functions)
 	return NULL;
 }
 
-static int make_shadow_table(struct table **out, void *const *functions, const struct cxx_shadow *s)
+static int add_shadow_table(struct table **out, void *const *functions, const struct cxx_shadow *s)
 {
 	const struct type_info *info = functions[-1];
-	uint32_t n = length_of_table(functions);
+	uint32_t n = get_table_length(functions);
 	bool any = false;
 	struct table *t;
 
@@ -254,7 +255,7 @@ static int make_shadow_table(struct table **out, void *const *functions, const s
 		if (!at)
 			continue;
 		was = functions[s->place[i]];
-		*at = s->entry(i, was, name_of_type(info), s->arg);
+		*at = s->entry(i, was, get_type_name(info), s->arg);
 		any |= *at != was;
 	}
 	if (any) {
@@ -266,7 +267,7 @@ static int make_shadow_table(struct table **out, void *const *functions, const s
 }
 
 /* Enters table t. If another thread was faster, its table is returned instead. */
-static struct table *keep_shadow_table(struct table *t)
+static struct table *register_shadow_table(struct table *t)
 {
 	for (unsigned i = 0; i < TABLES_MAX; i++) {
 		struct table *none = NULL;
@@ -281,7 +282,7 @@ static struct table *keep_shadow_table(struct table *t)
 
 int cxx_shadow(void *object, const struct cxx_shadow *s)
 {
-	void *const *functions = functions_of(object);
+	void *const *functions = get_virtual_functions(object);
 	struct table *t = functions ? find_shadow_table(functions) : NULL;
 	int err;
 
@@ -290,10 +291,10 @@ int cxx_shadow(void *object, const struct cxx_shadow *s)
 	if (!t) {
 		struct table *made = NULL;
 
-		err = make_shadow_table(&made, functions, s);
+		err = add_shadow_table(&made, functions, s);
 		if (err)
 			return err;
-		t = keep_shadow_table(made);
+		t = register_shadow_table(made);
 		if (t != made)
 			munmap(made, sizeof(*made) + (HEAD + made->n) * sizeof(void *));
 		if (!t)

@@ -15,7 +15,7 @@ struct reader {
 	char sub[SUBS_MAX][TEXT_MAX];
 };
 
-static void append_type_text(struct reader *r, char *to, const char *s, size_t n)
+static void add_type_text(struct reader *r, char *to, const char *s, size_t n)
 {
 	size_t len = strlen(to);
 
@@ -35,7 +35,7 @@ static void add_sub(struct reader *r, const char *text)
 		r->bad = true;
 }
 
-static bool take_type_char(struct reader *r, char c)
+static bool read_type_char(struct reader *r, char c)
 {
 	if (*r->p != c)
 		return false;
@@ -60,7 +60,7 @@ static void read_source_name(struct reader *r, char *to)
 		r->bad = true;
 		return;
 	}
-	append_type_text(r, to, r->p, n);
+	add_type_text(r, to, r->p, n);
 	r->p += n;
 }
 
@@ -71,29 +71,29 @@ static void read_template_arguments(struct reader *r, char *to)
 {
 	bool first = true;
 
-	append_type_text(r, to, "<", 1);
+	add_type_text(r, to, "<", 1);
 	while (*r->p != 'E' && *r->p && !r->bad) {
 		if (!first)
-			append_type_text(r, to, ",", 1);
+			add_type_text(r, to, ",", 1);
 		first = false;
-		if (take_type_char(r, 'L')) {
+		if (read_type_char(r, 'L')) {
 			char digits[16] = "";
 
 			r->p++;
-			append_type_text(r, digits, "", 0);
+			add_type_text(r, digits, "", 0);
 			while (*r->p >= '0' && *r->p <= '9' && strlen(digits) < 8)
 				strncat(digits, r->p++, 1);
-			append_type_text(r, to, digits, strlen(digits));
-			r->bad |= !take_type_char(r, 'E');
+			add_type_text(r, to, digits, strlen(digits));
+			r->bad |= !read_type_char(r, 'E');
 		} else {
 			char one[TEXT_MAX] = "";
 
 			read_cxx_type(r, one);
-			append_type_text(r, to, one, strlen(one));
+			add_type_text(r, to, one, strlen(one));
 		}
 	}
-	r->bad |= !take_type_char(r, 'E');
-	append_type_text(r, to, ">", 1);
+	r->bad |= !read_type_char(r, 'E');
+	add_type_text(r, to, ">", 1);
 }
 
 /*
@@ -117,7 +117,7 @@ static bool read_substitution(struct reader *r, char *to)
 	if (n >= r->nsub)
 		r->bad = true;
 	else
-		append_type_text(r, to, r->sub[n], strlen(r->sub[n]));
+		add_type_text(r, to, r->sub[n], strlen(r->sub[n]));
 	return true;
 }
 
@@ -127,24 +127,24 @@ static void read_nested_type(struct reader *r, char *to)
 	while (*r->p != 'E' && *r->p && !r->bad) {
 		if (*r->p == 'S' && r->p[1] == 't') {
 			r->p += 2;
-			append_type_text(r, to, "std", 3);
+			add_type_text(r, to, "std", 3);
 			continue;
 		}
 		if (*r->p == 'S') {
 			r->bad |= !read_substitution(r, to);
 			continue;
 		}
-		if (take_type_char(r, 'I')) {
+		if (read_type_char(r, 'I')) {
 			read_template_arguments(r, to);
 		} else {
 			if (*to)
-				append_type_text(r, to, "::", 2);
+				add_type_text(r, to, "::", 2);
 			read_source_name(r, to);
 		}
 		if (*r->p != 'E')
 			add_sub(r, to);
 	}
-	r->bad |= !take_type_char(r, 'E');
+	r->bad |= !read_type_char(r, 'E');
 	add_sub(r, to);
 }
 
@@ -159,7 +159,7 @@ static void read_builtin_type(struct reader *r, char *to)
 	for (unsigned i = 0; i < sizeof(known) / sizeof(*known); i++)
 		if (known[i].c == *r->p) {
 			r->p++;
-			append_type_text(r, to, known[i].name, strlen(known[i].name));
+			add_type_text(r, to, known[i].name, strlen(known[i].name));
 			return;
 		}
 	r->bad = true;
@@ -181,8 +181,8 @@ static void read_cxx_type(struct reader *r, char *to)
 		char c = *r->p++;
 
 		read_cxx_type(r, of);
-		append_type_text(r, to, of, strlen(of));
-		append_type_text(r, to,
+		add_type_text(r, to, of, strlen(of));
+		add_type_text(r, to,
 			c == 'R'   ? "&"
 			: c == 'K' ? " const"
 			: c == 'P' ? "*"
@@ -200,7 +200,7 @@ static void read_cxx_type(struct reader *r, char *to)
 	case 'S':
 		if (r->p[1] == 't') { /* std::name, possibly with arguments */
 			r->p += 2;
-			append_type_text(r, to, "std::", 5);
+			add_type_text(r, to, "std::", 5);
 			read_source_name(r, to);
 			add_sub(r, to);
 		} else if (!read_substitution(r, to)) {
@@ -233,12 +233,12 @@ bool cxx_each_parameter(const char *symbol, bool (*take)(const char *type, void 
 	r.p = symbol + 3 + (symbol[3] == 'K');
 	while (*r.p != 'E' && *r.p && !r.bad) {
 		if (*text)
-			append_type_text(&r, text, "::", 2);
+			add_type_text(&r, text, "::", 2);
 		read_source_name(&r, text);
 		if (*r.p != 'E')
 			add_sub(&r, text);
 	}
-	if (r.bad || !take_type_char(&r, 'E'))
+	if (r.bad || !read_type_char(&r, 'E'))
 		return false;
 	if (strcmp(r.p, "v") == 0)
 		return true;

@@ -27,7 +27,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static THREAD_OWN struct cxx_work *current;
 
-static struct cxx_work *take_work(void)
+static struct cxx_work *get_free_work(void)
 {
 	struct cxx_work *w = NULL;
 
@@ -48,7 +48,7 @@ static struct cxx_work *take_work(void)
 }
 
 /* Called when one of the users of w no longer needs it; the last one returns w to the free list. */
-static void give_work(struct cxx_work *w)
+static void free_work_user(struct cxx_work *w)
 {
 	if (atomic_fetch_sub_explicit(&w->users, 1, memory_order_acq_rel) > 1)
 		return;
@@ -72,12 +72,12 @@ static struct cxx_work *drop_returned(void)
 {
 	struct cxx_work *spare = NULL;
 
-	while (own(current) && own(current)->depth >= thread_on_the_way()) {
+	while (own(current) && own(current)->depth >= thread_get_call_depth()) {
 		struct cxx_work *w = own(current);
 
 		own(current) = w->outer;
 		if (spare || w->started)
-			give_work(w);
+			free_work_user(w);
 		else
 			spare = w;
 	}
@@ -89,7 +89,7 @@ struct cxx_work *cxx_work_new(struct call *c, cxx_tensor_fn *describe)
 	struct cxx_work *w = drop_returned();
 
 	if (!w)
-		w = take_work();
+		w = get_free_work();
 	if (!w) {
 		log_loss(LOSS_PENDING,
 			"more than %d asynchronous calls on the way at once: further ones are "
@@ -101,7 +101,7 @@ struct cxx_work *cxx_work_new(struct call *c, cxx_tensor_fn *describe)
 	atomic_store_explicit(&w->users, 1, memory_order_relaxed);
 	w->call = c;
 	w->describe = describe;
-	w->depth = thread_on_the_way();
+	w->depth = thread_get_call_depth();
 	w->started = false;
 	w->nin = w->nout = 0;
 	own(current) = w;
@@ -113,7 +113,7 @@ void cxx_work_pass(void)
 	struct cxx_work *spare = drop_returned();
 
 	if (spare)
-		give_work(spare);
+		free_work_user(spare);
 }
 
 struct cxx_work *cxx_work_of(const struct call *c)
@@ -123,7 +123,7 @@ struct cxx_work *cxx_work_of(const struct call *c)
 	return own(current) && own(current)->call == c ? own(current) : NULL;
 }
 
-static struct cxx_work *work_of(const struct pending *p)
+static struct cxx_work *get_pending_work(const struct pending *p)
 {
 	return (struct cxx_work *)((char *)p->op.all_out - offsetof(struct cxx_work, out));
 }
@@ -137,10 +137,10 @@ static void remove_gone_work(const struct adapter *lib, const void *handle)
 {
 	struct pending p;
 
-	while (pending_count() && pending_evict((uintptr_t)handle, lib, &p)) {
-		operation_release(&p.op);
+	while (pending_get_count() && pending_remove_any((uintptr_t)handle, lib, &p)) {
+		operation_free_copy(&p.op);
 		if (p.op.all_out)
-			give_work(work_of(&p));
+			free_work_user(get_pending_work(&p));
 	}
 }
 
@@ -163,14 +163,14 @@ void cxx_work_follow(struct cxx_work *w, const void *handle)
 	w->started = true;
 	if (!pending_add(NULL, (uintptr_t)handle, &p)) {
 		w->started = false;
-		give_work(w);
+		free_work_user(w);
 	}
 }
 
 /* Reads the output tensors again, because one may have been resized since. */
-static void fill_work_outputs(struct pending *p, void *arg)
+static void read_work_outputs(struct pending *p, void *arg)
 {
-	struct cxx_work *w = p->op.all_out ? work_of(p) : NULL;
+	struct cxx_work *w = p->op.all_out ? get_pending_work(p) : NULL;
 
 	if (!w)
 		return;
@@ -195,24 +195,25 @@ void cxx_work_finish(struct call *c, const void *handle, uint64_t end, uint32_t 
 {
 	struct cxx_work *w = NULL;
 
-	if (!pending_count())
+	if (!pending_get_count())
 		return;
 	c->t = NULL;
 	/* A Work belongs to one call until it is freed, and a thread that waits for it keeps it alive. */
-	if (async_done_of_key(c, (uintptr_t)handle, 0, end, 0, flags, flags & CF_ERROR ? 1 : 0,
-		    fill_work_outputs, &w) &&
+	if (async_record_done_by_key(c, (uintptr_t)handle, 0, end, 0, flags,
+		    flags & CF_ERROR ? 1 : 0, read_work_outputs, &w) &&
 		w)
-		give_work(w);
+		free_work_user(w);
 }
 
 struct cxx_work *cxx_work_around(void)
 {
-	return own(current) && thread_on_the_way() == own(current)->depth + 1 ? own(current) : NULL;
+	return own(current) && thread_get_call_depth() == own(current)->depth + 1 ? own(current)
+										  : NULL;
 }
 
 void cxx_work_left(struct call *c, struct cxx_work *w)
 {
 	own(current) = w->outer;
 	c->async = true;
-	give_work(w);
+	free_work_user(w);
 }

@@ -44,7 +44,7 @@ static const struct options_layout layouts[] = {
 	{"gloo::scatter", 16, 40, 48, 56, true, false, true, false},
 };
 
-static const struct options_layout *layout_of(const struct call *c)
+static const struct options_layout *get_options_layout(const struct call *c)
 {
 	for (unsigned i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++)
 		if (strcmp(layouts[i].list_name, c->api->spec->list_name) == 0)
@@ -54,7 +54,7 @@ static const struct options_layout *layout_of(const struct call *c)
 
 /* ---- contexts ---- */
 
-static void publish_context(uint64_t handle, int32_t rank, int32_t size, const void *from)
+static void register_context(uint64_t handle, int32_t rank, int32_t size, const void *from)
 {
 	static _Atomic uint64_t whole;
 	struct comm *m = comm_alloc(0);
@@ -72,22 +72,23 @@ static void publish_context(uint64_t handle, int32_t rank, int32_t size, const v
 	 * the same on all ranks in most programs.
 	 */
 	if (size == session.world_size || session.world_size <= 0) {
-		m->id = comm_make_id(
+		m->id = comm_compute_id(
 			0, "gloo", (int64_t)atomic_fetch_add(&whole, 1), NULL, 0, NULL, 0);
 		m->flags |= CF_GUESSED;
-		session_rank_guess(rank, size);
+		session_set_guessed_rank(rank, size);
 	} else {
-		m->id = comm_make_id(handle, "gloo", (int64_t)comm_serial(), NULL, 0, NULL, 0);
+		m->id = comm_compute_id(
+			handle, "gloo", (int64_t)comm_get_serial(), NULL, 0, NULL, 0);
 		m->flags |= CF_LOCALCOMM;
 	}
-	comm_publish(m);
+	comm_register(m);
 }
 
 /*
  * gloo::Context begins with the pointer to its virtual functions (8 bytes), rank and size (an int
  * each).
  */
-static struct comm *context_at(const struct call *c, const char *options)
+static struct comm *find_gloo_context(const struct call *c, const char *options)
 {
 	const char *context = *(const char *const *)options;
 	int32_t rank, size;
@@ -98,17 +99,17 @@ static struct comm *context_at(const struct call *c, const char *options)
 	memcpy(&rank, context + 8, sizeof(rank));
 	memcpy(&size, context + 12, sizeof(size));
 	if (size <= 0 || size > GLOO_RANKS_MAX || rank < 0 || rank >= size) {
-		session_layout_fact(LAYOUT_GLOO_OPTIONS, false);
+		session_record_layout_fact(LAYOUT_GLOO_OPTIONS, false);
 		return NULL;
 	}
 	m = comm_find(&adapter_gloo, (uint64_t)(uintptr_t)context);
 	if (m && (m->rank != rank || m->size != size)) {
 		/* The known context was destroyed, and another one has its address. */
-		comm_drop(&adapter_gloo, m->handle);
+		comm_remove(&adapter_gloo, m->handle);
 		m = NULL;
 	}
 	if (!m) {
-		publish_context((uint64_t)(uintptr_t)context, rank, size, c->real);
+		register_context((uint64_t)(uintptr_t)context, rank, size, c->real);
 		m = comm_find(&adapter_gloo, (uint64_t)(uintptr_t)context);
 	}
 	return m;
@@ -192,7 +193,7 @@ static void add_fields(struct operation *w, const struct options_layout *l, cons
 }
 
 /* True if the options match the layout. Checked until one call with a buffer has confirmed it. */
-static bool do_options_hold(const struct options_layout *l, const char *options)
+static bool are_options_valid(const struct options_layout *l, const char *options)
 {
 	const struct unbound_buffer *b;
 	uint64_t element;
@@ -205,7 +206,7 @@ static bool do_options_hold(const struct options_layout *l, const char *options)
 	if (!b)
 		return true;
 	holds = element && element <= GLOO_ELEMENT_MAX && b->bytes % element == 0;
-	session_layout_fact(LAYOUT_GLOO_OPTIONS, holds);
+	session_record_layout_fact(LAYOUT_GLOO_OPTIONS, holds);
 	return holds;
 }
 
@@ -220,15 +221,15 @@ static bool is_called_by_torch(const struct call *c)
 	return strncmp(sibling_file((const void *)c->pc, file, sizeof(file)), "libtorch", 8) == 0;
 }
 
-static bool describe_gloo(struct call *c)
+static bool read_gloo_call(struct call *c)
 {
-	const char *options = call_arg(c, ROLE_ITEMS)->cp;
-	const struct options_layout *l = layout_of(c);
+	const char *options = call_get_arg(c, ROLE_ITEMS)->cp;
+	const struct options_layout *l = get_options_layout(c);
 
 	if (!options || !l || layout_fact_state(LAYOUT_GLOO_OPTIONS) == LAYOUT_FAILED ||
-		is_called_by_torch(c) || !do_options_hold(l, options))
+		is_called_by_torch(c) || !are_options_valid(l, options))
 		return false;
-	c->op.comm = context_at(c, options);
+	c->op.comm = find_gloo_context(c, options);
 	if (!c->op.comm)
 		return false;
 	c->op.flags |= c->op.comm->flags;
@@ -239,5 +240,5 @@ static bool describe_gloo(struct call *c)
 const struct adapter adapter_gloo = {
 	LIB_GLOO_SPEC,
 	.groups = true,
-	.describe = describe_gloo,
+	.describe = read_gloo_call,
 };

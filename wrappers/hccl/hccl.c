@@ -36,7 +36,7 @@ struct side_item {
 };
 _Static_assert(sizeof(struct side_item) == 32, "");
 
-static void describe_memory(struct buffer *v, const void *at, uint64_t count, int32_t dtype,
+static void set_memory_buffer(struct buffer *v, const void *at, uint64_t count, int32_t dtype,
 	enum tensor_io io, unsigned index, uint32_t peer)
 {
 	struct dtype_desc d = {0};
@@ -59,26 +59,26 @@ static void describe_memory(struct buffer *v, const void *at, uint64_t count, in
 	};
 }
 
-static void describe_item(
+static void set_item_buffer(
 	struct buffer *v, const struct batch_item *i, struct comm *m, unsigned index)
 {
-	describe_memory(v, i->buf, i->count, i->dtype, i->type ? IO_OUT : IO_IN, index, i->peer);
+	set_memory_buffer(v, i->buf, i->count, i->dtype, i->type ? IO_OUT : IO_IN, index, i->peer);
 	if (m)
-		v->comm_seq = comm_next_p2p(m, !i->type, (int32_t)i->peer, 0);
+		v->comm_seq = comm_get_next_p2p(m, !i->type, (int32_t)i->peer, 0);
 }
 
 /* Describes a one-sided operation, in which the other rank makes no call. */
 static void describe_one_sided(struct call *c)
 {
-	const struct side_item *i = call_arg(c, ROLE_ITEMS)->cp;
-	uint32_t n = (uint32_t)call_arg(c, ROLE_NITEMS)->u,
-		 peer = (uint32_t)call_arg(c, ROLE_PEER)->u;
+	const struct side_item *i = call_get_arg(c, ROLE_ITEMS)->cp;
+	uint32_t n = (uint32_t)call_get_arg(c, ROLE_NITEMS)->u,
+		 peer = (uint32_t)call_get_arg(c, ROLE_PEER)->u;
 	struct operation *w = &c->op;
 	bool get = strcmp(c->api->spec->kind->op, "get") == 0;
 	uint16_t have = 0;
 
 	for (; i && have < n && have < KIND_VIEWS; i++, have++)
-		describe_memory(&(get ? w->out : w->in)[have], i->buf, i->count, i->dtype,
+		set_memory_buffer(&(get ? w->out : w->in)[have], i->buf, i->count, i->dtype,
 			get ? IO_OUT : IO_IN, have, peer);
 	w->peer = (int32_t)peer;
 	*(get ? &w->nout : &w->nin) = have;
@@ -90,9 +90,9 @@ static void describe_one_sided(struct call *c)
  * Numbers all messages of a batch, as the other ranks number theirs. The record has only the
  * first two of each direction (flag `more`).
  */
-static void describe_batch(struct call *c)
+static void set_batch_messages(struct call *c)
 {
-	const union arg *items = call_arg(c, ROLE_ITEMS), *n = call_arg(c, ROLE_NITEMS);
+	const union arg *items = call_get_arg(c, ROLE_ITEMS), *n = call_get_arg(c, ROLE_NITEMS);
 	struct operation *w = &c->op;
 
 	for (uint32_t k = 0; items->cp && k < (uint32_t)n->u; k++) {
@@ -101,7 +101,7 @@ static void describe_batch(struct call *c)
 		struct buffer rest,
 			*to = *have < KIND_VIEWS ? (i->type ? w->out : w->in) + *have : &rest;
 
-		describe_item(to, i, c->word & API_NUMBERED ? w->comm : NULL, *have);
+		set_item_buffer(to, i, c->word & API_NUMBERED ? w->comm : NULL, *have);
 		if (to == &rest)
 			w->flags |= CF_MORE;
 		else
@@ -110,7 +110,7 @@ static void describe_batch(struct call *c)
 }
 
 /* matrix[i][j]: elements that rank i sends to rank j; they are stored one after the other. */
-static void describe_matrix(struct call *c)
+static void set_matrix_segments(struct call *c)
 {
 	const uint64_t *matrix = c->v[1].cp;
 	struct operation *w = &c->op;
@@ -138,14 +138,14 @@ static struct named {
 	_Atomic uint64_t name, handle; /* name: a hash, 0 in a free slot */
 } names[NAMES_MAX];
 
-static uint64_t hash_name(const char *name)
+static uint64_t compute_name_hash(const char *name)
 {
 	return hash_str(hash_str(0, "hccl"), name);
 }
 
 static void record_comm_name(uint64_t handle, const char *name)
 {
-	uint64_t h = hash_name(name);
+	uint64_t h = compute_name_hash(name);
 	struct comm *m = ccl_comm_hccl(handle);
 
 	if (m && !m->name[0] && !atomic_load(&m->announced))
@@ -171,7 +171,7 @@ static struct comm *find_named(const char *name, const void *real)
 {
 	static const struct query rank = {"HcomGetRankId", true, true, 4},
 				  size = {"HcomGetRankSize", true, true, 4};
-	uint64_t h = name ? hash_name(name) : 0, handle;
+	uint64_t h = name ? compute_name_hash(name) : 0, handle;
 
 	for (unsigned i = 0; h && i < NAMES_MAX && atomic_load(&names[i].name); i++)
 		if (atomic_load(&names[i].name) == h && (handle = atomic_load(&names[i].handle)))
@@ -186,25 +186,25 @@ struct comm *hccl_comm_named(const char *name)
 
 /* ---- calls ---- */
 
-static bool describe_hccl(struct call *c)
+static bool read_hccl_call(struct call *c)
 {
-	const union arg *group = call_arg(c, ROLE_GROUP), *comm = call_arg(c, ROLE_COMM);
+	const union arg *group = call_get_arg(c, ROLE_GROUP), *comm = call_get_arg(c, ROLE_COMM);
 
 	if (group)
 		describe_by_kind(c, find_named(group->cp, c->real));
 	else
 		describe_by_kind(c, comm ? ccl_comm_hccl(comm->u) : NULL);
-	if (call_arg(c, ROLE_ITEMS) && call_arg(c, ROLE_PEER))
+	if (call_get_arg(c, ROLE_ITEMS) && call_get_arg(c, ROLE_PEER))
 		describe_one_sided(c);
-	else if (call_arg(c, ROLE_ITEMS))
-		describe_batch(c);
-	else if (call_arg(c, ROLE_SDTYPE) && !call_arg(c, ROLE_SCOUNT) &&
-		 !call_arg(c, ROLE_SCOUNTS))
-		describe_matrix(c);
+	else if (call_get_arg(c, ROLE_ITEMS))
+		set_batch_messages(c);
+	else if (call_get_arg(c, ROLE_SDTYPE) && !call_get_arg(c, ROLE_SCOUNT) &&
+		 !call_get_arg(c, ROLE_SCOUNTS))
+		set_matrix_segments(c);
 	return true;
 }
 
-static void enter_hccl(struct call *c)
+static void handle_hccl_begin(struct call *c)
 {
 	ccl_enter_hccl(c);
 	/*
@@ -214,21 +214,21 @@ static void enter_hccl(struct call *c)
 	if (c->api->spec->task == TASK_COMM_NEW)
 		c->note.u[0] = 0;
 	if (c->api->spec->task == TASK_COMM_END)
-		remove_names(call_arg(c, ROLE_COMM)->u);
+		remove_names(call_get_arg(c, ROLE_COMM)->u);
 }
 
-static void leave_hccl(struct call *c, int64_t ret)
+static void handle_hccl_return(struct call *c, int64_t ret)
 {
 	ccl_leave_hccl(c, ret);
-	if (c->api->spec->task == TASK_COMM_NAME && c->ok && call_arg(c, ROLE_NAME)->cp)
-		record_comm_name(call_arg(c, ROLE_COMM)->u, call_arg(c, ROLE_NAME)->cp);
+	if (c->api->spec->task == TASK_COMM_NAME && c->ok && call_get_arg(c, ROLE_NAME)->cp)
+		record_comm_name(call_get_arg(c, ROLE_COMM)->u, call_get_arg(c, ROLE_NAME)->cp);
 }
 
 const struct adapter adapter_hccl = {
 	LIB_HCCL_SPEC,
 	.comm = ccl_comm_hccl,
 	.unknown_streams = true,
-	.describe = describe_hccl,
-	.enter = enter_hccl,
-	.leave = leave_hccl,
+	.describe = read_hccl_call,
+	.enter = handle_hccl_begin,
+	.leave = handle_hccl_return,
 };

@@ -27,26 +27,27 @@ bool is_softmax_due(void)
 {
 	uint32_t interval;
 
-	if (!(train_kinds_wanted() & (LOGIT_KINDS | SPREAD_KINDS)))
+	if (!(train_get_kinds() & (LOGIT_KINDS | SPREAD_KINDS)))
 		return false;
 	interval = (uint32_t)get_kinds_keys(config_now())->attention_interval;
-	return step_now() % interval == 0 && train_kinds_due();
+	return step_now() % interval == 0 && train_are_kinds_due();
 }
 
-/* The axis is the kernel's second input: one integer. */
-static bool is_over_last(const struct kernel_tensors *in, const struct ms_seen *logits)
+/* True if the softmax is over the last dimension. The kernel's second input is the axis, one integer. */
+static bool is_over_last_dimension(
+	const struct kernel_tensors *in, const struct ms_tensor_view *logits)
 {
-	struct ms_seen axis;
+	struct ms_tensor_view axis;
 	int64_t v;
 
-	if (!ms_see_tensor(in, 1, &axis) || axis.v.count != 1 || axis.v.dtype != DT_INT64)
+	if (!ms_read_kernel_tensor(in, 1, &axis) || axis.v.count != 1 || axis.v.dtype != DT_INT64)
 		return false;
 	memcpy(&v, axis.v.base, sizeof(v));
 	return v == -1 || v == logits->v.ndim - 1;
 }
 
-/* The number of the softmax in its step: 1 + the step in the upper half, the number in the lower one. */
-static uint32_t take_softmax_number(void)
+/* Counts the softmax kernels of a step, from 0. counter: step + 1 in the upper half, the next number in the lower half. */
+static uint32_t get_next_softmax_number(void)
 {
 	static _Atomic uint64_t counter;
 	uint64_t step = ((uint64_t)step_now() + 1) << 32, now = atomic_load(&counter), next;
@@ -69,11 +70,11 @@ static void write_softmax_row(
 		.nvalue = n,
 		.value = value};
 
-	if (train_kinds_wanted() >> kind & 1)
+	if (train_get_kinds() >> kind & 1)
 		train_kind_write(&v);
 }
 
-static void write_largest_logits(const struct ms_seen *logits, uint32_t number)
+static void write_largest_logits(const struct ms_tensor_view *logits, uint32_t number)
 {
 	struct max_logits m;
 	char name[48];
@@ -93,19 +94,19 @@ void ms_record_softmax(const struct kernel_tensors *in)
 	uint64_t rows_max = (uint64_t)get_kinds_keys(config_now())->attention_rows;
 	struct attention_spread s;
 	struct stats_fenv fenv;
-	struct ms_seen logits;
+	struct ms_tensor_view logits;
 	uint32_t number;
 	char name[32];
 	bool known;
 
-	if (!ms_see_tensor(in, 0, &logits) || logits.v.ndim != 4 || !is_over_last(in, &logits))
+	if (!ms_read_kernel_tensor(in, 0, &logits) || logits.v.ndim != 4 ||
+		!is_over_last_dimension(in, &logits))
 		return;
-	number = take_softmax_number();
+	number = get_next_softmax_number();
 	stats_fenv_enter(&fenv);
-	if (train_kinds_wanted() & LOGIT_KINDS)
+	if (train_get_kinds() & LOGIT_KINDS)
 		write_largest_logits(&logits, number);
-	known = train_kinds_wanted() & SPREAD_KINDS &&
-		compute_logits_spread(&logits.v, rows_max, &s);
+	known = train_get_kinds() & SPREAD_KINDS && compute_logits_spread(&logits.v, rows_max, &s);
 	stats_fenv_leave(&fenv);
 	if (!known)
 		return;

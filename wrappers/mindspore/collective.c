@@ -63,17 +63,17 @@ static const struct ms_method methods[] = {
 #define METHODS (sizeof(methods) / sizeof(*methods))
 _Static_assert(METHODS <= MS_METHODS_MAX, "");
 
-unsigned ms_method_count(void)
+unsigned ms_get_method_count(void)
 {
 	return METHODS;
 }
 
-const char *ms_method_name(unsigned i)
+const char *ms_get_method_name(unsigned i)
 {
 	return methods[i].name;
 }
 
-const char *ms_method_symbol(unsigned i)
+const char *ms_get_method_symbol(unsigned i)
 {
 	return methods[i].symbol;
 }
@@ -109,7 +109,7 @@ static void add_method_argument(struct api_spec *s, char letter)
 		}
 }
 
-bool ms_method_fill(struct ms_function *r, const char *name)
+bool ms_set_method_row(struct ms_function *r, const char *name)
 {
 	struct api_spec *s = &r->cxx.spec;
 	const char *last = strrchr(name, ':');
@@ -139,7 +139,7 @@ bool ms_method_fill(struct ms_function *r, const char *name)
 
 /* ---- groups ---- */
 
-static uint64_t handle_of_group(const char *name)
+static uint64_t compute_group_handle(const char *name)
 {
 	return hash_str(hash_str(0, adapter_ms.name), name);
 }
@@ -169,12 +169,12 @@ static int find_ms_rank(void)
 	if (session.world_rank >= 0)
 		return session.world_rank;
 	identity_read(&id);
-	return id.rank >= 0 ? id.rank : ms_instance_rank();
+	return id.rank >= 0 ? id.rank : ms_find_instance_rank();
 }
 
-void ms_group_made(const struct call *c)
+void ms_handle_new_group(const struct call *c)
 {
-	const char *name = ms_string(c->v[1].cp);
+	const char *name = ms_get_string(c->v[1].cp);
 	const struct ranks *r = c->v[2].cp;
 	size_t n = (size_t)(r->end - r->begin);
 	int own = find_ms_rank(), rank = -1;
@@ -188,34 +188,34 @@ void ms_group_made(const struct call *c)
 	if (rank < 0)
 		return; /* a group of other ranks, or this process' rank is not known */
 	if (is_world_group(name, r))
-		session_rank(rank, (int)n);
+		session_set_rank(rank, (int)n);
 	m = comm_alloc((uint32_t)n);
 	if (!m)
 		return;
 	for (size_t i = 0; i < n; i++)
 		m->world[i] = (int32_t)r->begin[i];
 	m->lib = &adapter_ms;
-	m->handle = handle_of_group(name);
+	m->handle = compute_group_handle(name);
 	m->kind = "group";
 	m->rank = rank;
 	m->size = (int32_t)n;
 	snprintf(m->name, sizeof(m->name), "%s", name);
-	m->id = comm_make_id(0, name, (int64_t)n, m->world, m->nworld, NULL, 0);
-	comm_publish(m);
+	m->id = comm_compute_id(0, name, (int64_t)n, m->world, m->nworld, NULL, 0);
+	comm_register(m);
 }
 
-void ms_group_ends(struct call *c)
+void ms_handle_group_end(struct call *c)
 {
-	call_ends_comm(c, &adapter_ms, handle_of_group(ms_string(c->v[1].cp)));
+	call_set_ending_comm(c, &adapter_ms, compute_group_handle(ms_get_string(c->v[1].cp)));
 }
 
 /* ---- calls ---- */
 
-static bool describe_ms_call(struct call *c)
+static bool read_ms_call(struct call *c)
 {
-	const char *name = ms_string(call_arg(c, ROLE_GROUP)->cp);
+	const char *name = ms_get_string(call_get_arg(c, ROLE_GROUP)->cp);
 
-	describe_by_kind(c, comm_find(&adapter_ms, handle_of_group(name)));
+	describe_by_kind(c, comm_find(&adapter_ms, compute_group_handle(name)));
 	return true;
 }
 
@@ -226,21 +226,21 @@ static bool describe_ms_call(struct call *c)
 static void start_ms_call(struct call *c)
 {
 	if (c->api->spec->completion == DONE_RETURN)
-		step_comm_begins();
+		step_comm_start();
 	else
-		step_comm_unknown();
+		step_comm_set_unknown();
 }
 
-static void end_ms_call(struct call *c, int64_t ret)
+static void handle_ms_return(struct call *c, int64_t ret)
 {
 	(void)ret;
 	if (c->api->spec->completion == DONE_RETURN)
-		step_comm_ends();
+		step_comm_stop();
 }
 
 static void read_ms_dtype(uint64_t value, struct dtype_desc *d)
 {
-	set_plain_dtype(d, ms_dtype((int32_t)value));
+	set_plain_dtype(d, ms_get_dtype((int32_t)value));
 }
 
 /* CollectiveOpReduceType */
@@ -257,10 +257,10 @@ const struct adapter adapter_ms = {
 	.nsuccess = 1,
 	.groups = true,
 	.unknown_streams = true,
-	.describe = describe_ms_call,
+	.describe = read_ms_call,
 	.hooked = true,
 	.enter = start_ms_call,
-	.leave = end_ms_call,
+	.leave = handle_ms_return,
 	.dtype = read_ms_dtype,
 	.redop = read_ms_redop,
 };

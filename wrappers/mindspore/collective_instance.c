@@ -25,7 +25,7 @@
 #define GLOBAL_RANK "_ZNK9mindspore6device26CollectiveCommunicationLib14global_rank_idEv"
 
 /* The compiled entry that replaces method i of `class`. */
-static void *enter_method(unsigned i, void *function, const char *class, void *arg)
+static void *get_method_entry(unsigned i, void *function, const char *class, void *arg)
 {
 	char mangled[NAME_BYTES], name[NAME_BYTES], asked[NAME_BYTES + sizeof(MS_METHOD_NAME)];
 	size_t len = strlen(class);
@@ -38,10 +38,10 @@ static void *enter_method(unsigned i, void *function, const char *class, void *a
 	 */
 	if (class[0] == 'N' && len > 2)
 		snprintf(mangled, sizeof(mangled), "_Z%.*s%zu%sEv", (int)len - 1, class,
-			strlen(ms_method_name(i)), ms_method_name(i));
+			strlen(ms_get_method_name(i)), ms_get_method_name(i));
 	else
-		snprintf(mangled, sizeof(mangled), "_ZN%s%zu%sEv", class, strlen(ms_method_name(i)),
-			ms_method_name(i));
+		snprintf(mangled, sizeof(mangled), "_ZN%s%zu%sEv", class,
+			strlen(ms_get_method_name(i)), ms_get_method_name(i));
 	if (demangle_symbol(mangled, name, sizeof(name), NULL) < 0 ||
 		!elfsym_place((uintptr_t)function, &at))
 		return function;
@@ -53,23 +53,23 @@ static void *enter_method(unsigned i, void *function, const char *class, void *a
  * Looks up the vtable slot of each method of the abstract class; place[i] is negative if method i
  * was not found. Returns false if none was found.
  */
-static bool find_places(int *place)
+static bool find_method_slots(int *place)
 {
 	bool any = false;
 
-	for (unsigned i = 0; i < ms_method_count(); i++) {
-		place[i] = cxx_virtual_place(MS_COLLECTIVES, ms_method_symbol(i));
+	for (unsigned i = 0; i < ms_get_method_count(); i++) {
+		place[i] = cxx_virtual_place(MS_COLLECTIVES, ms_get_method_symbol(i));
 		any |= place[i] >= 0;
 	}
 	return any;
 }
 
 /* Any instance: all belong to the same process. */
-static _Atomic(const void *) an_instance;
+static _Atomic(const void *) any_instance;
 
-int ms_instance_rank(void)
+int ms_find_instance_rank(void)
 {
-	const void *instance = atomic_load_explicit(&an_instance, memory_order_acquire);
+	const void *instance = atomic_load_explicit(&any_instance, memory_order_acquire);
 	struct provider p;
 	uint32_t rank;
 
@@ -79,7 +79,7 @@ int ms_instance_rank(void)
 	return rank <= INT32_MAX ? (int)rank : -1;
 }
 
-void ms_watch_instances(const void *manager)
+void ms_set_instance_hooks(const void *manager)
 {
 	void *const *word = manager;
 	int place[MS_METHODS_MAX];
@@ -89,20 +89,20 @@ void ms_watch_instances(const void *manager)
 		return;
 	for (unsigned i = 0; i < MANAGER_WORDS && memory_readable((uintptr_t)&word[i]); i++) {
 		struct cxx_shadow s = {
-			.class = MS_COLLECTIVES, .place = place, .entry = enter_method};
+			.class = MS_COLLECTIVES, .place = place, .entry = get_method_entry};
 		int err;
 
 		if (!cxx_object_is(word[i], MS_COLLECTIVES))
 			continue;
-		if (!known && !find_places(place)) {
-			session_layout_fact(LAYOUT_MS_COLLECTIVES, false);
+		if (!known && !find_method_slots(place)) {
+			session_record_layout_fact(LAYOUT_MS_COLLECTIVES, false);
 			return;
 		}
 		known = true;
-		s.n = ms_method_count();
+		s.n = ms_get_method_count();
 		err = cxx_shadow(word[i], &s);
-		atomic_store_explicit(&an_instance, word[i], memory_order_release);
+		atomic_store_explicit(&any_instance, word[i], memory_order_release);
 		if (err != -ENOENT)
-			session_layout_fact(LAYOUT_MS_COLLECTIVES, err == 0);
+			session_record_layout_fact(LAYOUT_MS_COLLECTIVES, err == 0);
 	}
 }

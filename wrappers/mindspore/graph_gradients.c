@@ -31,11 +31,11 @@
  */
 enum { NOTHING, UNMEASURED, TOGETHER, FIRST_MEASURED };
 
-struct held {
+struct memory_content {
 	const void *data;
 	uint64_t key; /* of the kernel that wrote it; 0: not known */
 	uint32_t generation; /* the slot is free if this differs from the current generation */
-	uint32_t of;
+	uint32_t content_number;
 };
 
 struct measured {
@@ -50,14 +50,14 @@ struct measured {
  * forked child initialises both again.
  */
 static pthread_mutex_t measuring = PTHREAD_MUTEX_INITIALIZER, lock = PTHREAD_MUTEX_INITIALIZER;
-static struct held *places; /* PLACES, open addressing */
+static struct memory_content *contents; /* PLACES, open addressing */
 static struct measured *measured; /* MEASURED_MAX */
 static uint32_t generation, occupied, nmeasured, step_of_all;
 static bool full; /* reported once */
 static _Atomic bool any; /* some memory is tracked in the current step */
 /*
- * The parameter (id) whose gradient kernel `key` makes, learnt from earlier updates; used in
- * steps without an update.
+ * The parameter (id) whose gradient is computed by kernel `key`, as seen at earlier updates. Used in steps without an
+ * update.
  */
 static struct {
 	uint64_t key;
@@ -73,7 +73,7 @@ void ms_graph_gradients_forked(void)
 	any = false;
 }
 
-bool ms_graph_gradients_wait(void)
+bool ms_has_graph_gradients(void)
 {
 	return any;
 }
@@ -85,8 +85,8 @@ static void *map_pages(size_t bytes)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-/* The lock is held here and in all following functions up to put_held(). */
-static void forget_all(void)
+/* The lock is held here and in all following functions up to set_content(). */
+static void reset_contents(void)
 {
 	generation++;
 	occupied = nmeasured = 0;
@@ -94,54 +94,54 @@ static void forget_all(void)
 	step_of_all = step_now();
 }
 
-static bool have_places(void)
+static bool open_contents(void)
 {
-	if (!places)
-		places = map_pages(PLACES * sizeof(*places));
+	if (!contents)
+		contents = map_pages(PLACES * sizeof(*contents));
 	if (!measured)
 		measured = map_pages(MEASURED_MAX * sizeof(*measured));
 	if (!generation || step_of_all != step_now())
-		forget_all();
-	return places && measured;
+		reset_contents();
+	return contents && measured;
 }
 
-static struct held *held_at(const void *data)
+static struct memory_content *find_content_slot(const void *data)
 {
 	uint32_t i = (uint32_t)hash_mix((uintptr_t)data) % PLACES;
 
-	while (places[i].generation == generation && places[i].data != data)
+	while (contents[i].generation == generation && contents[i].data != data)
 		i = (i + 1) % PLACES;
-	return &places[i];
+	return &contents[i];
 }
 
-static uint32_t what_is_held(const void *data)
+static uint32_t get_content(const void *data)
 {
-	const struct held *h = held_at(data);
+	const struct memory_content *h = find_content_slot(data);
 
-	return h->generation == generation ? h->of : NOTHING;
+	return h->generation == generation ? h->content_number : NOTHING;
 }
 
-static void say_full(void)
+static void handle_full_table(void)
 {
 	if (!full)
-		log_loss(LOSS_ENTRY, "MindSpore: more gradients of graphs than there is room for: "
+		log_loss(LOSS_ENTRY, "MindSpore: too many gradients of graphs: "
 				     "some are not measured before reduction");
 	full = true;
 }
 
-static void put_held(const void *data, uint32_t of, uint64_t key)
+static void set_content(const void *data, uint32_t content_number, uint64_t key)
 {
-	struct held *h = held_at(data);
+	struct memory_content *h = find_content_slot(data);
 	bool fresh = h->generation != generation;
 
-	if (fresh && of == NOTHING)
+	if (fresh && content_number == NOTHING)
 		return;
 	if (fresh && occupied == PLACES / 2) {
-		say_full();
+		handle_full_table();
 		return;
 	}
 	occupied += fresh;
-	*h = (struct held){data, key, generation, of};
+	*h = (struct memory_content){data, key, generation, content_number};
 }
 
 /* ---- a kernel is about to run ---- */
@@ -152,10 +152,10 @@ static bool has_shape_of(const struct buffer *a, const struct buffer *b)
 	       memcmp(a->counts, b->counts, a->ndim * sizeof(int64_t)) == 0;
 }
 
-static bool read_held_tensor(const struct kernel_tensors *t, size_t i, struct ms_seen *s)
+static bool read_held_tensor(const struct kernel_tensors *t, size_t i, struct ms_tensor_view *s)
 {
 	return (size_t)(t->end - t->begin) > i &&
-	       ms_tensor_buffer(t->begin[i], &s->v, s->strides) && s->v.base && s->v.count;
+	       ms_read_tensor_buffer(t->begin[i], &s->v, s->strides) && s->v.base && s->v.count;
 }
 
 /*
@@ -163,10 +163,10 @@ static bool read_held_tensor(const struct kernel_tensors *t, size_t i, struct ms
  * belong to. Such a kernel belongs to the part of its inputs if its output has another shape (a
  * sum over a batch); otherwise it comes after that part (a factor).
  */
-static bool is_backward_still(
-	enum ms_place place, const struct ms_seen *in, const struct kernel_tensors *out)
+static bool is_part_of_backward(
+	enum ms_place place, const struct ms_tensor_view *in, const struct kernel_tensors *out)
 {
-	struct ms_seen s;
+	struct ms_tensor_view s;
 
 	return place == MS_PLACE_SHARED && read_held_tensor(out, 0, &s) &&
 	       !has_shape_of(&in->v, &s.v);
@@ -175,16 +175,16 @@ static bool is_backward_still(
 static void measure_held(const struct kernel_tensors *in, unsigned i)
 {
 	struct measured m = {0};
-	struct ms_seen s;
-	struct held *h;
+	struct ms_tensor_view s;
+	struct memory_content *h;
 	bool wanted;
 
-	if (!ms_see_tensor(in, i, &s))
+	if (!ms_read_kernel_tensor(in, i, &s))
 		return;
 	pthread_mutex_lock(&measuring);
 	pthread_mutex_lock(&lock);
-	h = held_at(s.v.base);
-	wanted = h->generation == generation && h->of == UNMEASURED;
+	h = find_content_slot(s.v.base);
+	wanted = h->generation == generation && h->content_number == UNMEASURED;
 	m.key = h->key;
 	pthread_mutex_unlock(&lock);
 	if (wanted) {
@@ -193,92 +193,95 @@ static void measure_held(const struct kernel_tensors *in, unsigned i)
 		memcpy(m.dims, s.v.counts, s.v.ndim * sizeof(*m.dims));
 		pthread_mutex_lock(&lock);
 		if (m.v.stats.n && nmeasured < MEASURED_MAX) {
-			put_held(s.v.base, FIRST_MEASURED + nmeasured, m.key);
+			set_content(s.v.base, FIRST_MEASURED + nmeasured, m.key);
 			measured[nmeasured++] = m;
 		} else {
 			if (m.v.stats.n)
-				say_full();
-			put_held(s.v.base, TOGETHER, 0);
+				handle_full_table();
+			set_content(s.v.base, TOGETHER, 0);
 		}
 		pthread_mutex_unlock(&lock);
 	}
 	pthread_mutex_unlock(&measuring);
 }
 
-void ms_graph_gradients_before(
+void ms_handle_gradients_before(
 	enum ms_place place, const struct kernel_tensors *in, const struct kernel_tensors *out)
 {
 	if (place == MS_PLACE_BACKWARD || !any)
 		return;
 	for (unsigned i = 0; i < in->end - in->begin; i++) {
-		struct ms_seen s;
+		struct ms_tensor_view s;
 		bool unmeasured;
 
 		if (!read_held_tensor(in, i, &s))
 			continue;
 		pthread_mutex_lock(&lock);
-		unmeasured = have_places() && what_is_held(s.v.base) == UNMEASURED;
+		unmeasured = open_contents() && get_content(s.v.base) == UNMEASURED;
 		pthread_mutex_unlock(&lock);
-		if (unmeasured && !is_backward_still(place, &s, out))
+		if (unmeasured && !is_part_of_backward(place, &s, out))
 			measure_held(in, i);
 	}
 }
 
-/* ---- it has run ---- */
+/* ---- a kernel has run ---- */
 
 /*
  * The content of output j, by the inputs with its shape. alone: the kernel has one output, and
  * all inputs count, or for a single element the first one, because others are factors; otherwise
  * only input j counts.
  */
-static uint32_t held_by_inputs(
+static uint32_t find_content_of_inputs(
 	const struct kernel_tensors *in, unsigned j, bool alone, const struct buffer *out)
 {
-	uint32_t of = NOTHING;
-	struct ms_seen s;
+	uint32_t content_number = NOTHING;
+	struct ms_tensor_view s;
 
 	for (unsigned i = alone ? 0 : j; i < in->end - in->begin; i++) {
 		uint32_t one = NOTHING;
 
 		if (read_held_tensor(in, i, &s) && has_shape_of(&s.v, out))
-			one = what_is_held(s.v.base);
+			one = get_content(s.v.base);
 		if (one >= TOGETHER)
-			of = of == NOTHING || of == one ? one : TOGETHER;
+			content_number =
+				content_number == NOTHING || content_number == one ? one : TOGETHER;
 		if (!alone || out->count == 1)
 			break;
 	}
-	return of;
+	return content_number;
 }
 
-static bool is_given_unmeasured(const struct kernel_tensors *in)
+static bool has_unmeasured_input(const struct kernel_tensors *in)
 {
-	struct ms_seen s;
+	struct ms_tensor_view s;
 
 	for (unsigned i = 0; i < in->end - in->begin; i++)
-		if (read_held_tensor(in, i, &s) && what_is_held(s.v.base) == UNMEASURED)
+		if (read_held_tensor(in, i, &s) && get_content(s.v.base) == UNMEASURED)
 			return true;
 	return false;
 }
 
-void ms_graph_gradients_after(enum ms_place place, uint64_t key, bool updates,
+void ms_handle_gradients_after(enum ms_place place, uint64_t key, bool updates,
 	const struct kernel_tensors *in, const struct kernel_tensors *out)
 {
 	unsigned n = (unsigned)(out->end - out->begin);
 	bool backward = place == MS_PLACE_BACKWARD;
-	struct ms_seen s;
+	struct ms_tensor_view s;
 
 	pthread_mutex_lock(&lock);
-	if (have_places()) {
-		backward |= place == MS_PLACE_SHARED && is_given_unmeasured(in);
+	if (open_contents()) {
+		backward |= place == MS_PLACE_SHARED && has_unmeasured_input(in);
 		any |= backward;
 		for (unsigned j = 0; j < n && any; j++) {
-			uint32_t of = UNMEASURED;
+			uint32_t content_number = UNMEASURED;
 
 			if (!read_held_tensor(out, j, &s))
 				continue;
 			if (!backward)
-				of = updates ? NOTHING : held_by_inputs(in, j, n == 1, &s.v);
-			put_held(s.v.base, of, backward && key ? key + j : 0);
+				content_number =
+					updates ? NOTHING
+						: find_content_of_inputs(in, j, n == 1, &s.v);
+			set_content(s.v.base, content_number, backward && key ? key + j : 0);
 		}
 	}
 	pthread_mutex_unlock(&lock);
@@ -286,16 +289,16 @@ void ms_graph_gradients_after(enum ms_place place, uint64_t key, bool updates,
 
 /* ---- the parameters of gradients ---- */
 
-bool ms_graph_gradient_of(
+bool ms_find_graph_gradient(
 	const void *data, const struct train_param *p, struct train_value *v, uint64_t *dims)
 {
-	uint32_t of;
+	uint32_t content_number;
 	bool known = false;
 
 	pthread_mutex_lock(&lock);
-	of = any && have_places() ? what_is_held(data) : NOTHING;
-	if (of >= FIRST_MEASURED) {
-		const struct measured *m = &measured[of - FIRST_MEASURED];
+	content_number = any && open_contents() ? get_content(data) : NOTHING;
+	if (content_number >= FIRST_MEASURED) {
+		const struct measured *m = &measured[content_number - FIRST_MEASURED];
 
 		known = true;
 		*v = m->v;
@@ -309,12 +312,12 @@ bool ms_graph_gradient_of(
 	return known;
 }
 
-uint32_t ms_graph_gradient_left(uint32_t *at, struct train_value *v, uint64_t *dims)
+uint32_t ms_get_next_gradient(uint32_t *at, struct train_value *v, uint64_t *dims)
 {
 	uint32_t id = 0;
 
 	pthread_mutex_lock(&lock);
-	if (!any || !have_places())
+	if (!any || !open_contents())
 		*at = nmeasured;
 	while (*at < nmeasured && !id) {
 		const struct measured *m = &measured[(*at)++];

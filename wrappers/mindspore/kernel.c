@@ -31,7 +31,7 @@ static struct ms_kernel *find_kernel_row(
 	return NULL;
 }
 
-static struct ms_kernel *make_kernel_row(enum kernel_way way, const char *name, void *real)
+static struct ms_kernel *add_kernel_row(enum kernel_way way, const char *name, void *real)
 {
 	struct ms_kernel *k = cxx_function_new(sizeof(*k) + strlen(name) + 1, name, "MindSpore");
 	struct api_spec *s;
@@ -42,7 +42,7 @@ static struct ms_kernel *make_kernel_row(enum kernel_way way, const char *name, 
 	strcpy(k->name, name);
 	snprintf(k->cxx.symbol, sizeof(k->cxx.symbol), PREFIX "%s", name);
 	k->cxx.kind = (struct kind){.name = k->name, .op = k->name};
-	k->update = update_kernel_of(name);
+	k->update = find_update_kernel(name);
 	k->counts_steps = strcmp(name, "AssignAdd") == 0;
 	k->is_softmax = is_softmax_kernel(name);
 	k->takes_root = strcmp(name, "Sqrt") == 0;
@@ -67,7 +67,7 @@ static struct ms_kernel *make_kernel_row(enum kernel_way way, const char *name, 
 	return k;
 }
 
-struct ms_kernel *ms_kernel_of(enum kernel_way way, const char *name, void *real)
+struct ms_kernel *ms_get_kernel_row(enum kernel_way way, const char *name, void *real)
 {
 	_Atomic(struct ms_kernel *) *bucket = &kernels[hash_str(way, name) % BUCKETS];
 	struct ms_kernel *head = atomic_load_explicit(bucket, memory_order_acquire), *seen;
@@ -76,7 +76,7 @@ struct ms_kernel *ms_kernel_of(enum kernel_way way, const char *name, void *real
 
 	if (__builtin_expect(k != NULL, 1))
 		return k;
-	k = make_kernel_row(way, name, real);
+	k = add_kernel_row(way, name, real);
 	if (k) {
 		k->next = head;
 		while (!atomic_compare_exchange_weak(bucket, &k->next, k)) {
@@ -107,10 +107,10 @@ static void add_kernel_tensors(struct cxx_work *w, const struct kernel_tensors *
 		struct buffer *v = out ? &w->out[*n] : &w->in[*n];
 		size_t arg = (size_t)(p - t->begin) + 1;
 
-		if (!ms_tensor_buffer(*p, v, w->strides[*n + out * CXX_TENSORS_MAX]))
+		if (!ms_read_tensor_buffer(*p, v, w->strides[*n + out * CXX_TENSORS_MAX]))
 			continue;
 		/* On a device without unified addressing the processor cannot read the tensor. */
-		if (!v->nostats && !buffer_believed(v))
+		if (!v->nostats && !is_buffer_readable_now(v))
 			v->nostats = 1;
 		v->io = out ? IO_OUT : IO_IN;
 		v->index = *n;
@@ -120,7 +120,7 @@ static void add_kernel_tensors(struct cxx_work *w, const struct kernel_tensors *
 }
 
 /* The tensors that hold a kernel's results: its outputs, or inputs that it writes. */
-static struct kernel_tensors results_of(const struct call *c)
+static struct kernel_tensors get_result_tensors(const struct call *c)
 {
 	const struct ms_kernel *k = (const struct ms_kernel *)c->api;
 	const struct kernel_tensors *in = c->v[KERNEL_INPUTS].cp;
@@ -130,14 +130,14 @@ static struct kernel_tensors results_of(const struct call *c)
 	return *(const struct kernel_tensors *)c->v[KERNEL_OUTPUTS].cp;
 }
 
-static bool describe_kernel(struct call *c)
+static bool read_kernel_call(struct call *c)
 {
 	struct cxx_work *w = cxx_work_new(c, NULL);
-	struct kernel_tensors out = results_of(c);
+	struct kernel_tensors out = get_result_tensors(c);
 	struct operation *op = &c->op;
 	size_t n = (size_t)(out.end - out.begin);
 
-	op->phase = ms_kernel_phase((const struct ms_kernel *)c->api, c->v[KERNEL_NODE].cp);
+	op->phase = ms_find_kernel_phase((const struct ms_kernel *)c->api, c->v[KERNEL_NODE].cp);
 	if (!w)
 		return true;
 	add_kernel_tensors(w, c->v[KERNEL_INPUTS].cp, false);
@@ -151,7 +151,7 @@ static bool describe_kernel(struct call *c)
 	return true;
 }
 
-static void pass_kernel(const struct call *c)
+static void handle_unrecorded_kernel(const struct call *c)
 {
 	(void)c;
 	cxx_work_pass();
@@ -161,10 +161,10 @@ static void pass_kernel(const struct call *c)
  * Adds the outputs after the call, because the shape of one may not be known before the kernel
  * has run.
  */
-static void leave_kernel(struct call *c, int64_t ret)
+static void handle_kernel_return(struct call *c, int64_t ret)
 {
 	struct cxx_work *w = cxx_work_of(c);
-	struct kernel_tensors out = results_of(c);
+	struct kernel_tensors out = get_result_tensors(c);
 
 	(void)ret;
 	if (!w || !c->rec)
@@ -186,9 +186,9 @@ const struct adapter adapter_ms_kernel = {
 	.name = "mindspore",
 	.success = {true},
 	.nsuccess = 1,
-	.describe = describe_kernel,
-	.passed = pass_kernel,
+	.describe = read_kernel_call,
+	.passed = handle_unrecorded_kernel,
 	.listed = is_kernel_row_listed,
-	.leave = leave_kernel,
+	.leave = handle_kernel_return,
 	.fork_handlers = ms_fork_handlers,
 };

@@ -49,7 +49,7 @@ typedef void launch_operator_fn(void *const *primitive, const void *context,
  * Returns the row of the kernel that is about to be launched, or NULL if the kernel is not
  * observed.
  */
-static struct ms_kernel *kernel_of_name(enum kernel_way way, const void *named, void *real)
+static struct ms_kernel *find_observed_kernel(enum kernel_way way, const void *named, void *real)
 {
 	struct thread_self *w = &thread_state;
 	const struct kernel_layout *l;
@@ -61,20 +61,20 @@ static struct ms_kernel *kernel_of_name(enum kernel_way way, const void *named, 
 		return NULL;
 	w->busy++;
 	/*
-	 * The first call of ms_layout() creates objects of MindSpore, by functions that are
+	 * The first call of ms_get_layout() creates objects of MindSpore, by functions that are
 	 * observed.
 	 */
-	l = ms_layout();
+	l = ms_get_layout();
 	if (l)
-		name = way == KERNEL_OPERATOR ? ms_primitive_name(l, named)
-					      : ms_kernel_name(l, named);
-	k = name ? ms_kernel_of(way, name, real) : NULL;
+		name = way == KERNEL_OPERATOR ? ms_read_primitive_name(l, named)
+					      : ms_read_kernel_name(l, named);
+	k = name ? ms_get_kernel_row(way, name, real) : NULL;
 	w->busy--;
 	errno = err;
 	return k;
 }
 
-static void launch_operator(void *const *primitive, const void *context,
+static void handle_operator_launch(void *const *primitive, const void *context,
 	const struct kernel_tensors *in, const struct kernel_tensors *out, size_t stream, bool flag)
 {
 	typedef launch_operator_fn fn;
@@ -83,12 +83,12 @@ static void launch_operator(void *const *primitive, const void *context,
 	bool values;
 
 	if (!WRAPPER_OFF(&operator_row->api))
-		k = kernel_of_name(KERNEL_OPERATOR, *primitive, (void *)launch);
-	values = k && ms_values_before(k, NULL, in, out);
+		k = find_observed_kernel(KERNEL_OPERATOR, *primitive, (void *)launch);
+	values = k && ms_handle_values_before(k, NULL, in, out);
 	if (!k || WRAPPER_OFF(&k->cxx.api)) {
 		launch(primitive, context, in, out, stream, flag);
 		if (values)
-			ms_values_after(k, NULL, in, out);
+			ms_handle_values_after(k, NULL, in, out);
 		return;
 	}
 
@@ -100,7 +100,7 @@ static void launch_operator(void *const *primitive, const void *context,
 	launch(primitive, context, in, out, stream, flag);
 	call_leave(&c, true);
 	if (values)
-		ms_values_after(k, NULL, in, out);
+		ms_handle_values_after(k, NULL, in, out);
 }
 
 /* ---- executors ---- */
@@ -114,7 +114,7 @@ typedef bool launch_kernel_fn(void *executor, void *const *node, const struct ke
 static _Atomic(launch_kernel_fn *) executed[CLASSES_MAX];
 static _Atomic unsigned nclasses;
 
-static inline __attribute__((always_inline)) bool launch_executed(launch_kernel_fn *launch,
+static inline __attribute__((always_inline)) bool handle_executor_launch(launch_kernel_fn *launch,
 	void *executor, void *const *node, const struct kernel_tensors *in,
 	const struct kernel_tensors *workspace, const struct kernel_tensors *out, void *mod,
 	void *stream)
@@ -123,14 +123,14 @@ static inline __attribute__((always_inline)) bool launch_executed(launch_kernel_
 	bool values, ok;
 
 	if (recording_enabled())
-		k = kernel_of_name(KERNEL_EXECUTED, mod, (void *)launch);
+		k = find_observed_kernel(KERNEL_EXECUTED, mod, (void *)launch);
 	if (__builtin_expect(k && k->counts_steps, 0))
-		ms_update_seen(k, *node, in);
-	values = k && ms_values_before(k, *node, in, out);
+		ms_handle_step_count(k, *node, in);
+	values = k && ms_handle_values_before(k, *node, in, out);
 	if (!k || WRAPPER_OFF(&k->cxx.api)) {
 		ok = launch(executor, node, in, workspace, out, mod, stream);
 		if (values)
-			ms_values_after(k, *node, in, out);
+			ms_handle_values_after(k, *node, in, out);
 		return ok;
 	}
 
@@ -143,17 +143,18 @@ static inline __attribute__((always_inline)) bool launch_executed(launch_kernel_
 		(uintptr_t)__builtin_frame_address(0));
 	ok = call_leave(&c, launch(executor, node, in, workspace, out, mod, stream));
 	if (values)
-		ms_values_after(k, *node, in, out);
+		ms_handle_values_after(k, *node, in, out);
 	return ok;
 }
 
-#define ENTRY(i)                                                                                 \
-	static bool launch_executed_##i(void *executor, void *const *node,                       \
-		const struct kernel_tensors *in, const struct kernel_tensors *workspace,         \
-		const struct kernel_tensors *out, void *mod, void *stream)                       \
-	{                                                                                        \
-		return launch_executed(atomic_load_explicit(&executed[i], memory_order_relaxed), \
-			executor, node, in, workspace, out, mod, stream);                        \
+#define ENTRY(i)                                                                                  \
+	static bool launch_executed_##i(void *executor, void *const *node,                        \
+		const struct kernel_tensors *in, const struct kernel_tensors *workspace,          \
+		const struct kernel_tensors *out, void *mod, void *stream)                        \
+	{                                                                                         \
+		return handle_executor_launch(                                                    \
+			atomic_load_explicit(&executed[i], memory_order_relaxed), executor, node, \
+			in, workspace, out, mod, stream);                                         \
 	}
 ENTRY(0)
 ENTRY(1)
@@ -161,7 +162,7 @@ ENTRY(2)
 ENTRY(3)
 #undef ENTRY
 
-static void *enter_executor(unsigned i, void *function, const char *class, void *arg)
+static void *get_executor_entry(unsigned i, void *function, const char *class, void *arg)
 {
 	static launch_kernel_fn *const entries[CLASSES_MAX] = {
 		launch_executed_0, launch_executed_1, launch_executed_2, launch_executed_3};
@@ -179,11 +180,12 @@ static void *enter_executor(unsigned i, void *function, const char *class, void 
 static _Atomic(const void *) watched_executors[CLASSES_MAX];
 
 /* Intercepts the kernels of the executor that belongs to device context `context`. */
-static void watch_executor(const void *context)
+static void set_executor_hook(const void *context)
 {
-	const struct kernel_layout *l = ms_layout();
+	const struct kernel_layout *l = ms_get_layout();
 	int place = -1, err;
-	struct cxx_shadow s = {.class = EXECUTOR, .n = 1, .place = &place, .entry = enter_executor};
+	struct cxx_shadow s = {
+		.class = EXECUTOR, .n = 1, .place = &place, .entry = get_executor_entry};
 	void *executor;
 
 	if (!l || !context || layout_fact_state(LAYOUT_MS_EXECUTOR) == LAYOUT_FAILED)
@@ -194,11 +196,11 @@ static void watch_executor(const void *context)
 	for (unsigned i = 0; i < CLASSES_MAX; i++)
 		if (atomic_load_explicit(&watched_executors[i], memory_order_relaxed) == executor)
 			return;
-	place = cxx_object_is(executor, EXECUTOR) ? ms_launch_place(executor) : -1;
+	place = cxx_object_is(executor, EXECUTOR) ? ms_find_launch_slot(executor) : -1;
 	err = place >= 0 ? cxx_shadow(executor, &s) : -EINVAL;
 	/* Out of memory, or too many classes; neither means that the layout is wrong. */
 	if (!err || err == -EINVAL)
-		session_layout_fact(LAYOUT_MS_EXECUTOR, !err);
+		session_record_layout_fact(LAYOUT_MS_EXECUTOR, !err);
 	for (unsigned i = 0; !err && i < CLASSES_MAX; i++) {
 		const void *none = NULL;
 
@@ -210,13 +212,14 @@ static void watch_executor(const void *context)
 
 /* ---- rows of the functions themselves ---- */
 
-static void leave_context(struct call *c, int64_t ret)
+static void handle_context_return(struct call *c, int64_t ret)
 {
 	if (c->ok && ret)
-		watch_executor((const void *)(uintptr_t)ret);
+		set_executor_hook((const void *)(uintptr_t)ret);
 }
 
-static const struct adapter adapter_ms_launch = {.name = "mindspore", .leave = leave_context};
+static const struct adapter adapter_ms_launch = {
+	.name = "mindspore", .leave = handle_context_return};
 
 static bool is_launch_wanted(const char *symbol)
 {
@@ -226,15 +229,15 @@ static bool is_launch_wanted(const char *symbol)
 	return strcmp(symbol, LAUNCH_OPERATOR) == 0 && (ms_kernels_listed() || ms_values_wanted());
 }
 
-static bool want_launch(const char *symbol, const char *object)
+static bool is_launch_symbol_wanted(const char *symbol, const char *object)
 {
 	(void)object;
 	/* Called for every symbol of a process, so it must be cheap. */
 	return (strcmp(symbol, DEVICE_CONTEXT) == 0 || strcmp(symbol, LAUNCH_OPERATOR) == 0) &&
-	       ms_any() && is_launch_wanted(symbol);
+	       ms_is_observed() && is_launch_wanted(symbol);
 }
 
-static struct api *make_launch_row(const char *symbol, const char *object)
+static struct api *add_launch_row(const char *symbol, const char *object)
 {
 	bool by_name = strcmp(symbol, LAUNCH_OPERATOR) == 0;
 	struct cxx_function *f;
@@ -252,7 +255,7 @@ static struct api *make_launch_row(const char *symbol, const char *object)
 	cxx_function_watch(
 		f, &adapter_ms_launch, by_name ? "pppplb" : "pp", by_name ? CT_VOID : CT_P);
 	f->ffi.code = !by_name;
-	f->ffi.entry = by_name ? (void *)launch_operator : NULL;
+	f->ffi.entry = by_name ? (void *)handle_operator_launch : NULL;
 	if (by_name)
 		operator_row = f;
 	cxx_function_keep();
@@ -260,4 +263,4 @@ static struct api *make_launch_row(const char *symbol, const char *object)
 }
 
 const struct runtime_provider ms_kernel_provider = {
-	.wants = want_launch, .make = make_launch_row, .any = ms_any};
+	.wants = is_launch_symbol_wanted, .make = add_launch_row, .any = ms_is_observed};

@@ -27,7 +27,7 @@ static struct train train;
 static bool configured;
 static unsigned graphs; /* running graphs */
 static _Atomic uint64_t runs_begun;
-static unsigned begun; /* optimizer steps in the running graphs */
+static unsigned optimizer_steps; /* optimizer steps in the running graphs */
 static _Atomic bool updating; /* a running graph that consists only of the optimizer */
 static uint64_t update_began; /* ticks; 0: no graph that consists only of the optimizer has begun */
 static _Atomic bool passed; /* the running graphs contain a backward pass, too */
@@ -43,7 +43,7 @@ void ms_steps_forked(void)
 {
 	pthread_mutex_init(&lock, NULL);
 	/* Graphs on other threads continue only in the parent. */
-	graphs = begun = 0;
+	graphs = optimizer_steps = 0;
 	update_began = 0;
 	passed = false;
 	memset(running, 0, sizeof(running));
@@ -62,46 +62,46 @@ static void lock_steps(void)
 	}
 }
 
-static void replace_run(const void *args, const struct graph_run *by)
+static void update_running_graphs(const void *args, const struct graph_run *new_run)
 {
 	for (unsigned i = 0; i < RUNS_MAX; i++)
 		if (running[i].args == args) {
-			running[i] = *by;
+			running[i] = *new_run;
 			return;
 		}
 }
 
-uint32_t ms_graph_begins(const struct graph_run *r)
+uint32_t ms_handle_graph_begin(const struct graph_run *r)
 {
 	uint32_t before = thread_state.phase;
 
 	lock_steps();
 	if (!graphs++)
 		graph_phase = (uint8_t)before;
-	replace_run(NULL, r);
+	update_running_graphs(NULL, r);
 	runs_begun++;
 	pthread_mutex_unlock(&lock);
 	thread_state.phase = PHASE_NONE;
 	return before;
 }
 
-void ms_graph_ends(uint32_t before, const struct graph_run *r)
+void ms_handle_graph_end(uint32_t before, const struct graph_run *r)
 {
 	enum train_mark m = TRAIN_NOTHING;
 
 	thread_state.phase = before;
 	lock_steps();
-	replace_run(r->args, &(struct graph_run){NULL, NULL});
+	update_running_graphs(r->args, &(struct graph_run){NULL, NULL});
 	if (graphs && --graphs == 0) {
-		if (begun) {
+		if (optimizer_steps) {
 			trained |= TRAINED_UPDATE;
 			trained_step = step_now();
 		}
-		for (; begun; begun--)
-			m = train_optimizer_end(&train);
+		for (; optimizer_steps; optimizer_steps--)
+			m = train_handle_optimizer_end(&train);
 		/* If the graph is the whole step, the duration of the optimizer's part is not known. */
 		if (update_began && !passed)
-			step_part_was(PART_OPTIMIZER, update_began, clock_ticks());
+			step_part_add(PART_OPTIMIZER, update_began, clock_ticks());
 		update_began = 0;
 		passed = false;
 		updating = false;
@@ -112,7 +112,7 @@ void ms_graph_ends(uint32_t before, const struct graph_run *r)
 		step_end(STEP_OPTIMIZER);
 }
 
-void ms_graphs_visit(void (*visit)(void *arg, const struct graph_run *r), void *arg)
+void ms_handle_each_graph(void (*visit)(void *arg, const struct graph_run *r), void *arg)
 {
 	pthread_mutex_lock(&lock);
 	for (unsigned i = 0; i < RUNS_MAX; i++)
@@ -121,12 +121,12 @@ void ms_graphs_visit(void (*visit)(void *arg, const struct graph_run *r), void *
 	pthread_mutex_unlock(&lock);
 }
 
-uint64_t ms_graphs_begun(void)
+uint64_t ms_get_graph_count(void)
 {
 	return runs_begun;
 }
 
-bool ms_graph_runs(void)
+bool ms_is_graph_running(void)
 {
 	return __atomic_load_n(&graphs, __ATOMIC_RELAXED) != 0;
 }
@@ -137,7 +137,7 @@ unsigned ms_graph_trained(uint32_t *step)
 	return atomic_exchange(&trained, 0);
 }
 
-void ms_graph_has_backward(void)
+void ms_set_graph_has_backward(void)
 {
 	if (!(trained & TRAINED_BACKWARD))
 		trained |= TRAINED_BACKWARD;
@@ -145,7 +145,7 @@ void ms_graph_has_backward(void)
 		passed = true;
 }
 
-void ms_step_left_out(void)
+void ms_handle_skipped_step(void)
 {
 	step_skipped(step_now());
 	step_end(STEP_OPTIMIZER);
@@ -155,12 +155,12 @@ void ms_step_left_out(void)
  * The address of optimizer.global_step, a number (one int32) that counts steps; it identifies the
  * optimizer.
  */
-static uint64_t optimizer_of_step(const struct kernel_tensors *in)
+static uint64_t get_optimizer_address(const struct kernel_tensors *in)
 {
 	int64_t strides[CXX_DIMS_MAX];
 	struct buffer v;
 
-	if (in->begin == in->end || !ms_tensor_buffer(in->begin[0], &v, strides) ||
+	if (in->begin == in->end || !ms_read_tensor_buffer(in->begin[0], &v, strides) ||
 		v.dtype != DT_INT32 || v.count != 1 || v.ndim != 1)
 		return 0;
 	return (uintptr_t)v.base;
@@ -179,7 +179,7 @@ static _Atomic uint32_t nscopes;
  * Length of the cell's name before the kernel's name; 0 if the graph itself is the cell, or if
  * the name is too long.
  */
-static size_t length_of_scope(const char *place)
+static size_t get_scope_length(const char *place)
 {
 	const char *last = place ? strrchr(place, '/') : NULL;
 	size_t n = last ? (size_t)(last + 1 - place) : 0;
@@ -209,7 +209,8 @@ static void add_scope(const char *place, size_t n)
 	atomic_store_explicit(&nscopes, k + 1, memory_order_release);
 }
 
-void ms_update_seen(const struct ms_kernel *k, const void *node, const struct kernel_tensors *in)
+void ms_handle_step_count(
+	const struct ms_kernel *k, const void *node, const struct kernel_tensors *in)
 {
 	struct thread_self *w = &thread_state;
 	int err = errno;
@@ -221,15 +222,15 @@ void ms_update_seen(const struct ms_kernel *k, const void *node, const struct ke
 	if (w->busy)
 		return;
 	w->busy++;
-	which = optimizer_of_step(in);
+	which = get_optimizer_address(in);
 	if (which) {
-		l = ms_layout();
-		place = l && node ? ms_node_name(l, node, k->name) : NULL;
-		scope = length_of_scope(place);
+		l = ms_get_layout();
+		place = l && node ? ms_read_node_name(l, node, k->name) : NULL;
+		scope = get_scope_length(place);
 		lock_steps();
 		if (graphs) {
-			train_optimizer_begin(&train, which);
-			begun++;
+			train_handle_optimizer_begin(&train, which);
+			optimizer_steps++;
 			if (scope)
 				add_scope(place, scope);
 			else
@@ -247,7 +248,7 @@ void ms_update_seen(const struct ms_kernel *k, const void *node, const struct ke
  * The phase by a node's path, which names the parts made by autograd, and cells by their class:
  * optimizer-Adam. 0 if unknown.
  */
-static uint8_t phase_of_place(const char *place)
+static uint8_t parse_phase(const char *place)
 {
 	if (strncmp(place, "Gradients/", 10) == 0 || strstr(place, "/Gradients/"))
 		return PHASE_BACKWARD;
@@ -257,17 +258,18 @@ static uint8_t phase_of_place(const char *place)
 	return strstr(place, "/network-") || strstr(place, "/net-") ? PHASE_FORWARD : PHASE_NONE;
 }
 
-enum ms_place ms_kernel_place(const struct ms_kernel *k, const void *node, uint64_t *key)
+enum ms_place ms_find_kernel_place(const struct ms_kernel *k, const void *node, uint64_t *key)
 {
-	const char *place =
-		graph_phase == PHASE_BACKWARD ? NULL : ms_node_name(ms_layout(), node, k->name);
+	const char *place = graph_phase == PHASE_BACKWARD
+				    ? NULL
+				    : ms_read_node_name(ms_get_layout(), node, k->name);
 
 	*key = place ? hash_str(0, place) : 0;
 	if (!place)
 		return MS_PLACE_OTHER;
 	if (strncmp(place, "Expand/", 7) == 0)
 		return MS_PLACE_SHARED;
-	return phase_of_place(place) == PHASE_BACKWARD ? MS_PLACE_BACKWARD : MS_PLACE_OTHER;
+	return parse_phase(place) == PHASE_BACKWARD ? MS_PLACE_BACKWARD : MS_PLACE_OTHER;
 }
 
 /*
@@ -279,7 +281,7 @@ static _Atomic uint64_t places[PLACES];
 
 static uint8_t find_phase_of_node(const struct ms_kernel *k, const void *node)
 {
-	const char *place = ms_node_name(ms_layout(), node, k->name);
+	const char *place = ms_read_node_name(ms_get_layout(), node, k->name);
 	_Atomic uint64_t *at;
 	uint64_t hash, was;
 	uint8_t phase;
@@ -295,12 +297,12 @@ static uint8_t find_phase_of_node(const struct ms_kernel *k, const void *node)
 	was = atomic_load_explicit(at, memory_order_relaxed);
 	if (__builtin_expect((was & ~UINT64_C(15)) == hash, 1))
 		return (uint8_t)(was & 15);
-	phase = phase_of_place(place);
+	phase = parse_phase(place);
 	atomic_store_explicit(at, hash | phase, memory_order_relaxed);
 	return phase;
 }
 
-uint8_t ms_kernel_phase(const struct ms_kernel *k, const void *node)
+uint8_t ms_find_kernel_phase(const struct ms_kernel *k, const void *node)
 {
 	uint8_t phase = node ? find_phase_of_node(k, node) : PHASE_NONE;
 

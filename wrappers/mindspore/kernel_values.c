@@ -34,25 +34,25 @@ void ms_values_forked(void)
 
 bool ms_values_wanted(void)
 {
-	return get_training_keys(config_now())->names || train_kinds_wanted() || scalars_wanted();
+	return get_training_keys(config_now())->names || train_get_kinds() || scalars_wanted();
 }
 
 /* ---- tensors of a kernel ---- */
 
-bool ms_see_tensor(const struct kernel_tensors *t, unsigned i, struct ms_seen *s)
+bool ms_read_kernel_tensor(const struct kernel_tensors *t, unsigned i, struct ms_tensor_view *s)
 {
-	if (t->end - t->begin <= i || !ms_tensor_buffer(t->begin[i], &s->v, s->strides))
+	if (t->end - t->begin <= i || !ms_read_tensor_buffer(t->begin[i], &s->v, s->strides))
 		return false;
-	return !s->v.nostats && s->v.base && buffer_believed(&s->v);
+	return !s->v.nostats && s->v.base && is_buffer_readable_now(&s->v);
 }
 
 /* The value of tensor i if it is a single number, otherwise NAN. */
-static double one_number_of(const struct kernel_tensors *t, unsigned i)
+static double read_single_number(const struct kernel_tensors *t, unsigned i)
 {
 	struct train_value v = {.kind = TK_PARAM_ORIGIN};
-	struct ms_seen s;
+	struct ms_tensor_view s;
 
-	if (!ms_see_tensor(t, i, &s) || s.v.count != 1 || s.v.ndim > 1 ||
+	if (!ms_read_kernel_tensor(t, i, &s) || s.v.count != 1 || s.v.ndim > 1 ||
 		dtype_info(s.v.dtype)->cls != DTC_FLOAT)
 		return NAN;
 	train_kind_measure(&v, &s.v);
@@ -66,11 +66,11 @@ static void write_value(const struct train_value *v)
 	pthread_mutex_unlock(&writing);
 }
 
-static void name_value(struct train_value *v, enum train_kind kind, const struct train_params *all,
-	const struct train_param *p)
+static void set_value_name(struct train_value *v, enum train_kind kind,
+	const struct train_params *all, const struct train_param *p)
 {
 	*v = (struct train_value){.kind = kind,
-		.name = train_kind_name(all, p),
+		.name = train_get_kind_name(all, p),
 		.step = step_now(),
 		.micro_step = UINT32_MAX,
 		.vpp_stage = p->vpp_stage};
@@ -84,25 +84,25 @@ struct kernel_run {
 	const struct kernel_tensors *in, *out;
 	uint8_t phase;
 	bool measures_output; /* measure what the kernel has written, too */
-	bool flows; /* gradients of graphs are tracked; the following fields are valid */
+	bool is_tracked; /* gradients of graphs are tracked; the following fields are valid */
 	enum ms_place place;
 	uint64_t key;
 };
 
 static bool is_kind_wanted(enum train_kind kind)
 {
-	return train_kinds_wanted() >> kind & 1;
+	return train_get_kinds() >> kind & 1;
 }
 
 static void write_input(const struct kernel_run *r, enum train_kind kind, unsigned at,
 	const char *word, const struct train_params *all, const struct train_param *p)
 {
 	struct train_value v;
-	struct ms_seen s;
+	struct ms_tensor_view s;
 
-	if (!is_kind_wanted(kind) || !ms_see_tensor(r->in, at, &s) || !s.v.ndim)
+	if (!is_kind_wanted(kind) || !ms_read_kernel_tensor(r->in, at, &s) || !s.v.ndim)
 		return;
-	name_value(&v, kind, all, p);
+	set_value_name(&v, kind, all, p);
 	v.word = word;
 	train_kind_measure(&v, &s.v);
 	write_value(&v);
@@ -114,7 +114,7 @@ static void write_measured(
 {
 	struct train_value v;
 
-	name_value(&v, TK_GRAD_UNREDUCED, all, p);
+	set_value_name(&v, TK_GRAD_UNREDUCED, all, p);
 	v.dtype = m->dtype;
 	v.ndim = m->ndim;
 	v.count = m->count;
@@ -123,13 +123,13 @@ static void write_measured(
 	write_value(&v);
 }
 
-static void write_graph_gradient(
-	const struct ms_seen *given, const struct train_params *all, const struct train_param *p)
+static void write_graph_gradient(const struct ms_tensor_view *given, const struct train_params *all,
+	const struct train_param *p)
 {
 	uint64_t dims[CXX_DIMS_MAX];
 	struct train_value m;
 
-	if (!ms_graph_gradient_of(given->v.base, p, &m, dims))
+	if (!ms_find_graph_gradient(given->v.base, p, &m, dims))
 		return;
 	m.dims = dims;
 	write_measured(&m, all, p);
@@ -137,14 +137,14 @@ static void write_graph_gradient(
 
 void ms_write_left_gradients(void)
 {
-	const struct train_params *all = train_params_now();
+	const struct train_params *all = train_get_params();
 	uint64_t dims[CXX_DIMS_MAX];
 	struct train_value m;
 	uint32_t at = 0, id;
 
-	if (!is_kind_wanted(TK_GRAD_UNREDUCED) || !train_kinds_due())
+	if (!is_kind_wanted(TK_GRAD_UNREDUCED) || !train_are_kinds_due())
 		return;
-	while ((id = ms_graph_gradient_left(&at, &m, dims))) {
+	while ((id = ms_get_next_gradient(&at, &m, dims))) {
 		const struct train_param *p = all && id <= all->n ? &all->at[id - 1] : NULL;
 
 		m.dims = dims;
@@ -157,21 +157,21 @@ void ms_write_left_gradients(void)
  * Measures the gradient passed to an update, and with `kinds` writes the kinds that are
  * configured. Returns the sum of its squares, or NAN if it cannot be read.
  */
-static double see_update_gradient(const struct kernel_run *r, const struct train_params *all,
+static double measure_update_gradient(const struct kernel_run *r, const struct train_params *all,
 	const struct train_param *p, bool kinds)
 {
-	const struct kernel_layout *l = ms_layout();
+	const struct kernel_layout *l = ms_get_layout();
 	unsigned at = r->k->update->grad;
 	struct train_value v = {.kind = TK_GRAD_REDUCED};
 	const struct train_params *waiting_in;
 	const struct train_param *waiting;
-	struct ms_seen s;
+	struct ms_tensor_view s;
 	double squares;
 
-	if (!at || !ms_see_tensor(r->in, at, &s))
+	if (!at || !ms_read_kernel_tensor(r->in, at, &s))
 		return NAN;
 	if (p)
-		name_value(&v, TK_GRAD_REDUCED, all, p);
+		set_value_name(&v, TK_GRAD_REDUCED, all, p);
 	train_kind_measure(&v, &s.v);
 	if (!v.stats.n)
 		return NAN;
@@ -180,14 +180,15 @@ static double see_update_gradient(const struct kernel_run *r, const struct train
 	/*
 	 * This gradient is the one that the pass returned: no code of the program has changed it.
 	 */
-	waiting = ms_gradients_wait() && l
-			  ? ms_gradient_take(ms_kernel_address(l, r->in->begin[at]), &waiting_in)
+	waiting = ms_has_pending_gradients() && l
+			  ? ms_remove_gradient(
+				    ms_get_kernel_address(l, r->in->begin[at]), &waiting_in)
 			  : NULL;
 	squares = v.stats.norm * v.stats.norm;
 	if (kinds && waiting && waiting->id == p->id && is_kind_wanted(TK_GRAD_UNREDUCED)) {
 		v.kind = TK_GRAD_UNREDUCED;
 		write_value(&v);
-	} else if (kinds && r->flows) {
+	} else if (kinds && r->is_tracked) {
 		write_graph_gradient(&s, all, p);
 	}
 	return squares;
@@ -200,37 +201,37 @@ static const struct train_param *find_updated(
 	const unsigned state[] = {k->exp_avg, k->exp_avg_sq, k->state};
 	const struct train_param *p;
 	struct ms_updated u = {.nstate = 0};
-	struct ms_seen s;
+	struct ms_tensor_view s;
 
-	if (!ms_see_tensor(r->in, 0, &s))
+	if (!ms_read_kernel_tensor(r->in, 0, &s))
 		return NULL;
 	u.parameter = s.v.base;
 	for (unsigned i = 0; i < MS_STATES_MAX; i++)
-		if (state[i] && ms_see_tensor(r->in, state[i], &s))
+		if (state[i] && ms_read_kernel_tensor(r->in, state[i], &s))
 			u.state[u.nstate++] = s.v.base;
 	p = ms_parameter_updated(&u, all);
-	*kinds = p && train_kinds_wanted() && train_kinds_due() && train_param_is_target(*all, p);
+	*kinds = p && train_get_kinds() && train_are_kinds_due() && train_param_is_target(*all, p);
 	return p;
 }
 
 /* A parameter without a known name may be any of the measured ones. */
-static void expect_values(const struct train_param *p, const struct train_params *all)
+static void add_expected_values(const struct train_param *p, const struct train_params *all)
 {
-	if (!train_kinds_wanted() || !train_kinds_due() || (p && !train_param_is_target(all, p)))
+	if (!train_get_kinds() || !train_are_kinds_due() || (p && !train_param_is_target(all, p)))
 		return;
 	pthread_mutex_lock(&writing);
-	metric_expect_value(step_now());
+	metric_add_expected_value(step_now());
 	pthread_mutex_unlock(&writing);
 }
 
-void ms_expect_values(uint32_t n)
+void ms_add_expected_values(uint32_t n)
 {
 	pthread_mutex_lock(&writing);
-	metric_expect_values(n);
+	metric_set_expected_values(n);
 	pthread_mutex_unlock(&writing);
 }
 
-static void see_update(const struct kernel_run *r)
+static void handle_update(const struct kernel_run *r)
 {
 	const struct update_kernel *u = r->k->update;
 	const struct train_params *all;
@@ -238,40 +239,40 @@ static void see_update(const struct kernel_run *r)
 	const struct train_param *p = find_updated(r, &all, &kinds);
 	double squares = NAN, rate = NAN;
 
-	expect_values(p, all);
+	add_expected_values(p, all);
 	if (kinds)
 		write_input(r, TK_PARAM_ORIGIN, 0, NULL, all, p);
 	if (kinds || scalar_is_due(SCALAR_GRAD_NORM))
-		squares = see_update_gradient(r, all, p, kinds);
+		squares = measure_update_gradient(r, all, p, kinds);
 	if (kinds && u->exp_avg)
 		write_input(r, TK_EXP_AVG, u->exp_avg, NULL, all, p);
 	if (kinds && u->exp_avg_sq)
 		write_input(r, TK_EXP_AVG_SQ, u->exp_avg_sq, NULL, all, p);
 	if (kinds && u->state && (is_kind_wanted(TK_EXP_AVG) || is_kind_wanted(TK_EXP_AVG_SQ))) {
 		struct train_value v;
-		struct ms_seen s;
+		struct ms_tensor_view s;
 
-		name_value(&v, TK_STATE, all, p);
+		set_value_name(&v, TK_STATE, all, p);
 		v.word = u->state_name;
-		if (ms_see_tensor(r->in, u->state, &s) && s.v.ndim) {
+		if (ms_read_kernel_tensor(r->in, u->state, &s) && s.v.ndim) {
 			train_kind_measure(&v, &s.v);
 			write_value(&v);
 		}
 	}
 	if (u->rate && scalar_is_due(SCALAR_LEARNING_RATE))
-		rate = one_number_of(r->in, u->rate);
-	ms_update_made(p ? p->id : 0, rate, squares);
+		rate = read_single_number(r->in, u->rate);
+	ms_record_update(p ? p->id : 0, rate, squares);
 }
 
 static void write_moment(const struct kernel_run *r, enum train_kind kind, unsigned at,
 	const struct train_params *all, const struct train_param *p)
 {
 	struct train_value v;
-	struct ms_seen s;
+	struct ms_tensor_view s;
 
-	name_value(&v, kind, all, p);
+	set_value_name(&v, kind, all, p);
 	if (!at || !is_kind_wanted(kind) || !metric_is_due(METRIC_ADAM_NORM, v.step) ||
-		!metric_has_target(v.name) || !ms_see_tensor(r->in, at, &s))
+		!metric_has_target(v.name) || !ms_read_kernel_tensor(r->in, at, &s))
 		return;
 	train_kind_measure(&v, &s.v);
 	if (!v.stats.n)
@@ -281,7 +282,7 @@ static void write_moment(const struct kernel_run *r, enum train_kind kind, unsig
 	write_value(&v);
 }
 
-static void see_updated(const struct kernel_run *r)
+static void handle_after_update(const struct kernel_run *r)
 {
 	const struct update_kernel *u = r->k->update;
 	const struct train_params *all;
@@ -299,18 +300,19 @@ static void see_updated(const struct kernel_run *r)
 
 static void handle_inputs(const struct kernel_run *r)
 {
-	const struct kernel_layout *l = ms_layout();
+	const struct kernel_layout *l = ms_get_layout();
 
 	for (const void *const *t = r->in->begin; l && t < r->in->end; t++) {
 		const struct train_params *all;
-		const struct train_param *p = ms_gradient_take(ms_kernel_address(l, *t), &all);
+		const struct train_param *p =
+			ms_remove_gradient(ms_get_kernel_address(l, *t), &all);
 		struct train_value v;
-		struct ms_seen s;
+		struct ms_tensor_view s;
 
-		if (!p || !ms_see_tensor(r->in, (unsigned)(t - r->in->begin), &s) ||
-			!train_kinds_due() || !train_param_is_target(all, p))
+		if (!p || !ms_read_kernel_tensor(r->in, (unsigned)(t - r->in->begin), &s) ||
+			!train_are_kinds_due() || !train_param_is_target(all, p))
 			continue;
-		name_value(&v, TK_GRAD_UNREDUCED, all, p);
+		set_value_name(&v, TK_GRAD_UNREDUCED, all, p);
 		train_kind_measure(&v, &s.v);
 		write_value(&v);
 	}
@@ -318,19 +320,19 @@ static void handle_inputs(const struct kernel_run *r)
 
 /* ---- kernels ---- */
 
-static void see_before(void *arg)
+static void handle_before_kernel(void *arg)
 {
 	const struct kernel_run *r = arg;
 
-	if (r->flows)
-		ms_graph_gradients_before(r->place, r->in, r->out);
+	if (r->is_tracked)
+		ms_handle_gradients_before(r->place, r->in, r->out);
 	if (r->k->update)
-		see_update(r);
-	else if (r->phase != PHASE_BACKWARD && ms_gradients_wait())
+		handle_update(r);
+	else if (r->phase != PHASE_BACKWARD && ms_has_pending_gradients())
 		handle_inputs(r);
 }
 
-static void see_softmax(void *arg)
+static void handle_softmax(void *arg)
 {
 	const struct kernel_run *r = arg;
 
@@ -342,88 +344,88 @@ static void record_after_kernel(void *arg)
 	const struct kernel_run *r = arg;
 	double value;
 
-	if (r->flows)
-		ms_graph_gradients_after(r->place, r->key, r->k->update, r->in, r->out);
+	if (r->is_tracked)
+		ms_handle_gradients_after(r->place, r->key, r->k->update, r->in, r->out);
 	if (!r->measures_output)
 		return;
 	if (r->k->update) {
-		see_updated(r);
+		handle_after_update(r);
 		return;
 	}
-	value = one_number_of(r->out, 0);
+	value = read_single_number(r->out, 0);
 	if (isnan(value) && !r->k->takes_root)
 		return;
 	if (r->k->takes_root && r->phase != PHASE_OPTIMIZER)
-		ms_root_made(value);
-	else if (!ms_graph_runs())
-		ms_number_made(ms_kernel_address(ms_layout(), r->out->begin[0]), value);
+		ms_record_root(value);
+	else if (!ms_is_graph_running())
+		ms_record_number(ms_get_kernel_address(ms_get_layout(), r->out->begin[0]), value);
 }
 
 /* True if the kernel's output is a single number. Called for every kernel, so it must be cheap. */
-static bool gives_number(const struct kernel_tensors *out)
+static bool is_number_kernel(const struct kernel_tensors *out)
 {
 	struct buffer v;
 	int64_t strides[CXX_DIMS_MAX];
 
-	return out->end - out->begin == 1 && ms_tensor_buffer(out->begin[0], &v, strides) &&
+	return out->end - out->begin == 1 && ms_read_tensor_buffer(out->begin[0], &v, strides) &&
 	       v.count == 1 && dtype_info(v.dtype)->cls == DTC_FLOAT;
 }
 
-static void handle_on_private_stack(void (*see)(void *), struct kernel_run *r)
+static void handle_on_private_stack(void (*handle)(void *), struct kernel_run *r)
 {
 	struct thread_self *w = &thread_state;
 	int err = errno;
 
 	w->busy++;
-	private_stack_call(see, r);
+	private_stack_call(handle, r);
 	w->busy--;
 	errno = err;
 }
 
 /* True if gradients of graphs are tracked through this kernel. */
-static bool follows_gradients(struct kernel_run *r)
+static bool is_gradient_kernel(struct kernel_run *r)
 {
-	if (!is_kind_wanted(TK_GRAD_UNREDUCED) || !(r->node || ms_graph_gradients_wait()) ||
-		!train_kinds_due())
+	if (!is_kind_wanted(TK_GRAD_UNREDUCED) || !(r->node || ms_has_graph_gradients()) ||
+		!train_are_kinds_due())
 		return false;
-	r->place = ms_kernel_place(r->k, r->node, &r->key);
+	r->place = ms_find_kernel_place(r->k, r->node, &r->key);
 	return true;
 }
 
-bool ms_values_before(const struct ms_kernel *k, const void *node, const struct kernel_tensors *in,
-	const struct kernel_tensors *out)
+bool ms_handle_values_before(const struct ms_kernel *k, const void *node,
+	const struct kernel_tensors *in, const struct kernel_tensors *out)
 {
 	struct kernel_run r = {.k = k, .node = node, .in = in, .out = out};
 
 	if (thread_state.busy || !ms_values_wanted())
 		return false;
-	r.phase = ms_kernel_phase(k, node);
-	r.flows = follows_gradients(&r);
+	r.phase = ms_find_kernel_phase(k, node);
+	r.is_tracked = is_gradient_kernel(&r);
 	if (r.phase == PHASE_BACKWARD) {
-		bool in_graph = ms_graph_runs();
+		bool in_graph = ms_is_graph_running();
 
-		ms_backward_made(in_graph);
+		ms_record_backward_kernel(in_graph);
 		if (in_graph)
-			ms_graph_has_backward();
-		return r.flows;
+			ms_set_graph_has_backward();
+		return r.is_tracked;
 	}
 	if (k->is_softmax && is_softmax_due())
-		handle_on_private_stack(see_softmax, &r);
-	if (k->update || ms_gradients_wait() || (r.flows && ms_graph_gradients_wait()))
-		handle_on_private_stack(see_before, &r);
-	return k->update || k->takes_root || r.flows || !ms_graph_runs();
+		handle_on_private_stack(handle_softmax, &r);
+	if (k->update || ms_has_pending_gradients() || (r.is_tracked && ms_has_graph_gradients()))
+		handle_on_private_stack(handle_before_kernel, &r);
+	return k->update || k->takes_root || r.is_tracked || !ms_is_graph_running();
 }
 
-void ms_values_after(const struct ms_kernel *k, const void *node, const struct kernel_tensors *in,
-	const struct kernel_tensors *out)
+void ms_handle_values_after(const struct ms_kernel *k, const void *node,
+	const struct kernel_tensors *in, const struct kernel_tensors *out)
 {
 	struct kernel_run r = {.k = k, .node = node, .in = in, .out = out};
 
 	if (thread_state.busy)
 		return;
-	r.phase = ms_kernel_phase(k, node);
-	r.measures_output = r.phase != PHASE_BACKWARD && (k->update || gives_number(out));
-	r.flows = follows_gradients(&r);
-	if (r.measures_output || r.flows)
+	r.phase = ms_find_kernel_phase(k, node);
+	r.measures_output = r.phase != PHASE_BACKWARD && (k->update || is_number_kernel(out));
+	r.is_tracked = is_gradient_kernel(&r);
+	if (r.measures_output || r.is_tracked)
 		handle_on_private_stack(record_after_kernel, &r);
 }

@@ -24,18 +24,19 @@
  * Taken in this order while a table is made; leaves except for entering a name. A forked child
  * initialises both again.
  */
-static pthread_mutex_t looking = PTHREAD_MUTEX_INITIALIZER, naming = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t search_lock = PTHREAD_MUTEX_INITIALIZER,
+		       table_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static void forget_arguments(void);
+static void free_arguments(void);
 
 void ms_parameters_forked(void)
 {
-	pthread_mutex_init(&looking, NULL);
-	pthread_mutex_init(&naming, NULL);
-	forget_arguments();
+	pthread_mutex_init(&search_lock, NULL);
+	pthread_mutex_init(&table_lock, NULL);
+	free_arguments();
 }
 
-static void *take_pages(size_t bytes)
+static void *map_parameter_pages(size_t bytes)
 {
 	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
@@ -44,7 +45,7 @@ static void *take_pages(size_t bytes)
 
 /* ---- a table ---- */
 
-static const char *text_of_module(const char *name, char *out, size_t cap)
+static const char *copy_module_name(const char *name, char *out, size_t cap)
 {
 	const char *dot = strrchr(name, '.');
 	size_t n = dot ? (size_t)(dot - name) : 0;
@@ -61,7 +62,7 @@ struct made_param {
 	uint64_t dims[CXX_DIMS_MAX];
 };
 
-static bool describe_parameter(const void *tensor, struct train_param *p, struct made_param *made)
+static bool read_parameter(const void *tensor, struct train_param *p, struct made_param *made)
 {
 	struct ms_tensor t;
 	int64_t strides[CXX_DIMS_MAX];
@@ -71,7 +72,7 @@ static bool describe_parameter(const void *tensor, struct train_param *p, struct
 	if (t.v.ndim)
 		memcpy(made->dims, t.v.counts, 8 * (size_t)t.v.ndim);
 	p->name = t.name;
-	p->module = text_of_module(t.name, made->module, sizeof(made->module));
+	p->module = copy_module_name(t.name, made->module, sizeof(made->module));
 	p->dims = made->dims;
 	p->ndim = t.v.ndim;
 	p->dtype = t.v.dtype;
@@ -82,10 +83,10 @@ static bool describe_parameter(const void *tensor, struct train_param *p, struct
 }
 
 /* The lock `naming` is held. */
-static void publish_parameters(struct train_param *list, struct made_param *made,
+static void update_parameter_table(struct train_param *list, struct made_param *made,
 	const void *const *tensor, uint32_t n, const char *why)
 {
-	const struct train_params *old = train_params_now();
+	const struct train_params *old = train_get_params();
 	uint32_t total = old ? old->n : 0, known = total;
 	bool changed = false;
 
@@ -93,9 +94,9 @@ static void publish_parameters(struct train_param *list, struct made_param *made
 		list[i] = old->at[i];
 	for (uint32_t i = 0; i < n; i++) {
 		struct train_param p = {.optimizer = 0};
-		const struct train_param *was = train_param_by_impl(old, tensor[i]);
+		const struct train_param *was = train_find_param_by_impl(old, tensor[i]);
 
-		if (!describe_parameter(tensor[i], &p, &made[i]))
+		if (!read_parameter(tensor[i], &p, &made[i]))
 			continue;
 		/*
 		 * A parameter with the same name whose memory now belongs to another tensor is
@@ -110,8 +111,8 @@ static void publish_parameters(struct train_param *list, struct made_param *made
 			list[total++] = p;
 		}
 	}
-	if (changed && train_params_publish(list, total, why) < 0)
-		log_loss(LOSS_ENTRY, "names: no room for further parameters: they have no names");
+	if (changed && train_update_params(list, total, why) < 0)
+		log_loss(LOSS_ENTRY, "names: too many parameters: further ones have no names");
 }
 
 #define MOVES_MOST 16 /* maximum, because a table of parameters is never freed */
@@ -131,30 +132,31 @@ static bool has_moved(const void *tensor, const struct train_param *p)
 	return true;
 }
 
-void ms_parameters_are(const void *const *tensor, uint32_t n, const char *why)
+void ms_register_parameters(const void *const *tensor, uint32_t n, const char *why)
 {
-	const struct train_params *now = train_params_now();
+	const struct train_params *now = train_get_params();
 	struct train_param *list;
 	size_t bytes, known;
 	bool new = false;
 
 	for (uint32_t i = 0; i < n && !new; i++) {
-		const struct train_param *p = train_param_by_impl(now, tensor[i]);
+		const struct train_param *p = train_find_param_by_impl(now, tensor[i]);
 
 		new = !p || !p->lo || has_moved(tensor[i], p);
 	}
 	if (!new || !n || n > ARGUMENTS_MAX || !session_start())
 		return;
-	pthread_mutex_lock(&naming);
-	now = train_params_now();
+	pthread_mutex_lock(&table_lock);
+	now = train_get_params();
 	known = now ? now->n : 0;
 	bytes = (known + n) * sizeof(*list) + n * sizeof(struct made_param);
-	list = take_pages(bytes);
+	list = map_parameter_pages(bytes);
 	if (list) {
-		publish_parameters(list, (struct made_param *)(list + known + n), tensor, n, why);
+		update_parameter_table(
+			list, (struct made_param *)(list + known + n), tensor, n, why);
 		munmap(list, bytes);
 	}
-	pthread_mutex_unlock(&naming);
+	pthread_mutex_unlock(&table_lock);
 }
 
 /* ---- arguments of graphs ---- */
@@ -181,8 +183,8 @@ struct arguments {
  * a name; NULL if not collected. Guarded by `looking`.
  */
 static struct arguments *arguments;
-static uint64_t collected; /* value of ms_graphs_begun() when they were collected */
-static _Atomic bool have_arguments;
+static uint64_t collected; /* value of ms_get_graph_count() when they were collected */
+static _Atomic bool has_arguments;
 
 static bool is_tensor_of(const struct argument *a, const void *key)
 {
@@ -200,29 +202,29 @@ static bool is_name_of(const struct argument *a, const void *key)
 }
 
 /* Returns the slot of an argument, or the free slot for it. */
-static uint32_t *slot_of_argument(struct arguments *a, uint32_t *slot, uint64_t hash,
-	bool (*is)(const struct argument *, const void *), const void *key)
+static uint32_t *find_argument_slot(struct arguments *a, uint32_t *slot, uint64_t hash,
+	bool (*is_equal)(const struct argument *, const void *), const void *key)
 {
 	uint32_t i = (uint32_t)hash & (SLOTS - 1);
 
-	while (slot[i] && !is(&a->at[slot[i] - 1], key))
+	while (slot[i] && !is_equal(&a->at[slot[i] - 1], key))
 		i = (i + 1) & (SLOTS - 1);
 	return &slot[i];
 }
 
-static uint32_t *slot_by_name(struct arguments *a, const char *name)
+static uint32_t *find_slot_by_name(struct arguments *a, const char *name)
 {
-	return slot_of_argument(a, a->by_name, hash_str(0, name), is_name_of, name);
+	return find_argument_slot(a, a->by_name, hash_str(0, name), is_name_of, name);
 }
 
-static uint32_t *slot_by_address(struct arguments *a, uint32_t *slot,
-	bool (*is)(const struct argument *, const void *), const void *address)
+static uint32_t *find_slot_by_address(struct arguments *a, uint32_t *slot,
+	bool (*is_equal)(const struct argument *, const void *), const void *address)
 {
-	return slot_of_argument(a, slot, hash_mix((uintptr_t)address), is, address);
+	return find_argument_slot(a, slot, hash_mix((uintptr_t)address), is_equal, address);
 }
 
 /* A graph may get the same argument several times. */
-static void collect_argument(struct arguments *a, const void *tensor)
+static void add_run_argument(struct arguments *a, const void *tensor)
 {
 	struct ms_tensor t;
 	int64_t strides[CXX_DIMS_MAX];
@@ -231,15 +233,15 @@ static void collect_argument(struct arguments *a, const void *tensor)
 	if (a->n == ARGUMENTS_MAX || !tensor || !cxx_object_is_of(tensor, MS_TENSOR_CLASS) ||
 		!ms_read_host_tensor(tensor, &t, strides) || !t.name || !t.v.base)
 		return;
-	slot = slot_by_address(a, a->by_tensor, is_tensor_of, tensor);
+	slot = find_slot_by_address(a, a->by_tensor, is_tensor_of, tensor);
 	if (*slot)
 		return;
 	a->at[a->n++] = (struct argument){tensor, t.v.base, t.name, false};
 	*slot = a->n;
-	slot = slot_by_address(a, a->by_data, is_data_of, t.v.base);
+	slot = find_slot_by_address(a, a->by_data, is_data_of, t.v.base);
 	if (!*slot)
 		*slot = a->n;
-	slot = slot_by_name(a, t.name);
+	slot = find_slot_by_name(a, t.name);
 	if (!*slot)
 		*slot = a->n;
 }
@@ -259,59 +261,59 @@ static bool read_vector(const void *vector, const char **begin, const char **end
 #define VECTOR_BYTES 24 /* pointers to begin, end and the end of the memory */
 #define SHARED_BYTES 16 /* std::shared_ptr: object, owner */
 
-static void collect_arguments(void *arg, const struct graph_run *r)
+static void add_run_arguments(void *arg, const struct graph_run *r)
 {
-	const struct kernel_layout *l = ms_layout();
+	const struct kernel_layout *l = ms_get_layout();
 	const char *at, *end, *tensor, *last;
 
 	if (read_vector((const char *)r->args + l->args, &at, &end))
 		for (; at + l->arg_bytes <= end; at += l->arg_bytes)
-			collect_argument(arg, *(const void *const *)(at + l->arg_object));
+			add_run_argument(arg, *(const void *const *)(at + l->arg_object));
 	if (read_vector(r->tensors, &at, &end))
 		for (; at + VECTOR_BYTES <= end; at += VECTOR_BYTES)
 			if (read_vector(at, &tensor, &last))
 				for (; tensor + SHARED_BYTES <= last; tensor += SHARED_BYTES)
-					collect_argument(arg, *(const void *const *)tensor);
+					add_run_argument(arg, *(const void *const *)tensor);
 }
 
 /* The lock `looking` is held here and in all following functions. */
-static void forget_arguments(void)
+static void free_arguments(void)
 {
 	if (arguments)
 		munmap(arguments, sizeof(*arguments));
 	arguments = NULL;
-	have_arguments = false;
+	has_arguments = false;
 }
 
 /*
  * Collects the arguments of the running graphs, unless no graph has begun since the last time.
  * Returns false if memory is exhausted.
  */
-static bool have_collected(void)
+static bool update_arguments(void)
 {
-	uint64_t run = ms_graphs_begun();
+	uint64_t run = ms_get_graph_count();
 
 	if (arguments && collected == run)
 		return true;
-	forget_arguments();
-	arguments = take_pages(sizeof(*arguments));
+	free_arguments();
+	arguments = map_parameter_pages(sizeof(*arguments));
 	if (!arguments)
 		return false;
 	collected = run;
-	have_arguments = true;
-	ms_graphs_visit(collect_arguments, arguments);
+	has_arguments = true;
+	ms_handle_each_graph(add_run_arguments, arguments);
 	return true;
 }
 
 static const struct argument *find_argument(const void *data)
 {
-	uint32_t i = *slot_by_address(arguments, arguments->by_data, is_data_of, data);
+	uint32_t i = *find_slot_by_address(arguments, arguments->by_data, is_data_of, data);
 
 	return i ? &arguments->at[i - 1] : NULL;
 }
 
 /* Adds collected arguments that are known to be parameters to the table. */
-static void name_arguments(void)
+static void register_arguments(void)
 {
 	struct arguments *a = arguments;
 	uint32_t n = 0;
@@ -319,7 +321,7 @@ static void name_arguments(void)
 	for (uint32_t i = 0; i < a->n; i++)
 		if (a->at[i].is_parameter)
 			a->chosen[n++] = a->at[i].tensor;
-	ms_parameters_are(a->chosen, n, "graph");
+	ms_register_parameters(a->chosen, n, "graph");
 	a->waiting = false;
 }
 
@@ -329,13 +331,13 @@ static void name_arguments(void)
  * be in a cell of the program (opt.moment1.conv.weight), and so may the parameter, in the same
  * cell or another (net.conv.weight).
  */
-static bool mark_by_names(const char *parameter, const char *state)
+static bool set_parameter_by_names(const char *parameter, const char *state)
 {
 	char name[TRAIN_NAME_MAX + 1];
 	size_t front, state_front;
 	bool any = false;
 
-	if (!update_name_fronts(parameter, state, &front, &state_front) || front >= sizeof(name))
+	if (!find_name_prefixes(parameter, state, &front, &state_front) || front >= sizeof(name))
 		return false;
 	memcpy(name, parameter, front);
 	for (uint32_t i = 0; i < arguments->n; i++) {
@@ -346,7 +348,7 @@ static bool mark_by_names(const char *parameter, const char *state)
 			strlen(of + state_front) >= sizeof(name) - front)
 			continue;
 		strcpy(name + front, of + state_front);
-		found = *slot_by_name(arguments, name);
+		found = *find_slot_by_name(arguments, name);
 		if (!found || found - 1 == i || arguments->at[found - 1].is_parameter)
 			continue;
 		arguments->at[found - 1].is_parameter = any = true;
@@ -358,9 +360,9 @@ static bool mark_by_names(const char *parameter, const char *state)
  * If no rule finds the parameter, it waits for the other parameters of the graph, so that one
  * table is made for all of them.
  */
-static bool look_for_updated(const struct ms_updated *u)
+static bool find_and_register_updated(const struct ms_updated *u)
 {
-	const struct argument *p = have_collected() ? find_argument(u->parameter) : NULL;
+	const struct argument *p = update_arguments() ? find_argument(u->parameter) : NULL;
 	bool any = false;
 
 	if (!p)
@@ -369,31 +371,31 @@ static bool look_for_updated(const struct ms_updated *u)
 		const struct argument *state = find_argument(u->state[i]);
 
 		if (state && state != p)
-			any |= mark_by_names(p->name, state->name);
+			any |= set_parameter_by_names(p->name, state->name);
 	}
 	if (!p->is_parameter) {
 		arguments->at[p - arguments->at].is_parameter = true;
 		arguments->waiting = true;
 	}
 	if (any)
-		name_arguments();
+		register_arguments();
 	return true;
 }
 
-static void name_waiting(void *arg)
+static void register_waiting(void *arg)
 {
 	(void)arg;
-	pthread_mutex_lock(&looking);
+	pthread_mutex_lock(&search_lock);
 	if (arguments && arguments->waiting)
-		name_arguments();
-	forget_arguments();
-	pthread_mutex_unlock(&looking);
+		register_arguments();
+	free_arguments();
+	pthread_mutex_unlock(&search_lock);
 }
 
-void ms_parameters_graph_ends(void)
+void ms_register_graph_parameters(void)
 {
-	if (have_arguments)
-		private_stack_call(name_waiting, NULL);
+	if (has_arguments)
+		private_stack_call(register_waiting, NULL);
 }
 
 /*
@@ -408,7 +410,7 @@ static struct {
 	_Atomic uint64_t again; /* the step, and its power of 2 in the lowest byte */
 } unknown[UNKNOWN_SLOTS];
 
-static uint64_t key_of_unknown(const void *data, const struct train_params *all)
+static uint64_t compute_unknown_key(const void *data, const struct train_params *all)
 {
 	return hash_u64(hash_u64(0, (uintptr_t)data), all ? all->generation + UINT64_C(1) : 0) | 1;
 }
@@ -445,24 +447,24 @@ const struct train_param *ms_parameter_updated(
 	uint32_t step = step_now() + 1;
 	bool found;
 
-	*all = train_params_now();
-	p = train_param_by_address(*all, u->parameter);
-	if (p || !u->parameter || is_unknown(key_of_unknown(u->parameter, *all), step))
+	*all = train_get_params();
+	p = train_find_param_by_address(*all, u->parameter);
+	if (p || !u->parameter || is_unknown(compute_unknown_key(u->parameter, *all), step))
 		return p;
 	/*
 	 * Kernels of other parameters wait for the thread that searches, which finds their
 	 * parameters, too.
 	 */
-	pthread_mutex_lock(&looking);
-	*all = train_params_now();
-	p = train_param_by_address(*all, u->parameter);
+	pthread_mutex_lock(&search_lock);
+	*all = train_get_params();
+	p = train_find_param_by_address(*all, u->parameter);
 	if (!p) {
-		found = look_for_updated(u);
-		*all = train_params_now();
-		p = train_param_by_address(*all, u->parameter);
+		found = find_and_register_updated(u);
+		*all = train_get_params();
+		p = train_find_param_by_address(*all, u->parameter);
 		if (!p && !found)
-			record_unknown(key_of_unknown(u->parameter, *all), step);
+			record_unknown(compute_unknown_key(u->parameter, *all), step);
 	}
-	pthread_mutex_unlock(&looking);
+	pthread_mutex_unlock(&search_lock);
 	return p;
 }

@@ -12,7 +12,7 @@
  * Registers n parameters, objects of class tensor::Tensor that the program keeps alive, if one of
  * them is not known yet. Any thread, without a lock of libprobe; needs some KiB of stack.
  */
-void ms_parameters_are(const void *const *tensor, uint32_t n, const char *why);
+void ms_register_parameters(const void *const *tensor, uint32_t n, const char *why);
 
 /* Arguments of a kernel that updates a parameter: addresses of data. */
 #define MS_STATES_MAX 3
@@ -31,7 +31,7 @@ const struct train_param *ms_parameter_updated(
 	const struct ms_updated *u, const struct train_params **all);
 
 /* A graph is about to end, on the thread that ran it, while its arguments still exist. */
-void ms_parameters_graph_ends(void);
+void ms_register_graph_parameters(void);
 
 void ms_parameters_forked(void);
 

@@ -33,7 +33,7 @@
 
 /* ---- pending gradients ---- */
 
-struct waiting_gradient {
+struct pending_gradient {
 	const void *address; /* NULL: a free slot */
 	/* the parameter's tensor::Tensor; NULL if the gradient has been taken */
 	const void *parameter;
@@ -41,17 +41,17 @@ struct waiting_gradient {
 
 /* A leaf. A forked child initialises it again. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct waiting_gradient *gradients; /* PLACES, open addressing */
-static _Atomic uint32_t waiting_now;
+static struct pending_gradient *gradients; /* PLACES, open addressing */
+static _Atomic uint32_t pending_get_count;
 static uint32_t occupied; /* used slots, including those whose gradients were taken */
 
-bool ms_gradients_wait(void)
+bool ms_has_pending_gradients(void)
 {
-	return atomic_load_explicit(&waiting_now, memory_order_relaxed) != 0;
+	return atomic_load_explicit(&pending_get_count, memory_order_relaxed) != 0;
 }
 
 /* Returns the slot of the gradient at `address`, or the free slot for it. The lock is held. */
-static struct waiting_gradient *place_of_gradient(const void *address)
+static struct pending_gradient *find_gradient_slot(const void *address)
 {
 	uint32_t i = (uint32_t)hash_mix((uintptr_t)address) % PLACES;
 
@@ -60,23 +60,23 @@ static struct waiting_gradient *place_of_gradient(const void *address)
 	return &gradients[i];
 }
 
-const struct train_param *ms_gradient_take(const void *address, const struct train_params **all)
+const struct train_param *ms_remove_gradient(const void *address, const struct train_params **all)
 {
 	const void *parameter = NULL;
-	struct waiting_gradient *g;
+	struct pending_gradient *g;
 
 	if (!address)
 		return NULL;
 	pthread_mutex_lock(&lock);
-	if (waiting_now) {
-		g = place_of_gradient(address);
+	if (pending_get_count) {
+		g = find_gradient_slot(address);
 		parameter = g->address ? g->parameter : NULL;
 		g->parameter = NULL;
-		waiting_now -= parameter != NULL;
+		pending_get_count -= parameter != NULL;
 	}
 	pthread_mutex_unlock(&lock);
-	*all = train_params_now();
-	return parameter ? train_param_by_impl(*all, parameter) : NULL;
+	*all = train_get_params();
+	return parameter ? train_find_param_by_impl(*all, parameter) : NULL;
 }
 
 /* Drops gradients of the previous pass that no kernel has used. */
@@ -92,20 +92,20 @@ static void remove_gradients(void)
 		memset(gradients, 0, PLACES * sizeof(*gradients));
 	}
 	occupied = 0;
-	waiting_now = 0;
+	pending_get_count = 0;
 	pthread_mutex_unlock(&lock);
 }
 
-static void await_gradient(const void *address, const void *parameter)
+static void add_pending_gradient_of(const void *address, const void *parameter)
 {
-	struct waiting_gradient *g;
+	struct pending_gradient *g;
 
 	pthread_mutex_lock(&lock);
 	if (gradients && occupied < GRADIENTS_MAX) {
-		g = place_of_gradient(address);
+		g = find_gradient_slot(address);
 		occupied += !g->address;
-		waiting_now += !g->parameter;
-		*g = (struct waiting_gradient){address, parameter};
+		pending_get_count += !g->parameter;
+		*g = (struct pending_gradient){address, parameter};
 	}
 	pthread_mutex_unlock(&lock);
 }
@@ -119,7 +119,7 @@ static void await_gradient(const void *address, const void *parameter)
  * The tensor of a stub, which Python has as the result of an operator that is still being
  * computed.
  */
-static const void *tensor_of_stub(const struct kernel_layout *l, const void *o)
+static const void *get_stub_tensor(const struct kernel_layout *l, const void *o)
 {
 	const char *stub = *(const char *const *)((const char *)o + l->py_stub);
 	const void *value;
@@ -140,22 +140,22 @@ static const void *tensor_of_stub(const struct kernel_layout *l, const void *o)
  * The tensor::Tensor of an object of class Tensor or a subclass; NULL if o is no such object, or
  * if its tensor does not exist yet.
  */
-static const void *tensor_of_object(const void *o)
+static const void *get_object_tensor(const void *o)
 {
-	const struct kernel_layout *l = ms_layout();
+	const struct kernel_layout *l = ms_get_layout();
 	const void *type = py_find_global("mindspore.common.tensor", "Tensor"), *tensor;
 
-	if (!l || !o || !type || !ms_host_tensors_hold() || !py_is_instance(o, type))
+	if (!l || !o || !type || !ms_is_host_layout_valid() || !py_is_instance(o, type))
 		return NULL;
 	tensor = *(const void *const *)((const char *)o + l->py_tensor);
-	return tensor ? tensor : tensor_of_stub(l, o);
+	return tensor ? tensor : get_stub_tensor(l, o);
 }
 
 /* The first element of nested lists. */
-static const void *first_of_object(const void *o)
+static const void *get_first_element(const void *o)
 {
 	for (unsigned level = 0; level < 4 && o && (py_is_tuple(o) || py_is_list(o)); level++)
-		o = py_count_items(o) ? py_get_item(o, 0) : NULL;
+		o = py_get_item_count(o) ? py_get_item(o, 0) : NULL;
 	return o;
 }
 
@@ -168,15 +168,15 @@ static const void *first_of_object(const void *o)
  */
 static const void *forward_result;
 
-void ms_forward_returns(const struct call *c)
+void ms_handle_forward_return(const struct call *c)
 {
-	struct py_hold h;
+	struct py_lock_gil h;
 	const char *why;
 
-	if (!scalars_wanted() || !py_hold_objects(&h, &why))
+	if (!scalars_wanted() || !py_lock_objects(&h, &why))
 		return;
-	forward_result = first_of_object(*(const void *const *)c->v[2].cp);
-	py_release_objects(&h);
+	forward_result = get_first_element(*(const void *const *)c->v[2].cp);
+	py_unlock_objects(&h);
 }
 
 /* True if o is the value of a variable of a running frame, or in a tuple or list that is. */
@@ -187,9 +187,9 @@ static bool is_in_frames(const void *o)
 	void *name, *value;
 
 	for (int i = 0; i < n; i++)
-		for (unsigned k = py_count_locals(&f[i]); k-- > 0;)
+		for (unsigned k = py_get_local_count(&f[i]); k-- > 0;)
 			if (py_get_local(&f[i], k, &name, &value) &&
-				(value == o || first_of_object(value) == o))
+				(value == o || get_first_element(value) == o))
 				return true;
 	return false;
 }
@@ -202,7 +202,7 @@ static const void *find_loss_address(void)
 	int64_t strides[CXX_DIMS_MAX];
 
 	forward_result = NULL;
-	tensor = o && is_in_frames(o) ? tensor_of_object(o) : NULL;
+	tensor = o && is_in_frames(o) ? get_object_tensor(o) : NULL;
 	return tensor && ms_read_host_tensor(tensor, &t, strides) ? t.address : NULL;
 }
 
@@ -213,26 +213,26 @@ struct pass {
 	const void *tensor[256]; /* of up to 256 weights at a time */
 };
 
-static const void *weight_of_pass(const struct pass *p, size_t i)
+static const void *get_pass_weight(const struct pass *p, size_t i)
 {
 	const void *o = py_is_tuple(p->weights) || py_is_list(p->weights)
 				? py_get_item(p->weights, i)
 				: p->weights;
 
-	return tensor_of_object(o);
+	return get_object_tensor(o);
 }
 
 /*
  * The gradients of n weights in a pass' result, which has them alone, or after those of inputs.
  * Returns NULL if it has none.
  */
-static const void *gradients_in_result(const void *o, size_t n)
+static const void *find_gradient_list(const void *o, size_t n)
 {
 	if (!o || !(py_is_tuple(o) || py_is_list(o)))
 		return n == 1 ? o : NULL;
-	if (py_count_items(o) == n && tensor_of_object(py_get_item(o, 0)))
+	if (py_get_item_count(o) == n && get_object_tensor(py_get_item(o, 0)))
 		return o;
-	return py_count_items(o) == 2 ? gradients_in_result(py_get_item(o, 1), n) : NULL;
+	return py_get_item_count(o) == 2 ? find_gradient_list(py_get_item(o, 1), n) : NULL;
 }
 
 /*
@@ -241,11 +241,11 @@ static const void *gradients_in_result(const void *o, size_t n)
  */
 static uint32_t count_measured(const void *const *tensor, uint32_t n)
 {
-	const struct train_params *all = train_params_now();
+	const struct train_params *all = train_get_params();
 	uint32_t measured = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
-		const struct train_param *p = train_param_by_impl(all, tensor[i]);
+		const struct train_param *p = train_find_param_by_impl(all, tensor[i]);
 
 		measured += !p || train_param_is_target(all, p);
 	}
@@ -256,39 +256,39 @@ static void read_pass(void *arg)
 {
 	struct pass *p = arg;
 	bool many = py_is_tuple(p->weights) || py_is_list(p->weights);
-	size_t n = many ? py_count_items(p->weights) : tensor_of_object(p->weights) != NULL;
-	const void *of = gradients_in_result(p->result, n);
+	size_t n = many ? py_get_item_count(p->weights) : get_object_tensor(p->weights) != NULL;
+	const void *of = find_gradient_list(p->result, n);
 	const size_t chunk = sizeof(p->tensor) / sizeof(*p->tensor);
 	uint32_t measured = 0;
 	struct ms_tensor t;
 	int64_t strides[CXX_DIMS_MAX];
 
 	if (scalars_wanted())
-		ms_pass_began_at(find_loss_address());
+		ms_record_pass_begin(find_loss_address());
 	for (size_t at = 0; at < n; at += chunk) {
 		uint32_t k = 0;
 
 		for (size_t i = at; i < n && i < at + chunk; i++) {
-			const void *w = weight_of_pass(p, i);
+			const void *w = get_pass_weight(p, i);
 
 			if (w)
 				p->tensor[k++] = w;
 		}
-		ms_parameters_are(p->tensor, k, "gradients");
+		ms_register_parameters(p->tensor, k, "gradients");
 		measured += count_measured(p->tensor, k);
 	}
 	if (measured)
-		ms_expect_values(measured);
-	if (!(train_kinds_wanted() & KIND_BIT(GRAD_UNREDUCED)))
+		ms_add_expected_values(measured);
+	if (!(train_get_kinds() & KIND_BIT(GRAD_UNREDUCED)))
 		return;
 	remove_gradients();
 	for (size_t i = 0; i < n && of; i++) {
-		const void *w = weight_of_pass(p, i);
-		const void *g = tensor_of_object(
+		const void *w = get_pass_weight(p, i);
+		const void *g = get_object_tensor(
 			py_is_tuple(of) || py_is_list(of) ? py_get_item(of, i) : of);
 
 		if (w && g && ms_read_host_tensor(g, &t, strides) && t.address)
-			await_gradient(t.address, w);
+			add_pending_gradient_of(t.address, w);
 	}
 }
 
@@ -333,7 +333,7 @@ static bool optimizer_called;
  * If the last call of a cell made a pass and called no optimizer, that step ends when the cell's
  * next pass begins.
  */
-static void see_left_out(void *arg)
+static void check_skipped_update(void *arg)
 {
 	const void *cell = find_step_cell();
 
@@ -349,44 +349,44 @@ static void handle_optimizer(void *arg)
 		optimizer_called = true;
 }
 
-void ms_graph_is_called(void)
+void ms_handle_graph_call(void)
 {
-	struct py_hold h;
+	struct py_lock_gil h;
 	const char *why;
 
-	if (!pass_cell || optimizer_called || !py_hold_objects(&h, &why))
+	if (!pass_cell || optimizer_called || !py_lock_objects(&h, &why))
 		return;
 	private_stack_call(handle_optimizer, NULL);
-	py_release_objects(&h);
+	py_unlock_objects(&h);
 }
 
-void ms_pass_begins(void)
+void ms_handle_pass_begin(void)
 {
-	struct py_hold h;
+	struct py_lock_gil h;
 	const char *why;
 	bool left_out = false;
 
-	if (py_hold_objects(&h, &why)) {
-		private_stack_call(see_left_out, &left_out);
-		py_release_objects(&h);
+	if (py_lock_objects(&h, &why)) {
+		private_stack_call(check_skipped_update, &left_out);
+		py_unlock_objects(&h);
 	}
 	if (left_out)
-		ms_step_left_out();
-	step_part_begins(PART_BACKWARD);
+		ms_handle_skipped_step();
+	step_part_start(PART_BACKWARD);
 }
 
-void ms_pass_ends(const struct call *c)
+void ms_handle_pass_end(const struct call *c)
 {
 	struct pass p = {.weights = *(const void *const *)c->v[3].cp,
 		.result = c->ok ? *(const void *const *)c->result : NULL};
-	struct py_hold h;
+	struct py_lock_gil h;
 	const char *why;
 
-	step_part_ends(PART_BACKWARD);
-	if (!ms_values_wanted() || !session_start() || !py_hold_objects(&h, &why))
+	step_part_stop(PART_BACKWARD);
+	if (!ms_values_wanted() || !session_start() || !py_lock_objects(&h, &why))
 		return;
 	private_stack_call(read_pass, &p);
-	py_release_objects(&h);
+	py_unlock_objects(&h);
 }
 
 /* ---- results of a graph ---- */
@@ -400,7 +400,7 @@ struct returned {
 static void read_returned(void *arg)
 {
 	struct returned *r = arg;
-	const void *tensor = tensor_of_object(first_of_object(r->object));
+	const void *tensor = get_object_tensor(get_first_element(r->object));
 	struct train_value v = {.kind = TK_PARAM_ORIGIN};
 	struct ms_tensor t;
 	int64_t strides[CXX_DIMS_MAX];
@@ -420,24 +420,24 @@ static void write_left_gradients(void *arg)
 	ms_write_left_gradients();
 }
 
-void ms_graph_returns(const struct call *c)
+void ms_handle_graph_return(const struct call *c)
 {
 	struct returned r = {c->ok ? *(const void *const *)c->result : NULL, NAN, false};
 	uint32_t step = 0;
 	unsigned trained = ms_graph_trained(&step);
-	struct py_hold h;
+	struct py_lock_gil h;
 	const char *why;
 
 	if (!trained || (trained & TRAINED_UPDATE && !scalars_wanted()) ||
-		!py_hold_objects(&h, &why))
+		!py_lock_objects(&h, &why))
 		return;
 	private_stack_call(read_returned, &r);
-	py_release_objects(&h);
+	py_unlock_objects(&h);
 	if (!isnan(r.value))
 		ms_loss_returned(trained & TRAINED_UPDATE, step, r.value);
 	if (trained == TRAINED_BACKWARD && r.step_cell) {
 		private_stack_call(write_left_gradients, NULL);
-		ms_step_left_out();
+		ms_handle_skipped_step();
 	}
 }
 
@@ -447,5 +447,5 @@ void ms_gradients_forked(void)
 	pass_cell = NULL;
 	if (gradients)
 		memset(gradients, 0, PLACES * sizeof(*gradients));
-	waiting_now = 0;
+	pending_get_count = 0;
 }

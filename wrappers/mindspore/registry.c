@@ -43,7 +43,7 @@ static const struct watched {
 };
 
 /* Returns false quickly for most names in a process. */
-static bool may_be_ms_symbol(const char *symbol)
+static bool is_possible_ms_symbol(const char *symbol)
 {
 	return strncmp(symbol, "_ZN9mindspore", 13) == 0 ||
 	       strncmp(symbol, "_ZNK9mindspore8pynative", 23) == 0;
@@ -70,11 +70,11 @@ static bool is_scope_wanted(uint8_t scope)
 		return ms_collectives_listed();
 	if (scope == MS_FORWARD)
 		return ms_values_wanted();
-	return keys->stack || *keys->codeline || ms_marker_looked_for() || ms_kernels_listed() ||
+	return keys->stack || *keys->codeline || ms_is_marker_searched() || ms_kernels_listed() ||
 	       ms_values_wanted();
 }
 
-static bool look_up_watched(const char *symbol, struct ms_function *r)
+static bool find_watched_row(const char *symbol, struct ms_function *r)
 {
 	char name[sizeof(r->cxx.symbol)];
 	const struct watched *w = NULL;
@@ -82,7 +82,7 @@ static bool look_up_watched(const char *symbol, struct ms_function *r)
 	const char *args = "p";
 	uint8_t scope = MS_TASK, ret = CT_VOID;
 
-	if (!may_be_ms_symbol(symbol) || demangle_symbol(symbol, name, sizeof(name), &p) < 0)
+	if (!is_possible_ms_symbol(symbol) || demangle_symbol(symbol, name, sizeof(name), &p) < 0)
 		return false;
 	for (size_t i = 0; i < sizeof(watched) / sizeof(*watched); i++)
 		if (strcmp(watched[i].name, name) == 0 && cxx_params_fit(watched[i].args, &p, true))
@@ -117,7 +117,7 @@ static bool is_method_name(const char *symbol)
  */
 bool ms_is_scheduler(void)
 {
-	for (char *const *e = startup_env(); *e; e++)
+	for (char *const *e = startup_get_environment(); *e; e++)
 		if (strcmp(*e, "MS_ROLE=MS_SCHED") == 0)
 			return true;
 	return false;
@@ -127,7 +127,7 @@ bool ms_is_scheduler(void)
  * Called for each name that MindSpore's libraries export, and a list may be long, so the result
  * is cached together with the list.
  */
-bool ms_any(void)
+bool ms_is_observed(void)
 {
 	static _Atomic uintptr_t answer; /* address of the list; its lowest bit is the result */
 	uintptr_t was = atomic_load_explicit(&answer, memory_order_relaxed), list;
@@ -144,15 +144,15 @@ bool ms_any(void)
 	return was & 1;
 }
 
-static bool ms_wants(const char *symbol, const char *object)
+static bool is_ms_symbol_wanted(const char *symbol, const char *object)
 {
 	(void)object;
 	if (is_method_name(symbol))
 		return true;
-	return may_be_ms_symbol(symbol) && ms_any() && look_up_watched(symbol, NULL);
+	return is_possible_ms_symbol(symbol) && ms_is_observed() && find_watched_row(symbol, NULL);
 }
 
-static struct api *ms_make(const char *symbol, const char *object)
+static struct api *add_ms_row(const char *symbol, const char *object)
 {
 	struct ms_function *r;
 
@@ -162,8 +162,8 @@ static struct api *ms_make(const char *symbol, const char *object)
 	r = cxx_function_new(sizeof(*r), symbol, "MindSpore");
 	if (!r)
 		return NULL;
-	if (!(is_method_name(symbol) ? ms_method_fill(r, symbol + sizeof(MS_METHOD_NAME) - 1)
-				     : look_up_watched(symbol, r))) {
+	if (!(is_method_name(symbol) ? ms_set_method_row(r, symbol + sizeof(MS_METHOD_NAME) - 1)
+				     : find_watched_row(symbol, r))) {
 		free(r);
 		return NULL;
 	}
@@ -171,32 +171,33 @@ static struct api *ms_make(const char *symbol, const char *object)
 	return &r->cxx.api;
 }
 
-const struct runtime_provider ms_provider = {.wants = ms_wants, .make = ms_make, .any = ms_any};
+const struct runtime_provider ms_provider = {
+	.wants = is_ms_symbol_wanted, .make = add_ms_row, .any = ms_is_observed};
 
 /* ---- what is watched ---- */
 
-static void watch_enter(struct call *c)
+static void handle_watched_begin(struct call *c)
 {
-	enum ms_scope s = ms_function_of(c)->scope;
+	enum ms_scope s = ms_get_function(c)->scope;
 
 	if (s == MS_GROUP_NEW)
-		ms_watch_instances(c->v[0].cp);
+		ms_set_instance_hooks(c->v[0].cp);
 	else if (s == MS_GROUP_END)
-		ms_group_ends(c);
+		ms_handle_group_end(c);
 	else if (s >= MS_PUSH)
-		ms_task_scope(c, s, false);
+		ms_handle_task_scope(c, s, false);
 }
 
-static void watch_leave(struct call *c, int64_t ret)
+static void handle_watched_return(struct call *c, int64_t ret)
 {
-	enum ms_scope s = ms_function_of(c)->scope;
+	enum ms_scope s = ms_get_function(c)->scope;
 
 	if (s == MS_INSTANCE)
-		ms_watch_instances(c->v[0].cp);
+		ms_set_instance_hooks(c->v[0].cp);
 	else if (s == MS_GROUP_NEW && c->ok && (ret & 1)) /* a bool; 0: the group was not made */
-		ms_group_made(c);
+		ms_handle_new_group(c);
 	else if (s >= MS_PUSH)
-		ms_task_scope(c, s, true);
+		ms_handle_task_scope(c, s, true);
 }
 
 void (*const ms_fork_handlers[])(void) = {
@@ -212,7 +213,7 @@ void (*const ms_fork_handlers[])(void) = {
 
 const struct adapter adapter_ms_watch = {
 	.name = "mindspore",
-	.enter = watch_enter,
-	.leave = watch_leave,
+	.enter = handle_watched_begin,
+	.leave = handle_watched_return,
 	.fork_handlers = ms_fork_handlers,
 };

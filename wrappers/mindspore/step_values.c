@@ -69,7 +69,7 @@ static struct {
 	struct numbers before;
 	const void *address;
 } pass[PASSES_MAX];
-static uint32_t begun, told, settled;
+static uint32_t begun, reported_passes, settled;
 
 /* A leaf, held for some additions. A forked child initialises it again. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -78,12 +78,12 @@ void ms_numbers_forked(void)
 {
 	pthread_mutex_init(&lock, NULL);
 	now = no_numbers;
-	numbers.n = begun = told = settled = 0;
+	numbers.n = begun = reported_passes = settled = 0;
 }
 
 static void write_step_numbers(uint32_t step);
 
-void ms_number_made(const void *address, double value)
+void ms_record_number(const void *address, double value)
 {
 	pthread_mutex_lock(&lock);
 	numbers.at[numbers.n % NUMBERS_MAX].address = address;
@@ -106,11 +106,11 @@ static double find_number(const struct numbers *s, const void *address)
  * Adds the losses of passes that have begun and were reported; with `all`, of every pass that has
  * begun. The lock is held.
  */
-static void settle_passes(bool all)
+static void add_pass_losses(bool all)
 {
-	for (; settled < begun && (all || settled < told); settled++) {
+	for (; settled < begun && (all || settled < reported_passes); settled++) {
 		double value = find_number(&pass[settled % PASSES_MAX].before,
-			settled < told ? pass[settled % PASSES_MAX].address : NULL);
+			settled < reported_passes ? pass[settled % PASSES_MAX].address : NULL);
 
 		if (isnan(value))
 			continue;
@@ -119,18 +119,18 @@ static void settle_passes(bool all)
 	}
 }
 
-void ms_pass_began_at(const void *address)
+void ms_record_pass_begin(const void *address)
 {
 	pthread_mutex_lock(&lock);
-	if (told - settled == PASSES_MAX)
-		settle_passes(true);
-	if (told - settled < PASSES_MAX)
-		pass[told++ % PASSES_MAX].address = address;
-	settle_passes(false);
+	if (reported_passes - settled == PASSES_MAX)
+		add_pass_losses(true);
+	if (reported_passes - settled < PASSES_MAX)
+		pass[reported_passes++ % PASSES_MAX].address = address;
+	add_pass_losses(false);
 	pthread_mutex_unlock(&lock);
 }
 
-void ms_root_made(double value)
+void ms_record_root(double value)
 {
 	pthread_mutex_lock(&lock);
 	if (!now.settled) {
@@ -144,7 +144,7 @@ void ms_root_made(double value)
 	pthread_mutex_unlock(&lock);
 }
 
-void ms_backward_made(bool in_graph)
+void ms_record_backward_kernel(bool in_graph)
 {
 	pthread_mutex_lock(&lock);
 	if (now.in_graph && in_graph) {
@@ -159,12 +159,12 @@ void ms_backward_made(bool in_graph)
 	 * A kernel begins a new pass only if the previous pass has been reported; until then it
 	 * belongs to that pass.
 	 */
-	if (!in_graph && numbers.n && begun <= told) {
+	if (!in_graph && numbers.n && begun <= reported_passes) {
 		if (begun - settled == PASSES_MAX)
-			settle_passes(true);
+			add_pass_losses(true);
 		pass[begun++ % PASSES_MAX].before = numbers;
 		numbers.n = 0;
-		settle_passes(false);
+		add_pass_losses(false);
 	}
 	pthread_mutex_unlock(&lock);
 	step_add_source(write_step_numbers);
@@ -184,7 +184,7 @@ static void add_rate(uint32_t id, double rate)
 		now.rate[i].id = id;
 }
 
-void ms_update_made(uint32_t id, double rate, double squares)
+void ms_record_update(uint32_t id, double rate, double squares)
 {
 	pthread_mutex_lock(&lock);
 	if (!isnan(rate))
@@ -213,14 +213,14 @@ static void write_group_rates(uint32_t step, struct step_numbers *n)
 		n->rate[k] = r;
 	}
 	for (uint32_t i = 0; i < n->nrate; i++)
-		scalar_put_of(SCALAR_LEARNING_RATE, step, 0,
+		scalar_write_of(SCALAR_LEARNING_RATE, step, 0,
 			n->nrate == 1 ? JOURNAL_NO_GROUP : (uint16_t)i, n->rate[i].rate);
 }
 
 static void write_mean_loss(uint32_t step, double mean, uint32_t passes)
 {
-	scalar_put(SCALAR_LOSS, step, mean);
-	metric_put_losses(step, mean, passes);
+	scalar_write(SCALAR_LOSS, step, mean);
+	metric_record_losses(step, mean, passes);
 }
 
 /*
@@ -244,10 +244,10 @@ static void write_grad_norm(uint32_t step, const struct step_numbers *n)
 	if (n->updates)
 		root_is_norm = n->roots == 1 && !n->between;
 	if ((n->roots == 1 && !n->between) || (n->roots && !n->updates && root_is_norm)) {
-		scalar_put(SCALAR_GRAD_NORM, step, n->root);
+		scalar_write(SCALAR_GRAD_NORM, step, n->root);
 	} else if (n->updates && !isnan(n->squares) && are_updates_unclipped(n)) {
 		scalar_is_derived(SCALAR_GRAD_NORM);
-		scalar_put(SCALAR_GRAD_NORM, step, stats_sqrt(n->squares));
+		scalar_write(SCALAR_GRAD_NORM, step, stats_sqrt(n->squares));
 	}
 }
 
@@ -256,9 +256,9 @@ static void write_step_numbers(uint32_t step)
 	struct step_numbers n;
 
 	pthread_mutex_lock(&lock);
-	settle_passes(true);
-	if (told < begun)
-		told = begun;
+	add_pass_losses(true);
+	if (reported_passes < begun)
+		reported_passes = begun;
 	n = now;
 	now = no_numbers;
 	pthread_mutex_unlock(&lock);

@@ -29,19 +29,20 @@
 #define GROUPS 1024u
 #define WAYS 8u
 
-struct waiting {
+struct queued_tasks {
 	_Atomic uintptr_t task; /* 0: free; BUSY: being written */
 	const struct foreign_kept *stack;
 	uint32_t phase; /* of the thread that queued it */
 };
 #define BUSY 1
 
-static _Atomic(struct waiting *) waiting;
+static _Atomic(struct queued_tasks *) queued_tasks;
 static _Atomic uint32_t taken;
 
-static struct waiting *waiting_of(const void *task)
+static struct queued_tasks *get_slot_group(const void *task)
 {
-	struct waiting *w = atomic_load_explicit(&waiting, memory_order_acquire), *none = NULL;
+	struct queued_tasks *w = atomic_load_explicit(&queued_tasks, memory_order_acquire),
+			    *none = NULL;
 
 	if (!w) {
 		size_t bytes = (size_t)GROUPS * WAYS * sizeof(*w);
@@ -49,7 +50,7 @@ static struct waiting *waiting_of(const void *task)
 		w = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		if (w == MAP_FAILED)
 			return NULL;
-		if (!atomic_compare_exchange_strong(&waiting, &none, w)) {
+		if (!atomic_compare_exchange_strong(&queued_tasks, &none, w)) {
 			munmap(w, bytes);
 			w = none;
 		}
@@ -57,32 +58,32 @@ static struct waiting *waiting_of(const void *task)
 	return w + hash_mix((uintptr_t)task) % GROUPS * WAYS;
 }
 
-static bool take_place(struct waiting *w, uintptr_t from)
+static bool lock_slot(struct queued_tasks *w, uintptr_t from)
 {
 	return atomic_compare_exchange_strong_explicit(
 		&w->task, &from, BUSY, memory_order_acquire, memory_order_relaxed);
 }
 
-static void record_waiting_task(const void *task, const struct foreign_kept *stack, uint32_t phase)
+static void record_task(const void *task, const struct foreign_kept *stack, uint32_t phase)
 {
-	struct waiting *w = waiting_of(task), *to = NULL;
+	struct queued_tasks *w = get_slot_group(task), *to = NULL;
 	uintptr_t key = (uintptr_t)task;
 
 	if (!w)
 		return;
 	/* an older task at this address, which ran without being seen */
 	for (unsigned i = 0; i < WAYS && !to; i++)
-		if (take_place(&w[i], key))
+		if (lock_slot(&w[i], key))
 			to = &w[i];
 	for (unsigned i = 0; i < WAYS && !to; i++)
-		if (take_place(&w[i], 0))
+		if (lock_slot(&w[i], 0))
 			to = &w[i];
 	if (!to) {
-		struct waiting *oldest =
+		struct queued_tasks *oldest =
 			&w[atomic_fetch_add_explicit(&taken, 1, memory_order_relaxed) % WAYS];
 		uintptr_t was = atomic_load_explicit(&oldest->task, memory_order_relaxed);
 
-		if (was == BUSY || !take_place(oldest, was))
+		if (was == BUSY || !lock_slot(oldest, was))
 			return;
 		to = oldest;
 	}
@@ -91,12 +92,12 @@ static void record_waiting_task(const void *task, const struct foreign_kept *sta
 	atomic_store_explicit(&to->task, key, memory_order_release);
 }
 
-static const struct foreign_kept *take_waiting_task(const void *task, uint32_t *phase)
+static const struct foreign_kept *remove_task(const void *task, uint32_t *phase)
 {
-	struct waiting *w = waiting_of(task);
+	struct queued_tasks *w = get_slot_group(task);
 
 	for (unsigned i = 0; w && i < WAYS; i++)
-		if (take_place(&w[i], (uintptr_t)task)) {
+		if (lock_slot(&w[i], (uintptr_t)task)) {
 			const struct foreign_kept *stack = w[i].stack;
 
 			*phase = w[i].phase;
@@ -106,7 +107,7 @@ static const struct foreign_kept *take_waiting_task(const void *task, uint32_t *
 	return NULL;
 }
 
-bool ms_marker_looked_for(void)
+bool ms_is_marker_searched(void)
 {
 	const char *configured = get_steps_keys(config_now())->step_marker;
 	struct marker m;
@@ -116,79 +117,79 @@ bool ms_marker_looked_for(void)
 }
 
 /* const shared_ptr<AsyncTask> & */
-static void push_task(const struct call *c)
+static void handle_task_push(const struct call *c)
 {
-	const struct foreign_kept *stack = stack_id_wanted() ? foreign_keep() : NULL;
+	const struct foreign_kept *stack = are_stack_ids_wanted() ? foreign_copy_stack() : NULL;
 	const void *task = *(const void *const *)c->v[1].cp;
 	uint32_t phase = thread_state.phase;
 
-	if (ms_marker_looked_for())
-		activation_look();
+	if (ms_is_marker_searched())
+		activation_check();
 	/*
 	 * An earlier task at this address ran without being seen; its stack must not be used for
 	 * this task.
 	 */
 	if (stack || phase)
-		record_waiting_task(task, stack, phase);
+		record_task(task, stack, phase);
 	else
-		take_waiting_task(task, &phase);
+		remove_task(task, &phase);
 }
 
-static void run_task(struct call *c, bool leaving)
+static void handle_task_run(struct call *c, bool leaving)
 {
 	const struct foreign_kept *stack = c->note.p[0];
 	uint32_t phase = (uint32_t)c->note.u[1];
 
 	if (!leaving) {
 		phase = PHASE_NONE;
-		stack = take_waiting_task(c->v[0].cp, &phase);
+		stack = remove_task(c->v[0].cp, &phase);
 		c->note.u[1] = thread_state.phase;
 	}
 	thread_state.phase = phase;
-	c->note.u[0] = (uintptr_t)foreign_give(stack);
+	c->note.u[0] = (uintptr_t)foreign_set_stack(stack);
 }
 
-static void run_graph(struct call *c, bool leaving)
+static void handle_graph_run(struct call *c, bool leaving)
 {
 	const struct graph_run r = {c->v[2].cp, c->v[3].cp};
 
 	if (leaving) {
-		foreign_take_back();
-		ms_parameters_graph_ends();
-		ms_graph_ends((uint32_t)c->note.u[0], &r);
+		foreign_stop_lending();
+		ms_register_graph_parameters();
+		ms_handle_graph_end((uint32_t)c->note.u[0], &r);
 	} else {
-		c->note.u[0] = ms_graph_begins(&r);
-		foreign_lend();
+		c->note.u[0] = ms_handle_graph_begin(&r);
+		foreign_start_lending();
 	}
 }
 
 /* PyNativeExecutor::RunGrad: the pass from the loss to the gradients. */
-static void run_backward(struct call *c, bool leaving)
+static void handle_backward_run(struct call *c, bool leaving)
 {
 	if (leaving) {
 		thread_state.phase = (uint32_t)c->note.u[0];
-		ms_pass_ends(c);
+		ms_handle_pass_end(c);
 	} else {
 		c->note.u[0] = thread_state.phase;
 		thread_state.phase = PHASE_BACKWARD;
-		ms_pass_begins();
+		ms_handle_pass_begin();
 	}
 }
 
-void ms_task_scope(struct call *c, enum ms_scope s, bool leaving)
+void ms_handle_task_scope(struct call *c, enum ms_scope s, bool leaving)
 {
 	if (s == MS_PUSH && !leaving)
-		push_task(c);
+		handle_task_push(c);
 	else if (s == MS_TASK)
-		run_task(c, leaving);
+		handle_task_run(c, leaving);
 	else if (s == MS_GRAPH)
-		run_graph(c, leaving);
+		handle_graph_run(c, leaving);
 	else if (s == MS_BACKWARD)
-		run_backward(c, leaving);
+		handle_backward_run(c, leaving);
 	else if (s == MS_FORWARD && leaving)
-		ms_forward_returns(c);
+		ms_handle_forward_return(c);
 	else if (s == MS_CALL && leaving)
-		ms_graph_returns(c);
+		ms_handle_graph_return(c);
 	else if (s == MS_CALL)
-		ms_graph_is_called();
+		ms_handle_graph_call();
 }

@@ -12,7 +12,7 @@
 #include "wrappers/mpi/mpi.h"
 #include "writer/writer.h"
 
-static int mpi_peer(int64_t value)
+static int get_peer(int64_t value)
 {
 	int32_t v = (int32_t)value;
 
@@ -21,7 +21,7 @@ static int mpi_peer(int64_t value)
 							 : v;
 }
 
-static enum root_is mpi_root(const struct comm *c, int64_t value, int *rank)
+static enum root_is get_root_role(const struct comm *c, int64_t value, int *rank)
 {
 	int32_t v = (int32_t)value;
 
@@ -54,14 +54,14 @@ static void mpi_started(void)
 	world = (uint64_t)mpi.constant[CONST_MPI_COMM_WORLD];
 	if (mpi.f.comm_rank((mpi_handle)world, &rank) == 0 &&
 		mpi.f.comm_size((mpi_handle)world, &size) == 0)
-		session_rank(rank, size);
+		session_set_rank(rank, size);
 }
 
-static void mpi_finalizing(void)
+static void handle_finalize(void)
 {
-	note_finalized();
+	record_finalized();
 	if (session_is_on())
-		keep_last_words();
+		write_last_words();
 	/* Writes recorded data while MPI still works; libprobe does not call MPI afterwards. */
 	session_flush();
 	if (atomic_exchange(&mpi.state, MPI_OVER) == MPI_ACTIVE && mpi.world_group) {
@@ -72,28 +72,28 @@ static void mpi_finalizing(void)
 }
 
 /* A blocking probe is treated like a Wait. */
-static void mpi_probe_enter(struct call *c)
+static void handle_probe_begin(struct call *c)
 {
 	const struct comm *comm;
-	int64_t tag = call_arg(c, ROLE_TAG)->i;
-	int peer = mpi_peer(call_arg(c, ROLE_PEER)->i);
+	int64_t tag = call_get_arg(c, ROLE_TAG)->i;
+	int peer = get_peer(call_get_arg(c, ROLE_PEER)->i);
 
-	if (call_arg(c, ROLE_FLAG) || peer == PEER_NULL || !mpi_ready())
+	if (call_get_arg(c, ROLE_FLAG) || peer == PEER_NULL || !mpi_ready())
 		return;
-	comm = mpi_comm(call_arg(c, ROLE_COMM)->u);
+	comm = mpi_comm(call_get_arg(c, ROLE_COMM)->u);
 	async_wait_for_message(c, comm && comm->remote ? NULL : comm,
 		peer < 0 ? JOURNAL_NONE : peer, tag < 0 ? JOURNAL_NONE : (int32_t)tag);
 }
 
 /* A probe has no row of its own: its time goes to the receive that follows. */
-static void mpi_probe_leave(struct call *c)
+static void handle_probe_return(struct call *c)
 {
 	async_wait_end(c);
-	if (c->t && c->t == thread_inside()->recorder && !call_arg(c, ROLE_FLAG))
+	if (c->t && c->t == thread_inside()->recorder && !call_get_arg(c, ROLE_FLAG))
 		c->t->probed += c->end - c->start;
 }
 
-static void mpi_enter(struct call *c)
+static void handle_mpi_begin(struct call *c)
 {
 	switch (c->api->spec->task) {
 	case TASK_DATA:
@@ -107,7 +107,7 @@ static void mpi_enter(struct call *c)
 		break;
 	case TASK_PROBE:
 	case TASK_MATCH:
-		mpi_probe_enter(c);
+		handle_probe_begin(c);
 		break;
 	case TASK_COMM_NEW:
 	case TASK_COMM_END:
@@ -121,16 +121,16 @@ static void mpi_enter(struct call *c)
 		if (c->api->spec->nargs)
 			mpi_session_ends();
 		else
-			mpi_finalizing();
+			handle_finalize();
 		break;
 	case TASK_ABORT:
-		note_abort(c->api->spec->symbol, (int)c->v[c->api->spec->nargs - 1].i, 0);
+		record_abort(c->api->spec->symbol, (int)c->v[c->api->spec->nargs - 1].i, 0);
 		session_end();
 		break;
 	}
 }
 
-static void mpi_leave(struct call *c, int64_t ret)
+static void handle_mpi_return(struct call *c, int64_t ret)
 {
 	switch (c->api->spec->task) {
 	case TASK_DATA:
@@ -153,14 +153,14 @@ static void mpi_leave(struct call *c, int64_t ret)
 		mpi_window_leave(c);
 		break;
 	case TASK_PROBE:
-		mpi_probe_leave(c);
+		handle_probe_return(c);
 		break;
 	case TASK_MATCH:
-		mpi_probe_leave(c);
+		handle_probe_return(c);
 		mpi_match_leave(c);
 		break;
 	case TASK_INIT:
-		if (c->ok && call_arg(c, ROLE_NAME))
+		if (c->ok && call_get_arg(c, ROLE_NAME))
 			mpi_session_group(c);
 		else if (c->ok)
 			mpi_started();
@@ -179,11 +179,11 @@ const struct adapter adapter_mpi = {
 	.redop = mpi_redop,
 	.reads_nothing = mpi_is_no_op,
 	.in_place = &mpi.constant[CONST_MPI_IN_PLACE],
-	.peer = mpi_peer,
-	.root = mpi_root,
+	.peer = get_peer,
+	.root = get_root_role,
 	.handle_at = mpi_handle_at,
-	.enter = mpi_enter,
-	.leave = mpi_leave,
+	.enter = handle_mpi_begin,
+	.leave = handle_mpi_return,
 	.fork_handlers = mpi_fork_handlers,
 };
 
@@ -192,7 +192,7 @@ const struct adapter adapter_mpi = {
 struct tail mpi_look_pcontrol(int level);
 struct tail mpi_look_ppcontrol(int level);
 
-static void mpi_pcontrol(int level)
+static void handle_pcontrol(int level)
 {
 	thread_state.busy++;
 	if (recording_enabled() && session_configure()) {
@@ -216,7 +216,7 @@ struct tail mpi_look_pcontrol(int level)
 	bool tool = elfsym_after_us("MPI_Pcontrol", &outer, 1) &&
 		    elfsym_after_us("PMPI_Pcontrol", &inner, 1) && outer.lo != inner.lo;
 
-	mpi_pcontrol(level);
+	handle_pcontrol(level);
 	own(goes_on) = tool;
 	return (struct tail){.target = real_symbol("MPI_Pcontrol")};
 }
@@ -224,7 +224,7 @@ struct tail mpi_look_pcontrol(int level)
 struct tail mpi_look_ppcontrol(int level)
 {
 	if (!own(goes_on))
-		mpi_pcontrol(level);
+		handle_pcontrol(level);
 	own(goes_on) = 0;
 	return (struct tail){.target = real_symbol("PMPI_Pcontrol")};
 }

@@ -43,20 +43,20 @@ static void keep_probed_message(const struct message *new)
 		}
 	if (place) {
 		if (new->comm)
-			comm_hold(new->comm);
+			comm_add_user(new->comm);
 		old = place->handle ? place->comm : NULL;
 		*place = *new;
 	}
 	pthread_mutex_unlock(&messages_lock);
 	if (old)
-		comm_release(old);
+		comm_remove_user(old);
 }
 
 void mpi_match_leave(struct call *c)
 {
-	const union arg *flag = call_arg(c, ROLE_FLAG), *m = call_arg(c, ROLE_MESSAGE),
-			*st = call_arg(c, ROLE_STATUS);
-	const union arg *comm = call_arg(c, ROLE_COMM);
+	const union arg *flag = call_get_arg(c, ROLE_FLAG), *m = call_get_arg(c, ROLE_MESSAGE),
+			*st = call_get_arg(c, ROLE_STATUS);
+	const union arg *comm = call_get_arg(c, ROLE_COMM);
 
 	if (!c->ok || !mpi_ready() || (flag && !*(const int *)flag->cp) || !m || !m->cp)
 		return;
@@ -100,7 +100,7 @@ static bool take_message(uint64_t handle, struct message *out)
 static void own_status(struct call *c, union arg *st)
 {
 	struct thread *t = mpi_status_ignored(st->cp) && c->rec ? c->t : NULL;
-	void *mem = t ? thread_scratch(t, MPI_STATUS_MAX) : NULL;
+	void *mem = t ? thread_get_scratch(t, MPI_STATUS_MAX) : NULL;
 
 	if (mem)
 		st->p = mem;
@@ -117,21 +117,21 @@ static void tell_message(struct operation *w, const struct message *msg)
 	v->peer = msg->source >= 0 ? msg->source : JOURNAL_NONE;
 	v->tag = msg->tag >= 0 ? msg->tag : JOURNAL_NONE;
 	if (msg->comm && !w->unnumbered && v->peer != JOURNAL_NONE && v->tag != JOURNAL_NONE)
-		v->comm_seq = comm_next_p2p(msg->comm, false, v->peer, v->tag);
+		v->comm_seq = comm_get_next_p2p(msg->comm, false, v->peer, v->tag);
 }
 
 /* The time in the probes right before a blocking receive was a wait for its message. */
 static void take_probe_time(struct call *c)
 {
-	if (c->rec && c->op.nout && call_arg(c, ROLE_STATUS))
+	if (c->rec && c->op.nout && call_get_arg(c, ROLE_STATUS))
 		c->rec->wait = c->t->probed;
 	c->t->probed = 0;
 }
 
 void mpi_data_enter(struct call *c)
 {
-	union arg *st = call_arg(c, ROLE_STATUS);
-	const union arg *m = call_arg(c, ROLE_MESSAGE);
+	union arg *st = call_get_arg(c, ROLE_STATUS);
+	const union arg *m = call_get_arg(c, ROLE_MESSAGE);
 	struct message msg;
 
 	c->note.p[0] = NULL;
@@ -149,7 +149,7 @@ void mpi_data_enter(struct call *c)
 		c->rec->comm = msg.comm->id;
 		c->rec->comm_rank = msg.comm->rank;
 		c->rec->comm_size = msg.comm->size;
-		comm_announce(msg.comm, c->t);
+		comm_write_row(msg.comm, c->t);
 	}
 }
 
@@ -169,12 +169,12 @@ static void register_request(struct call *c, uint64_t h, bool receive)
 	}
 	if (receive && c->rec && mpi_request_ask(h, status))
 		mpi_received(&c->op, status);
-	async_at_once(c, end);
+	async_record_complete(c, end);
 }
 
 static void complete_data_call(struct call *c)
 {
-	const union arg *req = call_arg(c, ROLE_REQUEST), *st = call_arg(c, ROLE_STATUS);
+	const union arg *req = call_get_arg(c, ROLE_REQUEST), *st = call_get_arg(c, ROLE_STATUS);
 	bool receive = !c->api->spec->kind->collective && c->op.nout;
 
 	if (c->api->spec->at[ROLE_WIN]) {
@@ -203,5 +203,5 @@ void mpi_data_leave(struct call *c)
 		complete_data_call(c);
 	/* Pending requests have their own references to the communicator. */
 	if (c->note.p[0])
-		comm_release(c->note.p[0]);
+		comm_remove_user(c->note.p[0]);
 }

@@ -22,7 +22,7 @@ static struct place {
 	const struct abi_const *row;
 } dtypes[PLACES], redops[PLACES];
 
-static uint64_t constant_of(const struct abi_const *k)
+static uint64_t get_constant(const struct abi_const *k)
 {
 	const struct abi_cell *c = &k->at[mpi.flavour];
 
@@ -40,10 +40,10 @@ static inline struct place *find_constant_place(struct place *table, uint64_t ha
 	return &table[i];
 }
 
-static void fill_constant_table(struct place *table, const struct abi_const *rows, size_t n)
+static void set_constant_table(struct place *table, const struct abi_const *rows, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		uint64_t h = constant_of(&rows[i]);
+		uint64_t h = get_constant(&rows[i]);
 		struct place *p;
 
 		if (rows[i].at[mpi.flavour].form == ABI_NONE || !h)
@@ -133,7 +133,7 @@ static bool find_functions(void)
 	return !missing;
 }
 
-static void report_mpi_version(void)
+static void record_mpi_version(void)
 {
 	char text[8192], line[LIBRARY_TEXT_MAX];
 	int n = 0;
@@ -147,7 +147,7 @@ static void report_mpi_version(void)
 	for (char *p = line; *p; p++)
 		if (*p == '\t')
 			*p = ' ';
-	session_library("mpi", line);
+	session_record_library("mpi", line);
 }
 
 /* Open MPI uses the handles of its own ABI in the standard's ABI, too. */
@@ -163,32 +163,32 @@ static void find_request_marks(void)
 	atomic_store(&mpi.marks_unknown, mpi.flavour == ABI_MPI_STD && !mpi.done);
 }
 
-static void activate_mpi(void *arg)
+static void load_mpi_constants(void *arg)
 {
 	(void)arg;
 	mpi.flavour = find_flavour();
 	for (int i = 0; i <= CONST_STATUS_ERROR; i++)
-		mpi.constant[i] = (int64_t)constant_of(&mpi_abi_consts[i]);
+		mpi.constant[i] = (int64_t)get_constant(&mpi_abi_consts[i]);
 	mpi.handle_size = (unsigned)mpi.constant[CONST_HANDLE_SIZE];
 	find_request_marks();
 	if (!find_functions())
 		return;
-	fill_constant_table(
+	set_constant_table(
 		dtypes, mpi_abi_dtypes, sizeof(mpi_abi_dtypes) / sizeof(*mpi_abi_dtypes));
-	fill_constant_table(
+	set_constant_table(
 		redops, mpi_abi_redops, sizeof(mpi_abi_redops) / sizeof(*mpi_abi_redops));
 	for (unsigned i = 0; i < PLACES; i++)
 		if (dtypes[i].row && strcmp(dtypes[i].row->name, "MPI_BYTE") == 0)
 			mpi.byte = dtypes[i].handle;
 	mpi_comm_predefined();
-	report_mpi_version();
+	record_mpi_version();
 	atomic_store_explicit(&mpi.state, MPI_ACTIVE, memory_order_release);
 }
 
 bool mpi_activate(void)
 {
 	if (atomic_load_explicit(&mpi.state, memory_order_acquire) == MPI_UNKNOWN)
-		private_stack_call(activate_mpi, NULL);
+		private_stack_call(load_mpi_constants, NULL);
 	return atomic_load_explicit(&mpi.state, memory_order_acquire) == MPI_ACTIVE;
 }
 
@@ -234,7 +234,7 @@ uint64_t mpi_handle_at(const void *p, uint64_t i)
 }
 
 /* Queries MPI about a derived type, or a type whose size only MPI knows. */
-__attribute__((noinline)) static void query_dtype(uint64_t h, struct dtype_desc *d)
+__attribute__((noinline)) static void read_derived_dtype(uint64_t h, struct dtype_desc *d)
 {
 	int size = 0;
 	int64_t lb = 0, extent = 0;
@@ -259,7 +259,7 @@ void mpi_dtype(uint64_t handle, struct dtype_desc *d)
 	set_plain_dtype(d, row ? row->to : DT_OTHER);
 	d->derived = !row || row->derived;
 	if (__builtin_expect(!d->size, 0))
-		query_dtype(h, d);
+		read_derived_dtype(h, d);
 }
 
 enum redop mpi_redop(uint64_t handle)
@@ -315,7 +315,8 @@ void mpi_received(struct operation *w, const void *status)
 	if (!wildcard) {
 		if (layout_fact_state(LAYOUT_MPI_STATUS) == LAYOUT_UNSEEN && v->bytes &&
 			v->peer >= 0)
-			session_layout_fact(LAYOUT_MPI_STATUS, source == v->peer && tag == v->tag);
+			session_record_layout_fact(
+				LAYOUT_MPI_STATUS, source == v->peer && tag == v->tag);
 		return;
 	}
 	if (layout_fact_state(LAYOUT_MPI_STATUS) == LAYOUT_FAILED)
@@ -323,7 +324,7 @@ void mpi_received(struct operation *w, const void *status)
 	v->peer = source >= 0 ? source : JOURNAL_NONE;
 	v->tag = tag >= 0 ? tag : JOURNAL_NONE;
 	if (w->comm && source >= 0 && !w->unnumbered)
-		v->comm_seq = comm_next_p2p(w->comm, false, source, tag);
+		v->comm_seq = comm_get_next_p2p(w->comm, false, source, tag);
 	if (!w->nin) {
 		w->peer = v->peer;
 		w->tag = v->tag;

@@ -73,7 +73,7 @@ static struct comm *register_mpi_comm(
 		(inter && mpi.f.comm_remote_size(h, &remote)))
 		return NULL;
 	if (rank < 0 || rank >= size || remote < 0) {
-		session_layout_fact(LAYOUT_MPI_HANDLES, false);
+		session_record_layout_fact(LAYOUT_MPI_HANDLES, false);
 		return NULL;
 	}
 
@@ -99,16 +99,16 @@ static struct comm *register_mpi_comm(
 			if (c->world[i] < low[i >= size])
 				low[i >= size] = c->world[i];
 		c->first = low[0] <= low[1];
-		c->id = comm_make_id(c->parent, how, tag, c->world, (uint32_t)size, c->world + size,
-			(uint32_t)remote);
+		c->id = comm_compute_id(c->parent, how, tag, c->world, (uint32_t)size,
+			c->world + size, (uint32_t)remote);
 	} else {
 		/* No members are known: the id must be one that no other communicator can get. */
 		c->nworld = 0;
 		c->flags |= CF_LOCALCOMM;
-		c->id = comm_make_id(handle, how, (int64_t)comm_serial(), NULL, 0, NULL, 0);
+		c->id = comm_compute_id(handle, how, (int64_t)comm_get_serial(), NULL, 0, NULL, 0);
 	}
 	read_neighbours(c, how, parent);
-	comm_publish(c);
+	comm_register(c);
 	return comm_find(&adapter_mpi, handle);
 }
 
@@ -126,7 +126,7 @@ void mpi_comm_predefined(void)
 	if (mpi.f.comm_group((mpi_handle)world, &group) == 0)
 		mpi.world_group = (mpi_handle)mpi_clean(group);
 	c = register_mpi_comm(world, NULL, "world", 0);
-	session_layout_fact(LAYOUT_MPI_HANDLES, c != NULL);
+	session_record_layout_fact(LAYOUT_MPI_HANDLES, c != NULL);
 	if (c) {
 		strcpy(c->name, "MPI_COMM_WORLD");
 		mpi.world_size = c->size;
@@ -145,7 +145,7 @@ void mpi_session_group(const struct call *c)
 {
 	int (*from_pset)(mpi_handle, const char *, void *) =
 		(int (*)(mpi_handle, const char *, void *))(uintptr_t)c->real;
-	const char *name = call_arg(c, ROLE_NAME)->cp;
+	const char *name = call_get_arg(c, ROLE_NAME)->cp;
 	int rank, size;
 	uint64_t group = 0;
 
@@ -156,7 +156,7 @@ void mpi_session_group(const struct call *c)
 	mpi.group_of_session = true;
 	if (mpi.f.group_rank && mpi.f.group_rank(mpi.world_group, &rank) == 0 && rank >= 0 &&
 		mpi.f.group_size(mpi.world_group, &size) == 0)
-		session_rank(rank, size);
+		session_set_rank(rank, size);
 }
 
 void mpi_session_ends(void)
@@ -176,7 +176,7 @@ struct met {
 	struct comm *comm;
 };
 
-static void learn_unknown(void *arg)
+static void read_unknown_comm(void *arg)
 {
 	struct met *m = arg;
 
@@ -194,7 +194,7 @@ __attribute__((noinline)) static struct comm *register_unseen_comm(uint64_t h)
 	struct met m = {h, NULL};
 
 	if (h != (uint64_t)mpi.constant[CONST_MPI_COMM_NULL] && h)
-		private_stack_call(learn_unknown, &m);
+		private_stack_call(read_unknown_comm, &m);
 	return m.comm;
 }
 
@@ -210,9 +210,9 @@ struct comm *mpi_comm(uint64_t handle)
  * Colour or tag as a number; a string tag by its hash. The tag of an intercommunicator is not
  * used: only its leaders know it.
  */
-static int64_t comm_tag_of(const struct call *c)
+static int64_t get_comm_tag(const struct call *c)
 {
-	const union arg *color = call_arg(c, ROLE_COLOR), *tag = call_arg(c, ROLE_NEWTAG);
+	const union arg *color = call_get_arg(c, ROLE_COLOR), *tag = call_get_arg(c, ROLE_NEWTAG);
 
 	if (color)
 		return (int32_t)color->i;
@@ -256,7 +256,7 @@ static void start_making_wait(struct call *c)
 	static const char *const by_some[] = {"create_group", "shrink", NULL};
 	/* In these calls a rank may also wait for ranks outside its communicator. */
 	static const char *const with_others[] = {"intercomm", "spawn", "accept", "connect", NULL};
-	const union arg *comm = call_arg(c, ROLE_COMM);
+	const union arg *comm = call_get_arg(c, ROLE_COMM);
 	struct comm *m;
 
 	if (!mpi_ready() || thread_inside()->depth || c->api->spec->completion == DONE_REQUEST ||
@@ -278,16 +278,16 @@ void mpi_comm_enter(struct call *c)
 
 	switch (c->api->spec->task) {
 	case TASK_COMM_NEW:
-		c->note.u[0] = comm_serial();
+		c->note.u[0] = comm_get_serial();
 		start_making_wait(c);
 		break;
 	case TASK_COMM_END:
-		p = call_arg(c, ROLE_COMMP);
+		p = call_get_arg(c, ROLE_COMMP);
 		if (!p || !p->cp || !mpi_ready())
 			break;
 		handle = mpi_handle_at(p->cp, 0);
 		if (!is_predefined_comm(handle))
-			call_ends_comm(c, &adapter_mpi, handle);
+			call_set_ending_comm(c, &adapter_mpi, handle);
 		break;
 	case TASK_COMM_NAME:
 		break;
@@ -314,7 +314,7 @@ void mpi_comm_arrived(const struct comm *parent, const void *at, const char *how
 	add_new_mpi_comm(parent, at, how, 0, UINT64_MAX - 1);
 }
 
-static void look_whose_comm(const struct call *c, const struct comm *parent, const void *at)
+static void set_comm_inner(const struct call *c, const struct comm *parent, const void *at)
 {
 	struct comm *m = comm_find(&adapter_mpi, mpi_handle_at(at, 0));
 
@@ -324,7 +324,7 @@ static void look_whose_comm(const struct call *c, const struct comm *parent, con
 
 void mpi_comm_leave(struct call *c)
 {
-	const union arg *comm = call_arg(c, ROLE_COMM), *at = call_arg(c, ROLE_NEWCOMM);
+	const union arg *comm = call_get_arg(c, ROLE_COMM), *at = call_get_arg(c, ROLE_NEWCOMM);
 	const struct api_spec *s = c->api->spec;
 	struct comm *parent = NULL, *named;
 
@@ -333,8 +333,9 @@ void mpi_comm_leave(struct call *c)
 		return;
 	if (s->task == TASK_COMM_NAME) {
 		named = comm ? mpi_comm(comm->u) : NULL;
-		if (named && call_arg(c, ROLE_NAME)->cp) {
-			strncpy(named->name, call_arg(c, ROLE_NAME)->cp, sizeof(named->name) - 1);
+		if (named && call_get_arg(c, ROLE_NAME)->cp) {
+			strncpy(named->name, call_get_arg(c, ROLE_NAME)->cp,
+				sizeof(named->name) - 1);
 			named->name[sizeof(named->name) - 1] = 0;
 		}
 		return;
@@ -345,15 +346,15 @@ void mpi_comm_leave(struct call *c)
 	if (comm && strcmp(s->how, "intercomm"))
 		parent = mpi_comm(comm->u);
 	if (s->completion == DONE_REQUEST) {
-		const union arg *req = call_arg(c, ROLE_REQUEST);
+		const union arg *req = call_get_arg(c, ROLE_REQUEST);
 		uint64_t h = req && req->cp ? mpi_handle_at(req->cp, 0) : 0, end;
 
 		if (h && mpi_request_made(c, h, &end))
 			mpi_comm_arrived(parent, at->cp, s->how);
 		else if (h)
-			async_making(c, h, parent, at->p);
+			async_set_new_comm(c, h, parent, at->p);
 		return;
 	}
-	add_new_mpi_comm(parent, at->cp, s->how, comm_tag_of(c), c->note.u[0]);
-	look_whose_comm(c, parent, at->cp);
+	add_new_mpi_comm(parent, at->cp, s->how, get_comm_tag(c), c->note.u[0]);
+	set_comm_inner(c, parent, at->cp);
 }

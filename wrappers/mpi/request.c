@@ -24,14 +24,14 @@ _Static_assert(sizeof(struct async_claims) <= sizeof(((struct call *)0)->note.co
 /* The status argument of the call as the real function got it. */
 static union arg *status_arg(const struct call *c)
 {
-	union arg *a = call_arg(c, ROLE_STATUS);
+	union arg *a = call_get_arg(c, ROLE_STATUS);
 
-	return a ? a : call_arg(c, ROLE_STATUSES);
+	return a ? a : call_get_arg(c, ROLE_STATUSES);
 }
 
 static uint64_t count_requests(const struct call *c)
 {
-	const union arg *n = call_arg(c, ROLE_NREQ);
+	const union arg *n = call_get_arg(c, ROLE_NREQ);
 
 	return !n ? 1 : n->i > 0 ? (uint64_t)n->i : 0;
 }
@@ -39,10 +39,10 @@ static uint64_t count_requests(const struct call *c)
 /* Array of handles of the call, in the program's memory; NULL if it has none. */
 static const void *request_array(const struct call *c)
 {
-	const union arg *a = call_arg(c, ROLE_REQUESTS);
+	const union arg *a = call_get_arg(c, ROLE_REQUESTS);
 
 	if (!a)
-		a = call_arg(c, ROLE_REQUEST);
+		a = call_get_arg(c, ROLE_REQUEST);
 	return a ? a->cp : NULL;
 }
 
@@ -61,7 +61,7 @@ static void *statuses_of_call(struct call *c, struct thread *t, uint64_t n)
 {
 	if (n == 1)
 		return c->note.completion.status;
-	return n > SIZE_MAX / MPI_STATUS_MAX ? NULL : thread_scratch(t, n * MPI_STATUS_MAX);
+	return n > SIZE_MAX / MPI_STATUS_MAX ? NULL : thread_get_scratch(t, n * MPI_STATUS_MAX);
 }
 
 static inline uint64_t wide_handle_at(const void *array, uint64_t i)
@@ -83,7 +83,7 @@ static bool claim_requests(struct call *c, struct thread *t, const void *array, 
 {
 	struct async_claims *a = claims_of_call(c);
 
-	if (!async_claims_begin(a, t, n))
+	if (!async_open_claims(a, t, n))
 		return false;
 	if (mpi.handle_size == 4)
 		async_claim_each(a, array, narrow_handle_at, key_of_handle);
@@ -113,14 +113,14 @@ static void enter_completion(struct call *c)
 	union arg *st = status_arg(c);
 	const void *array = request_array(c);
 	const struct comm *file =
-		c->api->spec->sub == SUB_END ? mpi_window(call_arg(c, ROLE_WIN)->u) : NULL;
+		c->api->spec->sub == SUB_END ? mpi_window(call_get_arg(c, ROLE_WIN)->u) : NULL;
 	bool own = st && mpi_status_ignored(st->cp);
 	struct thread *t;
 	void *statuses;
 
 	claims_of_call(c)->thread = NULL;
 	/* No known request is pending: the usual case of a program whose calls are not listed. */
-	if (!pending_count() || !n || (!array && !file) || !(t = thread_get()))
+	if (!pending_get_count() || !n || (!array && !file) || !(t = thread_get()))
 		return;
 	statuses = own ? statuses_of_call(c, t, n) : NULL;
 	if ((own && !statuses) ||
@@ -178,7 +178,7 @@ static void complete_one_request(
 	end = call_ended(c);
 	if (!error && status && mpi.f.test_cancelled(status, &cancelled) == 0 && cancelled)
 		flags |= CF_CANCELLED;
-	async_done(c, claim, end, end - c->start, flags, error, fill_completed, &d, keep);
+	async_record_done(c, claim, end, end - c->start, flags, error, fill_completed, &d, keep);
 }
 
 static const void *status_at(const struct call *c, uint64_t i)
@@ -195,7 +195,7 @@ static void complete_failed_call(struct call *c, int64_t ret)
 {
 	const struct async_claims *a = claims_of_call(c);
 	const void *array = request_array(c);
-	bool each = call_arg(c, ROLE_STATUSES) != NULL;
+	bool each = call_get_arg(c, ROLE_STATUSES) != NULL;
 
 	for (uint64_t i = 0; i < a->n; i++) {
 		const void *st = each ? status_at(c, i) : NULL;
@@ -211,7 +211,7 @@ static void take_completed(struct call *c, int64_t ret)
 	const struct api_spec *s = c->api->spec;
 	struct pending_claim *claims = claims_of_call(c)->claim;
 	uint64_t n = claims_of_call(c)->n;
-	const union arg *flag = call_arg(c, ROLE_FLAG), *index = call_arg(c, ROLE_INDEX);
+	const union arg *flag = call_get_arg(c, ROLE_FLAG), *index = call_get_arg(c, ROLE_INDEX);
 	bool keep = s->sub == SUB_LOOK_ALL || s->sub == SUB_LOOK_ANY || s->sub == SUB_LOOK_SOME;
 
 	if (s->task == TASK_WAIT)
@@ -240,8 +240,8 @@ static void take_completed(struct call *c, int64_t ret)
 		break;
 	case SUB_SOME:
 	case SUB_LOOK_SOME: {
-		const int *done = call_arg(c, ROLE_OUTCOUNT)->cp,
-			  *which = call_arg(c, ROLE_INDICES)->cp;
+		const int *done = call_get_arg(c, ROLE_OUTCOUNT)->cp,
+			  *which = call_get_arg(c, ROLE_INDICES)->cp;
 
 		for (int i = 0; i < *done; i++)
 			if (which[i] >= 0 && (uint64_t)which[i] < n)
@@ -259,7 +259,7 @@ static void leave_completion(struct call *c, int64_t ret)
 	if (!async_has_claims(a))
 		return;
 	take_completed(c, ret);
-	async_claims_end(a);
+	async_close_claims(a);
 }
 
 /* ---- arguments of a call ---- */
@@ -352,7 +352,7 @@ __attribute__((noinline)) static bool verify_request_done(uint64_t h)
 	uint64_t status[MPI_STATUS_MAX / 8];
 	bool holds = mpi_request_ask(h, status);
 
-	session_layout_fact(LAYOUT_MPI_REQUESTS, holds);
+	session_record_layout_fact(LAYOUT_MPI_REQUESTS, holds);
 	if (!holds)
 		mpi.done_mask = 0;
 	return holds;
@@ -370,7 +370,7 @@ bool mpi_request_made(struct call *c, uint64_t h, uint64_t *end)
 		(layout_fact_state(LAYOUT_MPI_REQUESTS) == LAYOUT_VERIFIED || persistent ||
 			verify_request_done(h)))
 		return !persistent;
-	stands = async_stands(h);
+	stands = async_has_request(h);
 	if (!persistent && (stands || ask_at_once(c))) {
 		complete = mpi_request_ask(h, status);
 		/*
@@ -400,20 +400,20 @@ static void enter_start(struct call *c)
 	struct thread *t;
 
 	a->thread = NULL;
-	if (!pending_count() || !array || !n)
+	if (!pending_get_count() || !array || !n)
 		return;
 	/* Handles are tracked even if starts are not recorded now. */
-	async_ready();
+	async_is_recording();
 	t = thread_get();
-	s = t && n < SIZE_MAX / sizeof(*s) ? thread_scratch(t, n * sizeof(*s)) : NULL;
-	if (!s || !async_starts_begin(a, t, n)) {
+	s = t && n < SIZE_MAX / sizeof(*s) ? thread_get_scratch(t, n * sizeof(*s)) : NULL;
+	if (!s || !async_open_starts(a, t, n)) {
 		/* Starts that are not recorded are counted. */
 		for (uint64_t i = 0; i < n; i++)
 			async_count_start(c, mpi_handle_at(array, i));
 		return;
 	}
 	for (uint64_t i = 0; i < n; i++)
-		async_restart(c, a, i, mpi_handle_at(array, i), &s[i]);
+		async_open_start(c, a, i, mpi_handle_at(array, i), &s[i]);
 	c->note.completion.status[0] = (uintptr_t)s;
 }
 
@@ -428,24 +428,24 @@ static void leave_start(struct call *c, int64_t ret)
 		/* Open MPI uses another request if the old one's message is still pending. */
 		uint64_t h = mpi_handle_at(array, i);
 
-		async_restarted(a, i, &starts_of(c)[i], h, c->ok, ret, mpi_request_done(h));
+		async_close_start(a, i, &starts_of(c)[i], h, c->ok, ret, mpi_request_done(h));
 	}
-	async_claims_end(a);
+	async_close_claims(a);
 }
 
 /* ---- one request, without completing it ---- */
 
 static void enter_request(struct call *c)
 {
-	const union arg *a = call_arg(c, ROLE_REQUEST);
-	union arg *st = call_arg(c, ROLE_STATUS);
+	const union arg *a = call_get_arg(c, ROLE_REQUEST);
+	union arg *st = call_get_arg(c, ROLE_STATUS);
 	struct async_claims *claims = claims_of_call(c);
 	struct thread *t;
 	uint64_t h;
 
 	claims->thread = NULL;
 	claims->one.key = 0;
-	if (!a || !pending_count() || !(t = thread_get()))
+	if (!a || !pending_get_count() || !(t = thread_get()))
 		return;
 	/* MPI_Request_get_status takes the handle itself, the others a pointer to it. */
 	if (c->api->spec->sub == SUB_LOOK)
@@ -457,7 +457,7 @@ static void enter_request(struct call *c)
 	/* MPI_Cancel frees nothing, and another thread may be waiting for the request. */
 	if (c->api->spec->sub == SUB_CANCEL) {
 		claims->one.key = h;
-		pending_mark_cancel(h, true);
+		pending_set_cancel(h, true);
 		return;
 	}
 	async_claim_one(claims, t, h);
@@ -467,18 +467,18 @@ static void enter_request(struct call *c)
 
 static void leave_request(struct call *c)
 {
-	const union arg *flag = call_arg(c, ROLE_FLAG);
+	const union arg *flag = call_get_arg(c, ROLE_FLAG);
 	struct async_claims *claims = claims_of_call(c);
 
 	if (c->api->spec->sub == SUB_CANCEL && claims->one.key && !c->ok)
-		pending_mark_cancel(claims->one.key, false);
+		pending_set_cancel(claims->one.key, false);
 	if (!async_has_claims(claims))
 		return;
 	if (c->ok && c->api->spec->sub == SUB_FREE)
 		async_freed(c, claims->claim, c->end, CF_FREED, 0);
 	else if (c->ok && *(const int *)flag->cp)
 		complete_one_request(c, claims->claim, status_at(c, 0), 0, true);
-	async_claims_end(claims);
+	async_close_claims(claims);
 }
 
 void mpi_request_enter(struct call *c)

@@ -33,7 +33,7 @@ static uint64_t window_handle_at(const struct call *c, const void *at)
 
 void mpi_window_enter(struct call *c)
 {
-	const union arg *comm = call_arg(c, ROLE_COMM), *end = call_arg(c, ROLE_WINP);
+	const union arg *comm = call_get_arg(c, ROLE_COMM), *end = call_get_arg(c, ROLE_WINP);
 	struct comm *parent;
 
 	if (!mpi_ready())
@@ -44,7 +44,7 @@ void mpi_window_enter(struct call *c)
 		 * not count as the program's.
 		 */
 		if (end && end->cp)
-			call_ends_comm(c, &adapter_mpi, window_handle_at(c, end->cp));
+			call_set_ending_comm(c, &adapter_mpi, window_handle_at(c, end->cp));
 		return;
 	}
 	/*
@@ -55,7 +55,7 @@ void mpi_window_enter(struct call *c)
 	c->note.u[0] = parent ? atomic_fetch_add(&parent->others, 1) : 0;
 }
 
-static void name_file(struct comm *w, const char *path)
+static void set_file_name(struct comm *w, const char *path)
 {
 	const char *last = path ? strrchr(path, '/') : NULL;
 
@@ -64,8 +64,8 @@ static void name_file(struct comm *w, const char *path)
 
 void mpi_window_leave(struct call *c)
 {
-	const union arg *comm = call_arg(c, ROLE_COMM), *at = call_arg(c, ROLE_NEWWIN),
-			*name = call_arg(c, ROLE_NAME);
+	const union arg *comm = call_get_arg(c, ROLE_COMM), *at = call_get_arg(c, ROLE_NEWWIN),
+			*name = call_get_arg(c, ROLE_NAME);
 	const char *how = c->api->spec->how;
 	struct comm *parent, *w;
 	uint64_t handle;
@@ -89,16 +89,16 @@ void mpi_window_leave(struct call *c)
 	w->first = parent->first;
 	w->indegree = w->outdegree = -1;
 	memcpy(w->world, parent->world, parent->nworld * sizeof(*w->world));
-	w->id = comm_make_id(
+	w->id = comm_compute_id(
 		parent->id, how, (int64_t)c->note.u[0], w->world, parent->nworld, NULL, 0);
 	if (name)
-		name_file(w, name->cp);
-	comm_publish(w);
+		set_file_name(w, name->cp);
+	comm_register(w);
 }
 
 /* ---- reads ---- */
 
-static uint64_t reading_key(const struct comm *w, int32_t peer)
+static uint64_t compute_reading_key(const struct comm *w, int32_t peer)
 {
 	/*
 	 * Bit 63 keeps these keys apart from requests of any library, which are addresses of user
@@ -113,28 +113,29 @@ static uint64_t reading_key(const struct comm *w, int32_t peer)
  */
 uint64_t mpi_split_key(const struct comm *file)
 {
-	return reading_key(file, -1);
+	return compute_reading_key(file, -1);
 }
 
-static void end_reading(struct call *c, struct comm *w, int32_t peer)
+static void close_reading(struct call *c, struct comm *w, int32_t peer)
 {
 	while (atomic_load_explicit(&w->reading, memory_order_relaxed) &&
-		async_done_of_key(c, reading_key(w, peer), c->start, c->end, 0, 0, 0, NULL, NULL))
+		async_record_done_by_key(
+			c, compute_reading_key(w, peer), c->start, c->end, 0, 0, 0, NULL, NULL))
 		atomic_fetch_sub_explicit(&w->reading, 1, memory_order_relaxed);
 }
 
-static void end_all_reading(struct call *c, struct comm *w)
+static void close_all_reading(struct call *c, struct comm *w)
 {
 	for (int32_t i = 0; i < w->size && atomic_load_explicit(&w->reading, memory_order_relaxed);
 		i++)
-		end_reading(c, w, i);
+		close_reading(c, w, i);
 }
 
 /*
  * True if `op` completes reads of this rank; false for locks, and for the functions of a target
  * (post, wait).
  */
-static bool completes_reading(const char *op)
+static bool is_reading_completed(const char *op)
 {
 	return strcmp(op, "win_fence") == 0 || strcmp(op, "win_unlock") == 0 ||
 	       strcmp(op, "win_flush") == 0 || strcmp(op, "win_complete") == 0;
@@ -150,16 +151,16 @@ void mpi_window_data(struct call *c)
 	if (c->op.nout) {
 		if (s->at[ROLE_REQUEST] || !c->rec || c->op.peer < 0)
 			return;
-		async_started(c, reading_key(w, c->op.peer), false);
+		async_started(c, compute_reading_key(w, c->op.peer), false);
 		if (c->async)
 			atomic_fetch_add_explicit(&w->reading, 1, memory_order_relaxed);
 		return;
 	}
 	if (!atomic_load_explicit(&w->reading, memory_order_relaxed) || s->kind->nin ||
-		!completes_reading(s->kind->op))
+		!is_reading_completed(s->kind->op))
 		return;
 	if (c->op.peer >= 0)
-		end_reading(c, w, c->op.peer);
+		close_reading(c, w, c->op.peer);
 	else
-		end_all_reading(c, w);
+		close_all_reading(c, w);
 }

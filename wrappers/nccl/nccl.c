@@ -11,14 +11,14 @@
 #include "life/life.h"
 #include "nccl_gen.h"
 
-static const char *nccl_label(const void *real)
+static const char *get_nccl_label(const void *real)
 {
 	char file[16];
 
 	return strncmp(sibling_file(real, file, sizeof(file)), "librccl", 7) ? "nccl" : "rccl";
 }
 
-static void report_nccl_version(const void *from)
+static void record_nccl_version(const void *from)
 {
 	int (*get)(int *) = (int (*)(int *))sibling_symbol(from, "ncclGetVersion");
 	static atomic_flag reported = ATOMIC_FLAG_INIT;
@@ -28,7 +28,7 @@ static void report_nccl_version(const void *from)
 	if (!get || atomic_flag_test_and_set(&reported) || get(&v))
 		return;
 	snprintf(text, sizeof(text), "%d.%d.%d", v / 10000, v / 100 % 100, v % 100);
-	session_library(nccl_label(from), text);
+	session_record_library(get_nccl_label(from), text);
 }
 
 CCL_FUNCTIONS(nccl)
@@ -104,11 +104,11 @@ static void describe_wait(struct operation *w, const struct signal_desc *d, int3
  * Describes the call on its window, if that is known, like MPI's one-sided calls. The peer makes
  * no matching call, so the message has no number.
  */
-static bool describe_signal_call(struct call *c)
+static bool read_signal_call(struct call *c)
 {
-	const union arg *comm = call_arg(c, ROLE_COMM), *win = call_arg(c, ROLE_WIN),
-			*peer = call_arg(c, ROLE_PEER), *tag = call_arg(c, ROLE_TAG),
-			*items = call_arg(c, ROLE_ITEMS);
+	const union arg *comm = call_get_arg(c, ROLE_COMM), *win = call_get_arg(c, ROLE_WIN),
+			*peer = call_get_arg(c, ROLE_PEER), *tag = call_get_arg(c, ROLE_TAG),
+			*items = call_get_arg(c, ROLE_ITEMS);
 	struct operation *w = &c->op;
 	struct comm *m;
 
@@ -117,7 +117,7 @@ static bool describe_signal_call(struct call *c)
 	m = win ? ccl_window(&ccl_nccl, win->u, comm->u) : NULL;
 	describe_by_kind(c, m ? m : ccl_comm_nccl(comm->u));
 	if (items) {
-		describe_wait(w, items->cp, (int32_t)call_arg(c, ROLE_NITEMS)->i);
+		describe_wait(w, items->cp, (int32_t)call_get_arg(c, ROLE_NITEMS)->i);
 		return true;
 	}
 	w->peer = (int32_t)peer->i;
@@ -127,28 +127,28 @@ static bool describe_signal_call(struct call *c)
 	return true;
 }
 
-static bool describe_nccl(struct call *c)
+static bool read_nccl_call(struct call *c)
 {
 	const struct api_spec *s = c->api->spec;
 
 	if (__builtin_expect(s->at[ROLE_TAG] || s->at[ROLE_ITEMS], 0))
-		return describe_signal_call(c);
-	describe_by_kind(c, ccl_comm_nccl(call_arg(c, ROLE_COMM)->u));
+		return read_signal_call(c);
+	describe_by_kind(c, ccl_comm_nccl(call_get_arg(c, ROLE_COMM)->u));
 	return true;
 }
 
-static void nccl_leave(struct call *c, int64_t ret)
+static void handle_nccl_return(struct call *c, int64_t ret)
 {
 	if (c->ok && c->api->spec->task == TASK_COMM_NEW)
-		report_nccl_version(c->real);
+		record_nccl_version(c->real);
 	ccl_leave_nccl(c, ret);
 }
 
 const struct adapter adapter_nccl = {
 	LIB_NCCL_SPEC,
 	.comm = ccl_comm_nccl,
-	.label = nccl_label,
-	.describe = describe_nccl,
+	.label = get_nccl_label,
+	.describe = read_nccl_call,
 	.enter = ccl_enter_nccl,
-	.leave = nccl_leave,
+	.leave = handle_nccl_return,
 };

@@ -15,7 +15,7 @@
 #include "wrappers/ccl/ccl.h"
 
 /* The pointer that the object begins with, which identifies it; 0 if the object was moved away. */
-static uint64_t pointer_in(const union arg *object)
+static uint64_t get_object_pointer(const union arg *object)
 {
 	return object && object->cp ? *(const uint64_t *)object->cp : 0;
 }
@@ -27,19 +27,20 @@ static uint64_t pointer_in(const union arg *object)
 /* A key-value store's address, then the index of a communicator among those made with it. */
 struct kvs_id {
 	char address[KVS_BYTES];
-	uint64_t turn;
+	uint64_t store_index;
 };
 
 /*
- * Number of communicators made from each store. A process has few stores; communicators of those
- * beyond the table's size have no number that all ranks know.
+ * Number of communicators made from each store. A process has few stores; communicators of
+ * further stores have no number that is equal on all ranks.
  */
 static struct {
 	_Atomic uint64_t hash;
 	_Atomic uint64_t made;
 } stores[64];
 
-static bool take_turn(struct kvs_id *id)
+/* Sets the index of the communicator among those made with its store. Returns false if the table of stores is full. */
+static bool set_store_index(struct kvs_id *id)
 {
 	uint64_t h = 1, word;
 
@@ -51,7 +52,7 @@ static bool take_turn(struct kvs_id *id)
 		uint64_t is = 0;
 
 		if (atomic_compare_exchange_strong(&stores[i].hash, &is, h) || is == h) {
-			id->turn = atomic_fetch_add(&stores[i].made, 1);
+			id->store_index = atomic_fetch_add(&stores[i].made, 1);
 			return true;
 		}
 	}
@@ -64,7 +65,8 @@ static bool take_turn(struct kvs_id *id)
  */
 static bool read_kvs_id(const struct call *c, struct kvs_id *id)
 {
-	const uint64_t *const *kvs = (const uint64_t *const *)pointer_in(call_arg(c, ROLE_ID));
+	const uint64_t *const *kvs =
+		(const uint64_t *const *)get_object_pointer(call_get_arg(c, ROLE_ID));
 	uint64_t get_id = (uint64_t)(uintptr_t)sibling_symbol(c->real, "_ZN3ccl2v13kvs6get_idEv");
 	void (*get_address)(void *, const void *) = (void (*)(void *, const void *))sibling_symbol(
 		c->real, "_ZNK3ccl2v13kvs11get_addressEv");
@@ -73,14 +75,14 @@ static bool read_kvs_id(const struct call *c, struct kvs_id *id)
 	if (!kvs || !get_id || !get_address || (*kvs)[4] != get_id)
 		return false;
 	get_address(id->address, kvs);
-	return take_turn(id);
+	return set_store_index(id);
 }
 
 /*
  * The library reads only the first word of a communicator, so a variable that holds `pointer`
  * serves as the object.
  */
-static struct comm *oneccl_cxx_comm(uint64_t pointer)
+static struct comm *find_or_add_comm(uint64_t pointer)
 {
 	uint64_t object[2] = {pointer, 0};
 
@@ -100,8 +102,8 @@ static void register_cxx_comm(struct call *c)
 	struct kvs_id id;
 
 	c->v = copy_arguments(c, own);
-	if (call_arg(c, ROLE_ID))
-		call_arg(c, ROLE_ID)->cp = read_kvs_id(c, &id) ? &id : NULL;
+	if (call_get_arg(c, ROLE_ID))
+		call_get_arg(c, ROLE_ID)->cp = read_kvs_id(c, &id) ? &id : NULL;
 	ccl_leave(&ccl_oneccl_cxx, c, 0);
 	c->v = given;
 }
@@ -112,7 +114,7 @@ static void register_cxx_comm(struct call *c)
  * Replaces the argument, a std::vector with a count for each rank, by the address of the first
  * count, which the description of buffers needs. Returns false if it is too short.
  */
-static bool take_counts(union arg *vector, const struct comm *m)
+static bool set_counts_argument(union arg *vector, const struct comm *m)
 {
 	const uint64_t *const *at = vector ? vector->cp : NULL;
 
@@ -142,7 +144,7 @@ static bool are_parts_readable(const struct buffer *v)
  * vector: a std::vector of pointers, one for each rank. counts: number of elements of each, NULL
  * if all are equal; then the number is stored in c->note as often as fits.
  */
-static void take_parts(struct call *c, struct buffer *v, const union arg *vector,
+static void set_part_buffers(struct call *c, struct buffer *v, const union arg *vector,
 	const union arg *counts, const struct comm *m)
 {
 	const uint64_t *const *at = vector->cp;
@@ -168,7 +170,7 @@ static void take_parts(struct call *c, struct buffer *v, const union arg *vector
 }
 
 /* Handles functions that are given a buffer for each rank; they have kinds of their own. */
-static void take_lists(struct call *c, const struct comm *m)
+static void set_list_buffers(struct call *c, const struct comm *m)
 {
 	static const char tail[] = "_lists";
 	const char *kind = c->api->spec->kind->name;
@@ -177,61 +179,64 @@ static void take_lists(struct call *c, const struct comm *m)
 	if (!m || n < sizeof(tail) || strcmp(kind + n - (sizeof(tail) - 1), tail) != 0)
 		return;
 	if (strncmp(kind, "alltoall", 8) == 0 && c->op.nin)
-		take_parts(c, &c->op.in[0], call_arg(c, ROLE_SEND), call_arg(c, ROLE_SCOUNTS), m);
+		set_part_buffers(c, &c->op.in[0], call_get_arg(c, ROLE_SEND),
+			call_get_arg(c, ROLE_SCOUNTS), m);
 	if (c->op.nout)
-		take_parts(c, &c->op.out[0], call_arg(c, ROLE_RECV), call_arg(c, ROLE_RCOUNTS), m);
+		set_part_buffers(c, &c->op.out[0], call_get_arg(c, ROLE_RECV),
+			call_get_arg(c, ROLE_RCOUNTS), m);
 }
 
-static bool describe_oneccl_cxx(struct call *c)
+static bool read_oneccl_cxx_call(struct call *c)
 {
 	union arg own[API_ARGS_MAX], *given = c->v;
-	struct comm *m = oneccl_cxx_comm(pointer_in(call_arg(c, ROLE_COMM)));
+	struct comm *m = find_or_add_comm(get_object_pointer(call_get_arg(c, ROLE_COMM)));
 	bool fits;
 
 	c->v = copy_arguments(c, own);
-	fits = take_counts(call_arg(c, ROLE_SCOUNTS), m) &&
-	       take_counts(call_arg(c, ROLE_RCOUNTS), m);
+	fits = set_counts_argument(call_get_arg(c, ROLE_SCOUNTS), m) &&
+	       set_counts_argument(call_get_arg(c, ROLE_RCOUNTS), m);
 	if (fits) {
 		describe_by_kind(c, m);
-		take_lists(c, m);
+		set_list_buffers(c, m);
 	}
 	c->v = given;
 	return fits;
 }
 
-static void leave_operation(struct call *c)
+static void handle_operation_return(struct call *c)
 {
-	uint64_t event = pointer_in(call_arg(c, ROLE_REQUEST));
+	uint64_t event = get_object_pointer(call_get_arg(c, ROLE_REQUEST));
 
 	if (!event) {
-		async_at_once(c, c->end);
+		async_record_complete(c, c->end);
 		return;
 	}
-	if (async_stands(event))
+	if (async_has_request(event))
 		async_reused(c, event, false);
 	async_started(c, event, false);
 }
 
 /* ---- events ---- */
 
-static struct async_claims *claims_of_event(struct call *c)
+static struct async_claims *get_event_claims(struct call *c)
 {
 	return (struct async_claims *)&c->note;
 }
 _Static_assert(sizeof(struct async_claims) <= sizeof(((struct call *)0)->note), "");
 
-static void enter_event(struct call *c)
+static void handle_event_begin(struct call *c)
 {
-	uint64_t event = pending_count() ? pointer_in(call_arg(c, ROLE_REQUEST)) : 0;
+	uint64_t event =
+		pending_get_count() ? get_object_pointer(call_get_arg(c, ROLE_REQUEST)) : 0;
 
-	async_claim_one(claims_of_event(c), event ? thread_get() : NULL, event);
-	if (claims_of_event(c)->thread && c->api->spec->task == TASK_WAIT)
+	async_claim_one(get_event_claims(c), event ? thread_get() : NULL, event);
+	if (get_event_claims(c)->thread && c->api->spec->task == TASK_WAIT)
 		async_wait_begin(c);
 }
 
-static void leave_event(struct call *c, int64_t ret)
+static void handle_event_return(struct call *c, int64_t ret)
 {
-	struct async_claims *a = claims_of_event(c);
+	struct async_claims *a = get_event_claims(c);
 	uint64_t end;
 
 	if (!async_has_claims(a))
@@ -242,9 +247,9 @@ static void leave_event(struct call *c, int64_t ret)
 		async_freed(c, a->claim, c->end, CF_FREED, 0);
 	} else if (c->api->spec->task == TASK_WAIT || (ret & 0xff)) {
 		end = call_ended(c);
-		async_done(c, a->claim, end, end - c->start, 0, 0, NULL, NULL, false);
+		async_record_done(c, a->claim, end, end - c->start, 0, 0, NULL, NULL, false);
 	}
-	async_claims_end(a);
+	async_close_claims(a);
 }
 
 static bool is_event_task(const struct call *c)
@@ -254,20 +259,20 @@ static bool is_event_task(const struct call *c)
 	return task == TASK_WAIT || task == TASK_TEST || task == TASK_REQUEST;
 }
 
-static void enter_oneccl_cxx(struct call *c)
+static void handle_oneccl_cxx_begin(struct call *c)
 {
 	if (is_event_task(c))
-		enter_event(c);
+		handle_event_begin(c);
 	else
 		ccl_enter(&ccl_oneccl_cxx, c);
 }
 
-static void leave_oneccl_cxx(struct call *c, int64_t ret)
+static void handle_oneccl_cxx_return(struct call *c, int64_t ret)
 {
 	if (is_event_task(c))
-		leave_event(c, ret);
+		handle_event_return(c, ret);
 	else if (c->api->spec->task == TASK_DATA)
-		leave_operation(c);
+		handle_operation_return(c);
 	else if (c->api->spec->task == TASK_COMM_NEW)
 		register_cxx_comm(c);
 	else
@@ -277,8 +282,8 @@ static void leave_oneccl_cxx(struct call *c, int64_t ret)
 const struct adapter adapter_oneccl_cxx = {
 	LIB_ONECCL_CXX_SPEC,
 	.unsure = true, /* memory: may be a device's */
-	.comm = oneccl_cxx_comm,
-	.describe = describe_oneccl_cxx,
-	.enter = enter_oneccl_cxx,
-	.leave = leave_oneccl_cxx,
+	.comm = find_or_add_comm,
+	.describe = read_oneccl_cxx_call,
+	.enter = handle_oneccl_cxx_begin,
+	.leave = handle_oneccl_cxx_return,
 };

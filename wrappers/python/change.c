@@ -56,12 +56,12 @@ bool py_can_change(void)
 	return f == 1;
 }
 
-void py_keep_object(void *o)
+void py_add_reference(void *o)
 {
 	py.keep(o);
 }
 
-void py_drop_object(void *o)
+void py_remove_reference(void *o)
 {
 	py.drop(o);
 }
@@ -71,21 +71,21 @@ bool py_is_none(const void *o)
 	return o == py.none;
 }
 
-static bool clear_failure(int err)
+static bool handle_failure(int err)
 {
 	if (err && py.occurred())
 		py.clear();
 	return !err;
 }
 
-bool py_put_entry(void *dict, void *key, void *value)
+bool py_set_entry(void *dict, void *key, void *value)
 {
-	return clear_failure(py.put(dict, key, value));
+	return handle_failure(py.put(dict, key, value));
 }
 
-bool py_take_entry(void *dict, void *key)
+bool py_remove_entry(void *dict, void *key)
 {
-	return clear_failure(py.take(dict, key));
+	return handle_failure(py.take(dict, key));
 }
 
 /*
@@ -93,7 +93,7 @@ bool py_take_entry(void *dict, void *key)
  * instantiates without arguments. So a class derived from ValueError, with the same name, is made
  * that contains the text.
  */
-bool py_raise_value_error(const char *text)
+bool py_set_value_error(const char *text)
 {
 	char code[TEXT_MAX + 200];
 	void *globals, *class = NULL;

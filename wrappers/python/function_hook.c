@@ -41,7 +41,7 @@ static struct {
 	void (*keep)(py_object *), (*drop)(py_object *);
 	int (*gc_disable)(void), (*gc_enable)(void); /* 3.10 */
 	void (*set_vectorcall)(py_object *, py_vectorcall_fn *); /* 3.12 */
-	py_vectorcall_fn *usual;
+	py_vectorcall_fn *plain_vectorcall;
 	py_object *(*attribute)(py_object *, const char *);
 	long (*as_long)(py_object *);
 	py_object *static_method, *class_method;
@@ -88,7 +88,7 @@ static const struct {
 	{"PyGC_Disable", &py.gc_disable, false, true},
 	{"PyGC_Enable", &py.gc_enable, false, true},
 	{"PyFunction_SetVectorcall", &py.set_vectorcall, false, true},
-	{"_PyFunction_Vectorcall", &py.usual, false, true}, /* before 3.13 */
+	{"_PyFunction_Vectorcall", &py.plain_vectorcall, false, true}, /* before 3.13 */
 	{"PyObject_GetAttrString", &py.attribute, false, false},
 	{"PyLong_AsLong", &py.as_long, false, false},
 	{"PyStaticMethod_Type", &py.static_method, true, true},
@@ -133,13 +133,13 @@ static bool is_finalizing(void)
 	return py.now_finalizing ? py.now_finalizing() : py.finalizing && py.finalizing();
 }
 
-bool py_hold(int *state, const char **why)
+bool py_lock_gil(int *state, const char **why)
 {
 	*why = NULL;
 	if (!find_interpreter()) {
 		*why = py.version && strstr(py.version(), "free-threading")
 			       ? "a free-threaded Python"
-			       : "this Python does not export what is needed";
+			       : "this Python does not export the required functions";
 		return false;
 	}
 	if (!py.initialized() || is_finalizing() || !py.this_thread())
@@ -151,7 +151,7 @@ bool py_hold(int *state, const char **why)
 	return false;
 }
 
-void py_let_go(int state)
+void py_unlock_gil(int state)
 {
 	py.release(state);
 }
@@ -163,18 +163,18 @@ static py_object *find_in_dict(py_object *dict, const char *name)
 	py_object *key, *value;
 	intptr_t at = 0;
 
-	while (py_dict_next(dict, &at, &key, &value))
+	while (py_get_next_of_dict(dict, &at, &key, &value))
 		if (TYPE_OF(key) == py.str && py.same_text(key, name) == 0)
 			return value;
 	return NULL;
 }
 
-bool py_dict_next(py_object *o, intptr_t *pos, py_object **key, py_object **value)
+bool py_get_next_of_dict(py_object *o, intptr_t *pos, py_object **key, py_object **value)
 {
 	return o && py_is_kind_of(o, py.dict) && py.dict_next(o, pos, key, value);
 }
 
-py_object *py_own_attribute(py_object *o, const char *name)
+py_object *py_get_own_attribute(py_object *o, const char *name)
 {
 	py_object **dict = py.dict_at(o);
 
@@ -191,7 +191,7 @@ bool py_is_false(const py_object *o)
 	return o && o == py.False;
 }
 
-bool py_sequence(py_object *o, py_object *const **at, size_t *n)
+bool py_get_sequence(py_object *o, py_object *const **at, size_t *n)
 {
 	if (!o || (TYPE_OF(o) != py.tuple && TYPE_OF(o) != py.list))
 		return false;
@@ -202,7 +202,7 @@ bool py_sequence(py_object *o, py_object *const **at, size_t *n)
 	return true;
 }
 
-const char *py_ascii(py_object *o)
+const char *py_get_ascii(py_object *o)
 {
 	size_t n;
 	const char *s = o && TYPE_OF(o) == py.str ? py.utf8(o, &n) : NULL;
@@ -225,12 +225,13 @@ static THREAD_OWN struct {
 	bool arrived;
 } trial;
 
-bool py_trial_takes(py_object *callable, py_object *const *args, size_t nargsf, py_object **result)
+bool py_handle_trial_call(
+	py_object *callable, py_object *const *args, size_t nargsf, py_object **result)
 {
 	(void)callable;
 	if (__builtin_expect(!own(trial).self, 1))
 		return false;
-	if (py_nargs(nargsf) != 1 || args[0] != own(trial).self)
+	if (py_get_nargs(nargsf) != 1 || args[0] != own(trial).self)
 		return false;
 	own(trial).arrived = true;
 	py.keep(py.None);
@@ -238,7 +239,7 @@ bool py_trial_takes(py_object *callable, py_object *const *args, size_t nargsf, 
 	return true;
 }
 
-static void put_vectorcall(py_object *function, size_t at, py_vectorcall_fn *f)
+static void set_vectorcall_pointer(py_object *function, size_t at, py_vectorcall_fn *f)
 {
 	/*
 	 * If the interpreter has PyFunction_SetVectorcall(), use it: it also invalidates code
@@ -254,7 +255,7 @@ static void put_vectorcall(py_object *function, size_t at, py_vectorcall_fn *f)
  * Makes an object of the class without __init__, and calls it: the interpreter finds `__call__` in the class and calls it from
  * C. No code of the program runs: the class has no finalizer, and the collector does not run.
  */
-static bool try_call(py_object *class)
+static bool check_trial_call(py_object *class)
 {
 	py_object *o, *r;
 	int rested;
@@ -298,53 +299,54 @@ bool py_has_module(const char *name)
 static py_vectorcall_fn *find_usual_vectorcall(size_t at)
 {
 	py_object *m = find_in_dict(py.module_dict(), "_frozen_importlib"), *key, *value;
-	py_vectorcall_fn *usual = NULL;
+	py_vectorcall_fn *plain_vectorcall = NULL;
 	intptr_t pos = 0;
 	int alike = 0;
 
-	if (py.usual)
-		return py.usual;
+	if (py.plain_vectorcall)
+		return py.plain_vectorcall;
 	if (!m || TYPE_OF(m) != py.module)
 		return NULL;
-	while (alike < ALIKE_FUNCTIONS && py_dict_next(py.dict_of_module(m), &pos, &key, &value)) {
+	while (alike < ALIKE_FUNCTIONS &&
+		py_get_next_of_dict(py.dict_of_module(m), &pos, &key, &value)) {
 		if (TYPE_OF(value) != py.function)
 			continue;
-		if (usual && AT(value, at, py_vectorcall_fn *) != usual)
+		if (plain_vectorcall && AT(value, at, py_vectorcall_fn *) != plain_vectorcall)
 			return NULL;
-		usual = AT(value, at, py_vectorcall_fn *);
+		plain_vectorcall = AT(value, at, py_vectorcall_fn *);
 		alike++;
 	}
-	return alike == ALIKE_FUNCTIONS ? usual : NULL;
+	return alike == ALIKE_FUNCTIONS ? plain_vectorcall : NULL;
 }
 
-const char *py_hook_call(const char *module, const char *class_name, py_vectorcall_fn *with,
-	py_vectorcall_fn *_Atomic *old)
+const char *py_set_call_hook(const char *module, const char *class_name,
+	py_vectorcall_fn *replacement, py_vectorcall_fn *_Atomic *old)
 {
 	py_object *m = find_in_dict(py.module_dict(), module), *class, *f;
-	py_vectorcall_fn *usual;
+	py_vectorcall_fn *plain_vectorcall;
 	size_t at = AT(py.function, TYPE_VECTORCALL, size_t);
 
 	if (py.occurred())
-		return "an exception is on its way";
+		return "an exception is being raised";
 	if (!m || TYPE_OF(m) != py.module)
 		return "the module is not loaded";
 	class = find_in_dict(py.dict_of_module(m), class_name);
 	if (!class || TYPE_OF(class) != py.type)
-		return "the class is not there";
+		return "the module has no such class";
 	f = find_in_dict(AT(class, TYPE_DICT, py_object *), "__call__");
 	if (!f || TYPE_OF(f) != py.function)
-		return "__call__ of the class is no function of Python";
+		return "__call__ of the class is not a Python function";
 	if (at < 24 || at % 8 || at + 8 > AT(py.function, TYPE_BASIC_SIZE, size_t))
-		return "the function is run in an unusual way";
-	usual = find_usual_vectorcall(at);
-	if (!usual || AT(f, at, py_vectorcall_fn *) != usual)
-		return "the function is run in an unusual way";
-	atomic_store(old, usual);
-	put_vectorcall(f, at, with);
-	if (AT(f, at, py_vectorcall_fn *) == with && try_call(class))
+		return "the function has an unknown vectorcall";
+	plain_vectorcall = find_usual_vectorcall(at);
+	if (!plain_vectorcall || AT(f, at, py_vectorcall_fn *) != plain_vectorcall)
+		return "the function has an unknown vectorcall";
+	atomic_store(old, plain_vectorcall);
+	set_vectorcall_pointer(f, at, replacement);
+	if (AT(f, at, py_vectorcall_fn *) == replacement && check_trial_call(class))
 		return NULL;
-	put_vectorcall(f, at, usual);
-	return "a trial call did not arrive";
+	set_vectorcall_pointer(f, at, plain_vectorcall);
+	return "the trial call did not reach the hook";
 }
 
 /* ---- a function by its name ---- */
@@ -354,12 +356,12 @@ const char *py_hook_call(const char *module, const char *class_name, py_vectorca
 #define NAME_PART_MAX 128
 #define DICT_USED 16
 
-static py_object *find_in_namespace(py_object *of, const char *name)
+static py_object *find_in_namespace(py_object *owner, const char *name)
 {
-	if (TYPE_OF(of) == py.module)
-		return find_in_dict(py.dict_of_module(of), name);
-	return py_is_kind_of(of, py.type) ? find_in_dict(AT(of, TYPE_DICT, py_object *), name)
-					  : NULL;
+	if (TYPE_OF(owner) == py.module)
+		return find_in_dict(py.dict_of_module(owner), name);
+	return py_is_kind_of(owner, py.type) ? find_in_dict(AT(owner, TYPE_DICT, py_object *), name)
+					     : NULL;
 }
 
 /* The plain Python function below the decorators of o; NULL if it is something else. */
@@ -368,7 +370,7 @@ static py_object *find_plain_function(py_object *o)
 	if (o && (TYPE_OF(o) == py.static_method || TYPE_OF(o) == py.class_method))
 		o = AT(o, METHOD_CALLABLE, py_object *);
 	for (int i = 0; i < WRAPPED_MAX && o && TYPE_OF(o) == py.function; i++) {
-		py_object *inner = py_own_attribute(o, "__wrapped__");
+		py_object *inner = py_get_own_attribute(o, "__wrapped__");
 
 		if (!inner || TYPE_OF(inner) != py.function)
 			return o;
@@ -377,20 +379,20 @@ static py_object *find_plain_function(py_object *o)
 	return o && TYPE_OF(o) == py.function ? o : NULL;
 }
 
-static py_object *find_by_path(py_object *of, const char *name)
+static py_object *find_by_path(py_object *owner, const char *name)
 {
 	char part[NAME_PART_MAX];
 
-	while (of) {
+	while (owner) {
 		size_t n = strcspn(name, ".");
 
 		if (n >= sizeof(part))
 			return NULL;
 		memcpy(part, name, n);
 		part[n] = 0;
-		of = find_in_namespace(of, part);
+		owner = find_in_namespace(owner, part);
 		if (!name[n])
-			return find_plain_function(of);
+			return find_plain_function(owner);
 		name += n + 1;
 	}
 	return NULL;
@@ -402,7 +404,7 @@ py_object *py_find_function(
 	py_object *key, *module, *function = NULL;
 	intptr_t at = 0;
 
-	while (!function && py_dict_next(py.module_dict(), &at, &key, &module)) {
+	while (!function && py_get_next_of_dict(py.module_dict(), &at, &key, &module)) {
 		py_object *file;
 		const char *path;
 		size_t n;
@@ -419,36 +421,36 @@ py_object *py_find_function(
 	return function;
 }
 
-const char *py_hook_function(
-	py_object *function, py_vectorcall_fn *with, py_vectorcall_fn *_Atomic *old)
+const char *py_set_function_hook(
+	py_object *function, py_vectorcall_fn *replacement, py_vectorcall_fn *_Atomic *old)
 {
 	size_t at = AT(py.function, TYPE_VECTORCALL, size_t);
-	py_vectorcall_fn *usual;
+	py_vectorcall_fn *plain_vectorcall;
 
 	if (at < 24 || at % 8 || at + 8 > AT(py.function, TYPE_BASIC_SIZE, size_t))
-		return "functions are run in an unusual way";
-	usual = find_usual_vectorcall(at);
-	if (!usual || AT(function, at, py_vectorcall_fn *) != usual)
-		return "the function is run in an unusual way";
-	atomic_store(old, usual);
+		return "functions have an unknown vectorcall";
+	plain_vectorcall = find_usual_vectorcall(at);
+	if (!plain_vectorcall || AT(function, at, py_vectorcall_fn *) != plain_vectorcall)
+		return "the function has an unknown vectorcall";
+	atomic_store(old, plain_vectorcall);
 	py.keep(function);
-	put_vectorcall(function, at, with);
+	set_vectorcall_pointer(function, at, replacement);
 	return NULL;
 }
 
-size_t py_count_modules(void)
+size_t py_get_module_count(void)
 {
 	return AT(py.module_dict(), DICT_USED, size_t);
 }
 
-bool py_calls_directly(void)
+bool py_has_direct_calls(void)
 {
 	return strncmp(py.version(), "3.11.", 5) == 0;
 }
 
-static long get_long_attribute(py_object *of, const char *name)
+static long get_long_attribute(py_object *owner, const char *name)
 {
-	py_object *o = py.attribute(of, name);
+	py_object *o = py.attribute(owner, name);
 	long n = o ? py.as_long(o) : -1;
 
 	if (o)
@@ -456,7 +458,7 @@ static long get_long_attribute(py_object *of, const char *name)
 	return n;
 }
 
-py_object *py_parameter_names(py_object *function, size_t *n)
+py_object *py_get_parameter_names(py_object *function, size_t *n)
 {
 	int rested = py.gc_disable ? py.gc_disable() : 0;
 	py_object *code = py.attribute(function, "__code__");

@@ -32,7 +32,7 @@ static const struct {
 	/* clang-format on */
 };
 
-static unsigned caches_of(uint8_t op)
+static unsigned get_cache_count(uint8_t op)
 {
 	for (unsigned i = 0; i < sizeof(cached) / sizeof(*cached); i++)
 		if (op >= cached[i].first && op <= cached[i].last)
@@ -70,13 +70,13 @@ MEMORY_RAW static int64_t find_round_start(const uint8_t *code, int64_t n, int64
 		if (is_backward(op) && i >= low && target < least)
 			least = target;
 		arg = 0;
-		i += 1 + (int64_t)caches_of(op);
+		i += 1 + (int64_t)get_cache_count(op);
 	}
 	return least;
 }
 
 /* clang-format off */
-MEMORY_RAW bool py_goes_back(const struct py *p, uintptr_t code, uintptr_t from, uintptr_t to)
+MEMORY_RAW bool is_py_loop(const struct py *p, uintptr_t code, uintptr_t from, uintptr_t to)
 /* clang-format on */
 {
 	int64_t n = *(const int64_t *)(code + SIZE), low = (int64_t)from / 2, next;

@@ -66,34 +66,34 @@ static const char *_Atomic refused_why;
 
 /* ---- finding the interpreter ---- */
 
-static void *object_function(const char *name)
+static void *find_object_function(const char *name)
 {
 	struct provider p[2];
 
 	return elfsym_all(name, p, 2) > 0 && !p[0].ifunc ? p[0].addr : NULL;
 }
 
-#define NEED(member, name)                                                          \
-	do {                                                                        \
-		*(void **)&api.member = object_function(name);                      \
-		if (!api.member)                                                    \
-			return "this Python does not export what is needed: " name; \
+#define NEED(member, name)                                                                \
+	do {                                                                              \
+		*(void **)&api.member = find_object_function(name);                       \
+		if (!api.member)                                                          \
+			return "this Python does not export the required function " name; \
 	} while (0)
-#define NEED_TYPE(member, name)                                                     \
-	do {                                                                        \
-		api.member = (uintptr_t)elfsym_data(name);                          \
-		if (!api.member)                                                    \
-			return "this Python does not export what is needed: " name; \
+#define NEED_TYPE(member, name)                                                           \
+	do {                                                                              \
+		api.member = (uintptr_t)elfsym_data(name);                                \
+		if (!api.member)                                                          \
+			return "this Python does not export the required function " name; \
 	} while (0)
 
 /* Returns NULL if everything was found, otherwise the reason. */
 static const char *find_object_functions(void)
 {
-	const char *(*version)(void) = (const char *(*)(void))object_function("Py_GetVersion");
+	const char *(*version)(void) = (const char *(*)(void))find_object_function("Py_GetVersion");
 
 	if (!version)
 		return "no Python is exported";
-	api.py.l = py_layout_of(version());
+	api.py.l = py_find_layout(version());
 	if (strstr(version(), "free-threading"))
 		return "a free-threaded Python";
 	if (!api.py.l)
@@ -104,8 +104,8 @@ static const char *find_object_functions(void)
 	NEED(py.api.is_initialized, "Py_IsInitialized");
 	NEED(py.api.line, "PyCode_Addr2Line");
 	NEED(main_interpreter, "PyInterpreterState_Main");
-	*(void **)&api.interpreter = object_function("PyThreadState_GetInterpreter"); /* 3.9 */
-	*(void **)&api.finalizing = object_function("Py_IsFinalizing"); /* 3.13 */
+	*(void **)&api.interpreter = find_object_function("PyThreadState_GetInterpreter"); /* 3.9 */
+	*(void **)&api.finalizing = find_object_function("Py_IsFinalizing"); /* 3.13 */
 	if (!api.finalizing)
 		NEED(finalizing, "_Py_IsFinalizing");
 	NEED(exception, "PyErr_Occurred");
@@ -138,55 +138,55 @@ static const char *find_object_functions(void)
 	NEED_TYPE(cell_type, "PyCell_Type");
 	NEED_TYPE(method_type, "PyMethod_Type");
 	api.member_type = (uintptr_t)elfsym_data("PyMemberDescr_Type");
-	*(void **)&api.visit_gc = object_function("PyUnstable_GC_VisitObjects"); /* 3.12 */
+	*(void **)&api.visit_gc = find_object_function("PyUnstable_GC_VisitObjects"); /* 3.12 */
 	return NULL;
 }
 
 /* ---- kinds ---- */
 
-const void *py_class_of(const void *o)
+const void *py_get_class(const void *o)
 {
 	return *(const void *const *)((const char *)o + TYPE_AT);
 }
 
-static unsigned long object_flags_of(const void *o)
+static unsigned long get_object_flags(const void *o)
 {
-	return api.flags(py_class_of(o));
+	return api.flags(py_get_class(o));
 }
 
 bool py_is_list(const void *o)
 {
-	return object_flags_of(o) & FLAG_LIST;
+	return get_object_flags(o) & FLAG_LIST;
 }
 
 bool py_is_tuple(const void *o)
 {
-	return object_flags_of(o) & FLAG_TUPLE;
+	return get_object_flags(o) & FLAG_TUPLE;
 }
 
 bool py_is_dict(const void *o)
 {
-	return object_flags_of(o) & FLAG_DICT;
+	return get_object_flags(o) & FLAG_DICT;
 }
 
 bool py_is_type(const void *o)
 {
-	return object_flags_of(o) & FLAG_TYPE;
+	return get_object_flags(o) & FLAG_TYPE;
 }
 
 bool py_is_str(const void *o)
 {
-	return (uintptr_t)py_class_of(o) == api.py.api.str_type;
+	return (uintptr_t)py_get_class(o) == api.py.api.str_type;
 }
 
 bool py_is_instance(const void *o, const void *type)
 {
-	return type && api.is_subtype(py_class_of(o), type);
+	return type && api.is_subtype(py_get_class(o), type);
 }
 
-const char *py_class_name(const void *o)
+const char *py_get_class_name(const void *o)
 {
-	const char *name = *(const char *const *)((const char *)py_class_of(o) + NAME_AT);
+	const char *name = *(const char *const *)((const char *)py_get_class(o) + NAME_AT);
 	const char *dot = name ? strrchr(name, '.') : NULL;
 
 	return !name ? "" : dot ? dot + 1 : name;
@@ -194,7 +194,7 @@ const char *py_class_name(const void *o)
 
 /* ---- contents ---- */
 
-size_t py_count_items(const void *o)
+size_t py_get_item_count(const void *o)
 {
 	long n = py_is_list(o) ? api.list_size(o) : py_is_tuple(o) ? api.tuple_size(o) : 0;
 
@@ -203,12 +203,12 @@ size_t py_count_items(const void *o)
 
 void *py_get_item(const void *o, size_t i)
 {
-	if (i >= py_count_items(o))
+	if (i >= py_get_item_count(o))
 		return NULL;
 	return py_is_list(o) ? api.list_item(o, (long)i) : api.tuple_item(o, (long)i);
 }
 
-bool py_next_entry(const void *dict, size_t *at, void **key, void **value)
+bool py_get_next_entry(const void *dict, size_t *at, void **key, void **value)
 {
 	long pos = (long)*at;
 	bool more = api.dict_next(dict, &pos, key, value);
@@ -219,11 +219,11 @@ bool py_next_entry(const void *dict, size_t *at, void **key, void **value)
 
 bool py_get_text(const void *o, char *out, size_t cap)
 {
-	return py_text_of(&api.py, (uintptr_t)o, out, cap);
+	return py_copy_text(&api.py, (uintptr_t)o, out, cap);
 }
 
 /* Only for ASCII texts, such as libprobe's own names. */
-bool py_text_equals(const void *o, const char *text)
+bool py_has_text(const void *o, const char *text)
 {
 	size_t n = strlen(text);
 	uintptr_t s = (uintptr_t)o;
@@ -243,15 +243,15 @@ void *py_find_entry(const void *dict, const char *key)
 	size_t at = 0;
 	void *k, *v;
 
-	while (py_next_entry(dict, &at, &k, &v))
-		if (py_text_equals(k, key))
+	while (py_get_next_entry(dict, &at, &k, &v))
+		if (py_has_text(k, key))
 			return v;
 	return NULL;
 }
 
 bool py_get_number(const void *o, double *out)
 {
-	uintptr_t type = (uintptr_t)py_class_of(o);
+	uintptr_t type = (uintptr_t)py_get_class(o);
 	int overflow = 0;
 
 	if (type == api.float_type) {
@@ -266,7 +266,7 @@ bool py_get_number(const void *o, double *out)
 
 bool py_get_integer(const void *o, int64_t *out)
 {
-	uintptr_t type = (uintptr_t)py_class_of(o);
+	uintptr_t type = (uintptr_t)py_get_class(o);
 	int overflow = 0;
 
 	if (type != api.long_type && type != api.bool_type)
@@ -279,9 +279,9 @@ bool py_get_integer(const void *o, int64_t *out)
  * The dictionary of o, if it has one now. *inside: the attributes are stored in the object
  * instead.
  */
-static void *dict_of(const void *o, bool *inside)
+static void *get_object_dict(const void *o, bool *inside)
 {
-	unsigned long flags = object_flags_of(o);
+	unsigned long flags = get_object_flags(o);
 	const uintptr_t *words = o;
 	void **place;
 	uintptr_t w;
@@ -316,15 +316,15 @@ static void *dict_of(const void *o, bool *inside)
  * The value of attribute `name` of a class with __slots__, whose descriptor gives its offset in
  * the object. NULL if it is no such attribute.
  */
-static void *value_in_slot(const void *o, const char *name)
+static void *read_slot_value(const void *o, const char *name)
 {
 	void *text = api.member_type ? api.new_text(name) : NULL;
-	const char *descriptor = text ? api.look_up(py_class_of(o), text) : NULL, *member;
+	const char *descriptor = text ? api.look_up(py_get_class(o), text) : NULL, *member;
 	long at;
 
 	if (text)
 		api.drop(text);
-	if (!descriptor || (uintptr_t)py_class_of(descriptor) != api.member_type)
+	if (!descriptor || (uintptr_t)py_get_class(descriptor) != api.member_type)
 		return NULL;
 	member = *(const char *const *)(descriptor + DESCRIPTOR_MEMBER);
 	if (!member || *(const int *)(member + MEMBER_TYPE) != MEMBER_OBJECT_EX)
@@ -336,21 +336,21 @@ static void *value_in_slot(const void *o, const char *name)
 void *py_get_attribute(const void *o, const char *name)
 {
 	bool inside;
-	void *dict = dict_of(o, &inside), *text, *value;
+	void *dict = get_object_dict(o, &inside), *text, *value;
 
 	if (dict) {
 		value = py_is_dict(dict) ? py_find_entry(dict, name) : NULL;
-		return value ? value : value_in_slot(o, name);
+		return value ? value : read_slot_value(o, name);
 	}
 	if (!inside)
-		return value_in_slot(o, name);
+		return read_slot_value(o, name);
 	/* Keys are exact str, so the look-up calls no comparison of the program. */
 	text = api.new_text(name);
 	if (!text)
 		return NULL;
-	if (api.look_up(py_class_of(o), text)) {
+	if (api.look_up(py_get_class(o), text)) {
 		api.drop(text);
-		return value_in_slot(o, name);
+		return read_slot_value(o, name);
 	}
 	value = api.generic(o, text, NULL, 1);
 	api.drop(text);
@@ -368,7 +368,7 @@ void *py_find_global(const char *module, const char *name)
 	void *modules = api.modules(), *m, *dict;
 
 	m = modules && py_is_dict(modules) ? py_find_entry(modules, module) : NULL;
-	if (!m || !api.is_subtype(py_class_of(m), (const void *)api.module_type))
+	if (!m || !api.is_subtype(py_get_class(m), (const void *)api.module_type))
 		return NULL;
 	dict = api.module_dict(m);
 	return dict ? py_find_entry(dict, name) : NULL;
@@ -379,7 +379,7 @@ void *py_find_global(const char *module, const char *name)
 int py_get_frames(struct py_frame *f, int max)
 {
 	uintptr_t at[PY_FRAMES_MAX];
-	int n = py_frames(&api.py, (uintptr_t)api.py.api.this_thread(), at,
+	int n = py_read_frames(&api.py, (uintptr_t)api.py.api.this_thread(), at,
 		max < PY_FRAMES_MAX ? max : PY_FRAMES_MAX);
 
 	for (int i = 0; i < n; i++)
@@ -387,65 +387,65 @@ int py_get_frames(struct py_frame *f, int max)
 	return n;
 }
 
-static uintptr_t code_word(const struct py_frame *f, unsigned at)
+static uintptr_t read_code_word(const struct py_frame *f, unsigned at)
 {
-	return *(const uintptr_t *)(py_frame_code(&api.py, f->at) + at);
+	return *(const uintptr_t *)(py_get_frame_code(&api.py, f->at) + at);
 }
 
-static unsigned code_number(const struct py_frame *f, unsigned at)
+static unsigned read_code_number(const struct py_frame *f, unsigned at)
 {
-	int32_t n = *(const int32_t *)(py_frame_code(&api.py, f->at) + at);
+	int32_t n = *(const int32_t *)(py_get_frame_code(&api.py, f->at) + at);
 
 	return n > 0 ? (unsigned)n : 0;
 }
 
-bool py_describe_frame(
+bool py_get_frame_name(
 	const struct py_frame *f, char *file, size_t nfile, char *function, size_t nfunction)
 {
-	return py_text_of(&api.py, code_word(f, api.py.l->file), file, nfile) &&
-	       py_text_of(&api.py, code_word(f, api.py.l->name), function, nfunction);
+	return py_copy_text(&api.py, read_code_word(f, api.py.l->file), file, nfile) &&
+	       py_copy_text(&api.py, read_code_word(f, api.py.l->name), function, nfunction);
 }
 
-unsigned py_count_locals(const struct py_frame *f)
+unsigned py_get_local_count(const struct py_frame *f)
 {
 	const struct py_layout *l = api.py.l;
-	unsigned n = code_number(f, l->nlocals);
+	unsigned n = read_code_number(f, l->nlocals);
 
 	if (l->cellvars)
-		n += (unsigned)(py_count_items((void *)code_word(f, l->cellvars)) +
-				py_count_items((void *)code_word(f, l->freevars)));
+		n += (unsigned)(py_get_item_count((void *)read_code_word(f, l->cellvars)) +
+				py_get_item_count((void *)read_code_word(f, l->freevars)));
 	return n;
 }
 
 static void *find_local_name(const struct py_frame *f, unsigned i)
 {
 	const struct py_layout *l = api.py.l;
-	void *names = (void *)code_word(f, l->varnames);
-	size_t n = py_count_items(names);
+	void *names = (void *)read_code_word(f, l->varnames);
+	size_t n = py_get_item_count(names);
 
 	if (i < n)
 		return py_get_item(names, i);
 	if (!l->cellvars)
 		return NULL;
 	i -= (unsigned)n;
-	names = (void *)code_word(f, l->cellvars);
-	n = py_count_items(names);
+	names = (void *)read_code_word(f, l->cellvars);
+	n = py_get_item_count(names);
 	return i < n ? py_get_item(names, i)
-		     : py_get_item((void *)code_word(f, l->freevars), i - n);
+		     : py_get_item((void *)read_code_word(f, l->freevars), i - n);
 }
 
 /*
  * Address of the object in variable i; 0 if the variable has no value, or a value that is not an
  * object.
  */
-static uintptr_t local_object(const struct py_frame *f, unsigned i)
+static uintptr_t read_local_object(const struct py_frame *f, unsigned i)
 {
 	return py_referred_object(((const uintptr_t *)(f->at + api.py.l->locals))[i]);
 }
 
 bool py_get_local(const struct py_frame *f, unsigned i, void **name, void **value)
 {
-	uintptr_t v = local_object(f, i);
+	uintptr_t v = read_local_object(f, i);
 
 	if (!v)
 		return false;
@@ -466,8 +466,8 @@ void *py_find_local(const struct py_frame *f, const char *name)
 {
 	void *n, *v;
 
-	for (unsigned i = 0, count = py_count_locals(f); i < count; i++)
-		if (py_get_local(f, i, &n, &v) && py_text_equals(n, name))
+	for (unsigned i = 0, count = py_get_local_count(f); i < count; i++)
+		if (py_get_local(f, i, &n, &v) && py_has_text(n, name))
 			return v;
 	return NULL;
 }
@@ -478,7 +478,7 @@ void *py_get_globals(const struct py_frame *f)
 }
 
 /* True if address o seems to hold an object. */
-static bool looks_like_object(uintptr_t o)
+static bool is_plausible_object(uintptr_t o)
 {
 	uintptr_t type, meta;
 
@@ -493,23 +493,23 @@ static bool looks_like_object(uintptr_t o)
 }
 
 /* Verifies that frames and their variables match the layout: the kernel first tests each address. */
-static const char *verify_locals(void)
+static const char *check_locals(void)
 {
 	struct py_frame f[16];
 	int n = py_get_frames(f, 16);
 	const struct py_layout *l = api.py.l;
 
 	for (int i = 0; i < n; i++) {
-		uintptr_t names = code_word(&f[i], l->varnames);
+		uintptr_t names = read_code_word(&f[i], l->varnames);
 
-		if (!looks_like_object(names) || !py_is_tuple((void *)names) ||
-			py_count_items((void *)names) != code_number(&f[i], l->nlocals))
-			return "names of a frame's variables lie elsewhere";
-		for (unsigned k = 0; k < code_number(&f[i], l->nlocals); k++) {
-			uintptr_t v = local_object(&f[i], k);
+		if (!is_plausible_object(names) || !py_is_tuple((void *)names) ||
+			py_get_item_count((void *)names) != read_code_number(&f[i], l->nlocals))
+			return "names of a frame's variables are at another offset";
+		for (unsigned k = 0; k < read_code_number(&f[i], l->nlocals); k++) {
+			uintptr_t v = read_local_object(&f[i], k);
 
-			if (v && !looks_like_object(v))
-				return "a frame's variables lie elsewhere";
+			if (v && !is_plausible_object(v))
+				return "a frame's variables are at another offset";
 		}
 	}
 	return NULL;
@@ -517,7 +517,7 @@ static const char *verify_locals(void)
 
 /* ---- the GIL ---- */
 
-bool py_hold_objects(struct py_hold *h, const char **why)
+bool py_lock_objects(struct py_lock_gil *h, const char **why)
 {
 	int state = atomic_load_explicit(&objects_state, memory_order_acquire);
 	void *tstate;
@@ -551,18 +551,18 @@ bool py_hold_objects(struct py_hold *h, const char **why)
 		return false;
 	}
 	if (state == UNKNOWN_OBJECTS) {
-		*why = verify_locals();
+		*why = check_locals();
 		atomic_store(&refused_why, *why);
 		atomic_store(&objects_state, *why ? REFUSED_OBJECTS : READABLE_OBJECTS);
 		if (*why) {
-			py_release_objects(h);
+			py_unlock_objects(h);
 			return false;
 		}
 	}
 	return true;
 }
 
-void py_release_objects(struct py_hold *h)
+void py_unlock_objects(struct py_lock_gil *h)
 {
 	/* Functions called here raise no exception; if one does, the program must not see it. */
 	if (api.exception())
@@ -578,7 +578,7 @@ struct visit {
 	bool ended;
 };
 
-static int visit_one(void *o, void *arg)
+static int handle_one_referent(void *o, void *arg)
 {
 	struct visit *v = arg;
 
@@ -587,15 +587,15 @@ static int visit_one(void *o, void *arg)
 	return v->ended;
 }
 
-void py_visit_referents(void *o, py_visit_fn *visit, void *arg)
+void py_handle_referents(void *o, py_visit_fn *visit, void *arg)
 {
 	struct visit v = {visit, arg, false};
-	uintptr_t type = (uintptr_t)py_class_of(o);
-	unsigned long flags = object_flags_of(o);
+	uintptr_t type = (uintptr_t)py_get_class(o);
+	unsigned long flags = get_object_flags(o);
 	int (*traverse)(void *, visit_fn *, void *);
 
 	if (type == api.method_type) {
-		visit_one(api.method_self(o), &v);
+		handle_one_referent(api.method_self(o), &v);
 		return;
 	}
 	if (type == api.cell_type) {
@@ -603,14 +603,14 @@ void py_visit_referents(void *o, py_visit_fn *visit, void *arg)
 
 		if (in)
 			api.drop(in);
-		visit_one(in, &v);
+		handle_one_referent(in, &v);
 		return;
 	}
 	if (!(flags & FLAG_HEAPTYPE) || flags & (FLAG_TYPE | FLAG_EXCEPTION))
 		return;
 	*(void **)&traverse = api.slot((void *)type, SLOT_TRAVERSE);
 	if (traverse)
-		traverse(o, visit_one, &v);
+		traverse(o, handle_one_referent, &v);
 }
 
 /* ---- the collector's lists ---- */
@@ -620,7 +620,7 @@ void py_visit_referents(void *o, py_visit_fn *visit, void *arg)
 #define HEAD_BYTES 16 /* before each object */
 #define OBJECTS_SANE 200000000u
 
-static void visit_list(uintptr_t head, struct visit *v)
+static void handle_gc_list(uintptr_t head, struct visit *v)
 {
 	uint32_t n = 0;
 
@@ -628,12 +628,12 @@ static void visit_list(uintptr_t head, struct visit *v)
 	for (uintptr_t at = *(const uintptr_t *)head & ~(uintptr_t)3;
 		at && at != head && !v->ended && n < OBJECTS_SANE;
 		at = *(const uintptr_t *)at & ~(uintptr_t)3, n++)
-		visit_one((void *)(at + HEAD_BYTES), v);
+		handle_one_referent((void *)(at + HEAD_BYTES), v);
 }
 
-static int visit_collected(void *o, void *arg)
+static int handle_collected(void *o, void *arg)
 {
-	return !visit_one(o, arg);
+	return !handle_one_referent(o, arg);
 }
 
 /* True if a list begins at `head`: its neighbours must point back. */
@@ -650,13 +650,13 @@ static bool is_list_head(uintptr_t head)
 	       (*(const uintptr_t *)prev & ~(uintptr_t)3) == head;
 }
 
-bool py_visit_collected(py_visit_fn *visit, void *arg)
+bool py_handle_collected(py_visit_fn *visit, void *arg)
 {
 	struct visit v = {visit, arg, false};
 	uintptr_t first;
 
 	if (api.visit_gc) {
-		api.visit_gc(visit_collected, &v);
+		api.visit_gc(handle_collected, &v);
 		return true;
 	}
 	if (!api.py.l->collector)
@@ -666,6 +666,6 @@ bool py_visit_collected(py_visit_fn *visit, void *arg)
 		if (!is_list_head(i < 3 ? first + GENERATION_BYTES * i : first + PERMANENT_AT))
 			return false;
 	for (unsigned i = 0; i < 4; i++)
-		visit_list(i < 3 ? first + GENERATION_BYTES * i : first + PERMANENT_AT, &v);
+		handle_gc_list(i < 3 ? first + GENERATION_BYTES * i : first + PERMANENT_AT, &v);
 	return true;
 }

@@ -5,7 +5,7 @@
  * - no bytecode is evaluated: no attribute is looked up as a program would, and no object is compared, hashed, called or
  * converted; only CPython's own functions are called, on objects whose kind is known from the flags of their types;
  * - nothing is allocated that the collector counts, so neither it nor a finaliser can run;
- * - all references are borrowed, and none is kept: results are valid until py_release_objects().
+ * - all references are borrowed, and none is kept: results are valid until py_unlock_objects().
  *
  * For builds with a GIL, the main interpreter, and versions whose layout is known.
  */
@@ -22,11 +22,11 @@
  * NULL if it may change (not a Python thread, an interpreter that is ending, an exception being
  * raised).
  */
-struct py_hold {
+struct py_lock_gil {
 	int state;
 };
-bool py_hold_objects(struct py_hold *h, const char **why);
-void py_release_objects(struct py_hold *h);
+bool py_lock_objects(struct py_lock_gil *h, const char **why);
+void py_unlock_objects(struct py_lock_gil *h);
 
 /* ---- types; subclasses count as their base ---- */
 
@@ -37,20 +37,20 @@ bool py_is_type(const void *o);
 bool py_is_str(const void *o); /* exactly a str */
 /* according to the list of base classes of the object's type */
 bool py_is_instance(const void *o, const void *type);
-const char *py_class_name(const void *o); /* name of the object's class, without module */
-const void *py_class_of(const void *o);
+const char *py_get_class_name(const void *o); /* name of the object's class, without module */
+const void *py_get_class(const void *o);
 
 /* ---- content ---- */
 
 /* For a list or a tuple. */
-size_t py_count_items(const void *o);
+size_t py_get_item_count(const void *o);
 void *py_get_item(const void *o, size_t i);
 
 /*
  * Iterates over a dict, or over a subclass as a plain dict: *at is 0 at first. Returns false
  * after the last entry.
  */
-bool py_next_entry(const void *dict, size_t *at, void **key, void **value);
+bool py_get_next_entry(const void *dict, size_t *at, void **key, void **value);
 /* key: compared with exact str objects; NULL: not found */
 void *py_find_entry(const void *dict, const char *key);
 
@@ -62,7 +62,7 @@ void *py_get_attribute(const void *o, const char *name);
 
 /* Copies a str as UTF-8. Returns false if o is not a str. */
 bool py_get_text(const void *o, char *out, size_t cap);
-bool py_text_equals(const void *o, const char *text);
+bool py_has_text(const void *o, const char *text);
 
 /* Reads a float, an int or a bool. Returns false if o is not one of these. */
 bool py_get_number(const void *o, double *out);
@@ -82,9 +82,9 @@ struct py_frame {
 	uintptr_t at;
 };
 int py_get_frames(struct py_frame *f, int max);
-bool py_describe_frame(
+bool py_get_frame_name(
 	const struct py_frame *f, char *file, size_t nfile, char *function, size_t nfunction);
-unsigned py_count_locals(const struct py_frame *f);
+unsigned py_get_local_count(const struct py_frame *f);
 /*
  * Reads the name and value of the i-th variable, also if the value is in a cell. Returns false if
  * the variable has no value.
@@ -98,12 +98,12 @@ void *py_get_globals(const struct py_frame *f);
  * Python classes, bound methods, cells.
  */
 typedef bool py_visit_fn(void *arg, void *o);
-void py_visit_referents(void *o, py_visit_fn *visit, void *arg);
+void py_handle_referents(void *o, py_visit_fn *visit, void *arg);
 
 /*
  * Calls visit() with each object that the collector tracks, until visit() returns false. Returns
  * false if this is not possible.
  */
-bool py_visit_collected(py_visit_fn *visit, void *arg);
+bool py_handle_collected(py_visit_fn *visit, void *arg);
 
 #endif

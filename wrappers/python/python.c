@@ -26,27 +26,28 @@ static _Atomic uint8_t trust;
 static _Atomic uint32_t tries;
 #define TRIES_MAX 1000
 
-static void *python_function(const char *name)
+static void *find_exported_function(const char *name)
 {
 	struct provider p[2];
 
 	return elfsym_all(name, p, 2) > 0 && !p[0].ifunc ? p[0].addr : NULL;
 }
 
-static void refuse_python(const char *why)
+static void stop_python_stacks(const char *why)
 {
 	char text[200];
 
 	atomic_store(&trust, REFUSED);
-	session_layout_fact(LAYOUT_PYTHON_FRAMES, false);
+	session_record_layout_fact(LAYOUT_PYTHON_FRAMES, false);
 	snprintf(text, sizeof(text), "%.60s; no Python stacks: %s", version, why);
-	session_library("python", text);
+	session_record_library("python", text);
 	log_info(2, "Python %.40s: stacks are not read: %s", version, why);
 }
 
 static bool find_python(void)
 {
-	const char *(*get_version)(void) = (const char *(*)(void))python_function("Py_GetVersion");
+	const char *(*get_version)(void) =
+		(const char *(*)(void))find_exported_function("Py_GetVersion");
 	struct py_api *a = &py.api;
 	size_t n = 0;
 
@@ -57,23 +58,22 @@ static bool find_python(void)
 	while (n && version[n - 1] == ' ')
 		n--;
 	version[n] = 0;
-	py.l = py_layout_of(get_version());
-	a->this_thread = (void *(*)(void))python_function("PyGILState_GetThisThreadState");
-	a->globals = (void *(*)(void))python_function("PyEval_GetGlobals");
-	a->line = (int (*)(void *, int))python_function("PyCode_Addr2Line");
-	a->is_initialized = (int (*)(void))python_function("Py_IsInitialized");
+	py.l = py_find_layout(get_version());
+	a->this_thread = (void *(*)(void))find_exported_function("PyGILState_GetThisThreadState");
+	a->globals = (void *(*)(void))find_exported_function("PyEval_GetGlobals");
+	a->line = (int (*)(void *, int))find_exported_function("PyCode_Addr2Line");
+	a->is_initialized = (int (*)(void))find_exported_function("Py_IsInitialized");
 	a->code_type = (uintptr_t)elfsym_data("PyCode_Type");
 	a->str_type = (uintptr_t)elfsym_data("PyUnicode_Type");
-	a->holder = (void *(*)(void))python_function("PyThreadState_GetUnchecked");
+	a->holder = (void *(*)(void))find_exported_function("PyThreadState_GetUnchecked");
 	if (!a->holder)
-		a->holder = (void *(*)(void))python_function("_PyThreadState_UncheckedGet");
+		a->holder = (void *(*)(void))find_exported_function("_PyThreadState_UncheckedGet");
 	if (!py.l)
-		refuse_python(strstr(get_version(), "free-threading")
-				      ? "a free-threaded build"
-				      : "this version is not known");
+		stop_python_stacks(strstr(get_version(), "free-threading") ? "a free-threaded build"
+									   : "unknown version");
 	else if (!a->this_thread || !a->globals || !a->line || !a->is_initialized ||
 		 !a->code_type || !a->str_type)
-		refuse_python("it does not export what is needed");
+		stop_python_stacks("it does not export the required functions");
 	else
 		return true;
 	/* Python exists, but its layout was refused: do not search again. */
@@ -81,7 +81,7 @@ static bool find_python(void)
 }
 
 /* True if the thread's frames may be read. */
-static bool verify_thread_frames(uintptr_t tstate, uint8_t now)
+static bool are_thread_frames_valid(uintptr_t tstate, uint8_t now)
 {
 	int frames;
 	bool held;
@@ -91,22 +91,22 @@ static bool verify_thread_frames(uintptr_t tstate, uint8_t now)
 		(atomic_fetch_add_explicit(&tries, 1, memory_order_relaxed) >= TRIES_MAX ||
 			!py.api.holder || py.api.holder() != (void *)tstate))
 		return true;
-	wrong = py_verify(&py, tstate, &frames, &held);
+	wrong = py_check_layout(&py, tstate, &frames, &held);
 	if (wrong) {
-		refuse_python(wrong);
+		stop_python_stacks(wrong);
 		return false;
 	}
 	if (!frames)
 		return now != UNVERIFIED;
 	if (now == UNVERIFIED && atomic_compare_exchange_strong(&trust, &now, BY_STRUCTURE))
-		session_library("python", version);
-	session_layout_fact(LAYOUT_PYTHON_FRAMES, true);
+		session_record_library("python", version);
+	session_record_layout_fact(LAYOUT_PYTHON_FRAMES, true);
 	if (held)
 		atomic_store(&trust, BY_INTERPRETER);
 	return true;
 }
 
-static int python_walk(struct foreign_frame *f, int max)
+static int read_python_stack(struct foreign_frame *f, int max)
 {
 	uint8_t now = atomic_load_explicit(&trust, memory_order_acquire);
 	uintptr_t tstate;
@@ -116,26 +116,26 @@ static int python_walk(struct foreign_frame *f, int max)
 	tstate = (uintptr_t)py.api.this_thread();
 	if (!tstate)
 		return 0; /* the thread runs no Python */
-	if (__builtin_expect(now != BY_INTERPRETER, 0) && !verify_thread_frames(tstate, now))
+	if (__builtin_expect(now != BY_INTERPRETER, 0) && !are_thread_frames_valid(tstate, now))
 		return 0;
-	return py_walk(&py, tstate, f, max);
+	return py_read_stack(&py, tstate, f, max);
 }
 
-static bool python_describe_frame(const struct foreign_frame *f, struct foreign_name *n)
+static bool read_python_frame_name(const struct foreign_frame *f, struct foreign_name *n)
 {
-	return py_describe(&py, f, n);
+	return py_read_frame_name(&py, f, n);
 }
 
-static bool goes_back(const struct foreign_frame *f, uintptr_t from)
+static bool is_python_loop(const struct foreign_frame *f, uintptr_t from)
 {
-	return py_goes_back(&py, f->code, from, f->at);
+	return is_py_loop(&py, f->code, from, f->at);
 }
 
 const struct stack_language python_language = {
 	.name = "python",
 	.find = find_python,
-	.walk = python_walk,
-	.describe = python_describe_frame,
-	.goes_back = goes_back,
-	.watch_end = watch_uncaught_exceptions,
+	.walk = read_python_stack,
+	.describe = read_python_frame_name,
+	.goes_back = is_python_loop,
+	.watch_end = start_uncaught_watch,
 };

@@ -39,7 +39,7 @@ static const struct py_layout layouts[] = {
 /* clang-format on */
 
 /* Parses text of Py_GetVersion(): "3.11.7 (main, ...) [GCC ...]", "3.13.0 experimental free-threading build (...)". */
-const struct py_layout *py_layout_of(const char *version)
+const struct py_layout *py_find_layout(const char *version)
 {
 	char *end;
 	unsigned long minor;

@@ -19,10 +19,10 @@ enum py_at {
 
 /* How an object of a Python class stores its attributes while it has no dictionary. */
 enum py_values {
-	PY_VALUES_NONE, /* it always has a dictionary */
-	PY_VALUES_BESIDE, /* two words: pointer to the values, dictionary */
-	PY_VALUES_TAGGED, /* one word for both; if odd, it refers to the values */
-	PY_VALUES_INSIDE, /* values are in the object; the word for the dictionary is NULL */
+	PY_VALUES_NONE, /* an object always has a dictionary */
+	PY_VALUES_BESIDE, /* two pointers: to the values, to the dictionary */
+	PY_VALUES_TAGGED, /* one pointer: to the values if odd, else to the dictionary */
+	PY_VALUES_INSIDE, /* values are stored inline in the object; its dictionary pointer is NULL */
 };
 
 struct py_layout {
@@ -52,6 +52,6 @@ struct py_layout {
 };
 
 /* Returns NULL for a version whose layout was never verified. */
-const struct py_layout *py_layout_of(const char *version);
+const struct py_layout *py_find_layout(const char *version);
 
 #endif

@@ -7,7 +7,7 @@
 
 #define TYPE 8 /* PyObject: ob_type */
 #define OWNED_BY_GENERATOR 1
-#define FRAMES_SANE 100000 /* deeper recursion is taken for an invalid stack */
+#define PLAUSIBLE_FRAMES 100000 /* deeper recursion is taken for an invalid stack */
 #define EARLY 256 /* bytes of code in which a frame can still be incomplete */
 
 static inline uintptr_t load_word(uintptr_t a)
@@ -25,20 +25,20 @@ static inline uint8_t load_byte(uintptr_t a)
 	return *(const uint8_t *)a;
 }
 
-static uintptr_t innermost_frame(const struct py_layout *l, uintptr_t tstate)
+static uintptr_t get_innermost_frame(const struct py_layout *l, uintptr_t tstate)
 {
 	uintptr_t f = load_word(tstate + l->frame);
 
 	return l->inner < 0 ? f : f ? load_word(f + (uintptr_t)l->inner) : 0;
 }
 
-static inline uintptr_t code_of(const struct py_layout *l, uintptr_t frame)
+static inline uintptr_t get_frame_code(const struct py_layout *l, uintptr_t frame)
 {
 	return py_referred_object(load_word(frame + l->code));
 }
 
 /* Bytes from the code's first instruction to the current one. */
-static inline intptr_t at_of(const struct py_layout *l, uintptr_t frame, uintptr_t code)
+static inline intptr_t get_code_offset(const struct py_layout *l, uintptr_t frame, uintptr_t code)
 {
 	switch (l->at_form) {
 	case PY_AT_BYTES:
@@ -67,23 +67,23 @@ static inline bool is_incomplete(
 }
 
 /* clang-format off */
-MEMORY_RAW int py_walk(const struct py *p, uintptr_t tstate, struct foreign_frame *f, int max)
+MEMORY_RAW int py_read_stack(const struct py *p, uintptr_t tstate, struct foreign_frame *f, int max)
 /* clang-format on */
 {
 	const struct py_layout *l = p->l;
-	uintptr_t frame = innermost_frame(l, tstate);
+	uintptr_t frame = get_innermost_frame(l, tstate);
 	int n = 0;
 
 	for (; frame && n < max; frame = load_word(frame + l->back)) {
 		if (is_shim(l, frame))
 			continue;
 
-		uintptr_t code = code_of(l, frame);
+		uintptr_t code = get_frame_code(l, frame);
 
 		if (!code || load_word(code + TYPE) != p->api.code_type)
 			break;
 
-		intptr_t at = at_of(l, frame, code);
+		intptr_t at = get_code_offset(l, frame, code);
 
 		if (is_incomplete(l, frame, code, at))
 			continue;
@@ -104,30 +104,30 @@ MEMORY_RAW int py_walk(const struct py *p, uintptr_t tstate, struct foreign_fram
 }
 
 /* clang-format off */
-MEMORY_RAW int py_frames(const struct py *p, uintptr_t tstate, uintptr_t *out, int max)
+MEMORY_RAW int py_read_frames(const struct py *p, uintptr_t tstate, uintptr_t *out, int max)
 /* clang-format on */
 {
 	const struct py_layout *l = p->l;
-	uintptr_t frame = innermost_frame(l, tstate);
+	uintptr_t frame = get_innermost_frame(l, tstate);
 	int n = 0;
 
 	for (; frame && n < max; frame = load_word(frame + l->back)) {
 		if (is_shim(l, frame))
 			continue;
 
-		uintptr_t code = code_of(l, frame);
+		uintptr_t code = get_frame_code(l, frame);
 
 		if (!code || load_word(code + TYPE) != p->api.code_type)
 			break;
-		if (!is_incomplete(l, frame, code, at_of(l, frame, code)))
+		if (!is_incomplete(l, frame, code, get_code_offset(l, frame, code)))
 			out[n++] = frame;
 	}
 	return n;
 }
 
-uintptr_t py_frame_code(const struct py *p, uintptr_t frame)
+uintptr_t py_get_frame_code(const struct py *p, uintptr_t frame)
 {
-	return code_of(p->l, frame);
+	return get_frame_code(p->l, frame);
 }
 
 /* ---- text ---- */
@@ -164,7 +164,7 @@ static size_t write_utf8(char *out, uint32_t c)
  * Writes a str as UTF-8. If it does not fit, its end is kept, which is the significant part of a
  * path.
  */
-bool py_text_of(const struct py *p, uintptr_t s, char *out, size_t cap)
+bool py_copy_text(const struct py *p, uintptr_t s, char *out, size_t cap)
 {
 	const struct py_layout *l = p->l;
 
@@ -196,11 +196,11 @@ bool py_text_of(const struct py *p, uintptr_t s, char *out, size_t cap)
 }
 
 /* clang-format off */
-MEMORY_RAW bool py_describe(const struct py *p, const struct foreign_frame *f, struct foreign_name *n)
+MEMORY_RAW bool py_read_frame_name(const struct py *p, const struct foreign_frame *f, struct foreign_name *n)
 /* clang-format on */
 {
-	if (!py_text_of(p, load_word(f->code + p->l->file), n->file, sizeof(n->file)) ||
-		!py_text_of(p, load_word(f->code + p->l->name), n->function, sizeof(n->function)))
+	if (!py_copy_text(p, load_word(f->code + p->l->file), n->file, sizeof(n->file)) ||
+		!py_copy_text(p, load_word(f->code + p->l->name), n->function, sizeof(n->function)))
 		return false;
 	n->line = p->api.line((void *)f->code, (int)f->at);
 	if (n->line < 0)
@@ -221,7 +221,7 @@ static bool is_str(const struct py *p, uintptr_t s)
 	return is_object_readable(s, p->l->other_data) && load_word(s + TYPE) == p->api.str_type;
 }
 
-static const char *verify_code(const struct py *p, uintptr_t code, intptr_t at)
+static const char *check_code(const struct py *p, uintptr_t code, intptr_t at)
 {
 	const struct py_layout *l = p->l;
 	int line, first;
@@ -234,11 +234,12 @@ static const char *verify_code(const struct py *p, uintptr_t code, intptr_t at)
 	line = p->api.line((void *)code, (int)at);
 	/* -1: an instruction that belongs to no line. */
 	if (line < -1 || line > first + (1 << 24))
-		return "a line number makes no sense";
+		return "a line number is out of range";
 	return NULL;
 }
 
-MEMORY_RAW const char *py_verify(const struct py *p, uintptr_t tstate, int *frames, bool *held)
+MEMORY_RAW const char *py_check_layout(
+	const struct py *p, uintptr_t tstate, int *frames, bool *held)
 {
 	const struct py_layout *l = p->l;
 	uintptr_t frame, at = tstate + l->frame, globals = 0;
@@ -254,23 +255,23 @@ MEMORY_RAW const char *py_verify(const struct py *p, uintptr_t tstate, int *fram
 		at += at ? (uintptr_t)l->inner : 0;
 	}
 	frame = at ? load_word(at) : 0;
-	for (int n = 0; frame && n < FRAMES_SANE; n++, frame = load_word(frame + l->back)) {
+	for (int n = 0; frame && n < PLAUSIBLE_FRAMES; n++, frame = load_word(frame + l->back)) {
 		uintptr_t code;
 
 		if (!is_object_readable(frame, 80))
 			return "a frame cannot be read";
 		if (is_shim(l, frame))
 			continue;
-		code = code_of(l, frame);
+		code = get_frame_code(l, frame);
 		if (!is_object_readable(code, 216) || load_word(code + TYPE) != p->api.code_type)
 			return "a frame has no code object";
 
-		intptr_t pos = at_of(l, frame, code);
+		intptr_t pos = get_code_offset(l, frame, code);
 
 		if (is_incomplete(l, frame, code, pos))
 			continue;
 
-		const char *wrong = verify_code(p, code, pos);
+		const char *wrong = check_code(p, code, pos);
 
 		if (wrong)
 			return wrong;
@@ -280,6 +281,6 @@ MEMORY_RAW const char *py_verify(const struct py *p, uintptr_t tstate, int *fram
 			break;
 	}
 	if (*held && *frames && (uintptr_t)p->api.globals() != globals)
-		return "the innermost frame is another one than the interpreter's";
+		return "the innermost frame differs from the interpreter's";
 	return NULL;
 }

@@ -31,11 +31,11 @@ struct py {
  * Stores the frames, innermost first, at most max, and returns their number. A frame without a
  * code object ends the walk.
  */
-int py_walk(const struct py *p, uintptr_t tstate, struct foreign_frame *f, int max);
+int py_read_stack(const struct py *p, uintptr_t tstate, struct foreign_frame *f, int max);
 
 /* Stores the addresses of the frames, including those of generators. */
-int py_frames(const struct py *p, uintptr_t tstate, uintptr_t *out, int max);
-uintptr_t py_frame_code(const struct py *p, uintptr_t frame);
+int py_read_frames(const struct py *p, uintptr_t tstate, uintptr_t *out, int max);
+uintptr_t py_get_frame_code(const struct py *p, uintptr_t frame);
 
 /*
  * Returns the object that a word of a frame refers to; 0: none. Before 3.14 the word is the
@@ -52,16 +52,16 @@ static inline uintptr_t py_referred_object(uintptr_t word)
  * Copies a str as UTF-8; if it does not fit, its end. Characters that would break a line become
  * question marks. Returns false if s is not a str.
  */
-bool py_text_of(const struct py *p, uintptr_t s, char *out, size_t cap);
+bool py_copy_text(const struct py *p, uintptr_t s, char *out, size_t cap);
 
-/* Names a frame of py_walk(). Returns false if a string cannot be read. */
-bool py_describe(const struct py *p, const struct foreign_frame *f, struct foreign_name *n);
+/* Names a frame of py_read_stack(). Returns false if a string cannot be read. */
+bool py_read_frame_name(const struct py *p, const struct foreign_frame *f, struct foreign_name *n);
 
 /*
  * True if the code can go from the instruction at `from` back to the one at `to` (bytes from its
  * start, to < from) without being called again, or if that is not known.
  */
-bool py_goes_back(const struct py *p, uintptr_t code, uintptr_t from, uintptr_t to);
+bool is_py_loop(const struct py *p, uintptr_t code, uintptr_t from, uintptr_t to);
 
 /*
  * Verifies that this process' structures match the table: makes the same walk, but first asks the
@@ -70,6 +70,6 @@ bool py_goes_back(const struct py *p, uintptr_t code, uintptr_t from, uintptr_t 
  * interpreter's own answer. Returns NULL if everything matches (*frames frames were seen); else
  * what does not.
  */
-const char *py_verify(const struct py *p, uintptr_t tstate, int *frames, bool *held);
+const char *py_check_layout(const struct py *p, uintptr_t tstate, int *frames, bool *held);
 
 #endif

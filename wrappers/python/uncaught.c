@@ -19,7 +19,7 @@
 #define TYPE_INIT 296
 #define TYPE_ALLOC 304
 #define FRAMES_MAX 4096 /* traceback entries that are walked */
-#define FRAMES_SAID 8
+#define FRAMES_WRITTEN 8
 #define WORDS_BYTES 2000
 #define MESSAGE_BYTES 600
 
@@ -108,7 +108,7 @@ static bool find_uncaught_functions(void)
 	return all && py.holder && version && !strstr(version(), "free-threading");
 }
 
-static void *type_of_object(const void *o)
+static void *get_object_type_word(const void *o)
 {
 	return *(void *const *)((const char *)o +
 				8); /* PyObject: ob_type, except in builds without a GIL */
@@ -135,7 +135,7 @@ static void remove_object(void *o)
 
 static const char *read_text_of(void *o)
 {
-	const char *s = o && type_of_object(o) == py.str ? py.utf8(o, NULL) : NULL;
+	const char *s = o && get_object_type_word(o) == py.str ? py.utf8(o, NULL) : NULL;
 
 	if (!s && py.occurred())
 		py.clear();
@@ -146,9 +146,9 @@ static const char *read_text_of(void *o)
  * Writes the exception's arguments that are strings or numbers: str() of other arguments may run
  * code of the program.
  */
-static void put_message(struct text *t, void *value)
+static void write_exception_message(struct text *t, void *value)
 {
-	void *args, *get = py.slot(type_of_object(value), SLOT_GETATTRO);
+	void *args, *get = py.slot(get_object_type_word(value), SLOT_GETATTRO);
 	bool any = false;
 
 	if (!get)
@@ -156,8 +156,8 @@ static void put_message(struct text *t, void *value)
 	else if (get != py.generic_get)
 		return;
 	args = get_attribute_of(value, "args");
-	for (ssize_t i = 0; args && type_of_object(args) == py.tuple && i < py.tuple_size(args);
-		i++) {
+	for (ssize_t i = 0;
+		args && get_object_type_word(args) == py.tuple && i < py.tuple_size(args); i++) {
 		void *item = py.tuple_item(args, i);
 		const char *s = read_text_of(item);
 
@@ -165,7 +165,7 @@ static void put_message(struct text *t, void *value)
 			text_str(t, any ? ", " : ": ");
 			text_put(t, s, strnlen(s, MESSAGE_BYTES));
 			any = true;
-		} else if (item && type_of_object(item) == py.integer) {
+		} else if (item && get_object_type_word(item) == py.integer) {
 			long v = py.as_long(item);
 
 			if (v == -1 && py.occurred()) {
@@ -184,8 +184,9 @@ static void write_traceback_entry(struct text *t, void *tb, const char *separato
 {
 	void *frame = get_attribute_of(tb, "tb_frame"), *code = get_attribute_of(frame, "f_code"),
 	     *line = get_attribute_of(tb, "tb_lineno");
-	void *file = code && type_of_object(code) == py.code ? get_attribute_of(code, "co_filename")
-							     : NULL,
+	void *file = code && get_object_type_word(code) == py.code
+			     ? get_attribute_of(code, "co_filename")
+			     : NULL,
 	     *name = file ? get_attribute_of(code, "co_name") : NULL;
 	const char *f = read_text_of(file), *n = read_text_of(name);
 
@@ -207,55 +208,56 @@ static void write_traceback_entry(struct text *t, void *tb, const char *separato
 /* Writes the traceback's frames, innermost first, as in stack_info.csv. */
 static void write_traceback(struct text *t, void *tb)
 {
-	void *last[FRAMES_SAID] = {NULL};
+	void *last[FRAMES_WRITTEN] = {NULL};
 	unsigned n = 0;
 
-	if (!tb || type_of_object(tb) != py.traceback)
+	if (!tb || get_object_type_word(tb) != py.traceback)
 		return;
 	/* Each entry holds the next one, and the caller holds the first. */
-	for (void *at = tb; at && type_of_object(at) == py.traceback && n < FRAMES_MAX; n++) {
+	for (void *at = tb; at && get_object_type_word(at) == py.traceback && n < FRAMES_MAX; n++) {
 		void *next = get_attribute_of(at, "tb_next");
 
-		last[n % FRAMES_SAID] = at;
+		last[n % FRAMES_WRITTEN] = at;
 		remove_object(next);
 		at = next;
 	}
-	for (unsigned i = 0; i < n && i < FRAMES_SAID; i++)
-		write_traceback_entry(t, last[(n - 1 - i) % FRAMES_SAID], i ? " <- " : "; at ");
-	if (n > FRAMES_SAID)
+	for (unsigned i = 0; i < n && i < FRAMES_WRITTEN; i++)
+		write_traceback_entry(t, last[(n - 1 - i) % FRAMES_WRITTEN], i ? " <- " : "; at ");
+	if (n > FRAMES_WRITTEN)
 		text_str(t, " <- ...");
 }
 
-/* words: WORDS_BYTES and 64 more. */
-static void describe_exception(void *value, void *tb, char *words)
+/* words: buffer of WORDS_BYTES + 64 bytes. */
+static void format_exception(void *value, void *tb, char *words)
 {
 	struct text t = text_over(words, WORDS_BYTES);
-	const char *name = *(const char *const *)((const char *)type_of_object(value) + TYPE_NAME);
+	const char *name =
+		*(const char *const *)((const char *)get_object_type_word(value) + TYPE_NAME);
 
 	text_str(&t, name);
-	put_message(&t, value);
+	write_exception_message(&t, value);
 	write_traceback(&t, tb);
 	words[t.len] = 0;
 }
 
-static void describe_uncaught(void *args)
+static void record_uncaught(void *args)
 {
 	void *value;
 	char words[WORDS_BYTES + 64];
 
 	/* hook, type, value, traceback */
-	if (!args || type_of_object(args) != py.tuple || py.tuple_size(args) != 4)
+	if (!args || get_object_type_word(args) != py.tuple || py.tuple_size(args) != 4)
 		return;
 	value = py.tuple_item(args, 2);
 	if (!py.tuple_item(args, 1) || !value)
 		return;
-	describe_exception(value, py.tuple_item(args, 3), words);
-	note_exception(words);
+	format_exception(value, py.tuple_item(args, 3), words);
+	record_exception(words);
 }
 
 static bool is_system_exit(void *value)
 {
-	return py.subtype(type_of_object(value), *py.system_exit);
+	return py.subtype(get_object_type_word(value), *py.system_exit);
 }
 
 /*
@@ -263,7 +265,7 @@ static bool is_system_exit(void *value)
  * if its traceback is tb or tb is NULL. The handler holds the exception: dropping libprobe's
  * references destroys no object.
  */
-static void describe_handled(void *tb)
+static void record_handled_exception(void *tb)
 {
 	void *type = NULL, *value = NULL, *its = NULL, *first;
 	char words[WORDS_BYTES + 64];
@@ -272,8 +274,8 @@ static void describe_handled(void *tb)
 	if (value && value != py.none && !is_system_exit(value)) {
 		first = py.traceback_of(value);
 		if ((!tb || tb == first) && (value != described || first != described_at)) {
-			describe_exception(value, first, words);
-			note_shown_exception(words);
+			format_exception(value, first, words);
+			record_shown_exception(words);
 			described = value;
 			described_at = first;
 		}
@@ -288,48 +290,48 @@ static void describe_handled(void *tb)
  * True if this thread holds the GIL with the state that PyGILState_GetThisThreadState() returns,
  * and no exception is set; other interpreters are not queried.
  */
-static bool may_ask_python(void)
+static bool can_call_python(void)
 {
 	void *own = session_is_on() && !thread_state.busy ? py.this_thread() : NULL;
 
 	return own && own == py.holder() && !py.occurred();
 }
 
-static void look_at_handled(void *tb)
+static void record_handled_if_allowed(void *tb)
 {
 	int err = errno;
 
 	thread_state.busy++;
-	describe_handled(tb);
+	record_handled_exception(tb);
 	thread_state.busy--;
 	errno = err;
 }
 
-/* Code that formats an exception reads the frame of each traceback entry: object, name of the attribute. */
-static void hear_attribute_read(void *args)
+/* Handles event object.__getattr__ (object, name): code that formats an exception reads the frame of each traceback entry. */
+static void handle_attribute_read(void *args)
 {
 	void *tb, *name;
 
-	if (!args || type_of_object(args) != py.tuple || py.tuple_size(args) != 2)
+	if (!args || get_object_type_word(args) != py.tuple || py.tuple_size(args) != 2)
 		return;
 	tb = py.tuple_item(args, 0);
 	name = py.tuple_item(args, 1);
-	if (type_of_object(tb) == py.traceback && type_of_object(name) == py.str &&
-		py.same_text(name, "tb_frame") == 0 && may_ask_python())
-		look_at_handled(tb);
+	if (get_object_type_word(tb) == py.traceback && get_object_type_word(name) == py.str &&
+		py.same_text(name, "tb_frame") == 0 && can_call_python())
+		record_handled_if_allowed(tb);
 }
 
-static int hear_audit_event(const char *event, void *args, void *data)
+static int handle_audit_event(const char *event, void *args, void *data)
 {
 	(void)data;
 	if (event[0] == 'o' && strcmp(event, "object.__getattr__") == 0) {
-		hear_attribute_read(args);
+		handle_attribute_read(args);
 	} else if (event[0] == 's' && strcmp(event, "sys.excepthook") == 0 && session_is_on() &&
 		   !py.occurred()) {
 		int err = errno;
 
 		thread_state.busy++;
-		describe_uncaught(args);
+		record_uncaught(args);
 		thread_state.busy--;
 		errno = err;
 	}
@@ -337,16 +339,16 @@ static int hear_audit_event(const char *event, void *args, void *data)
 }
 
 /* The exit code for SystemExit(...): nothing or None is 0, an integer is itself, anything else is printed and is 1. */
-static int code_of_exit(void *args)
+static int get_exit_code(void *args)
 {
-	void *first = args && type_of_object(args) == py.tuple && py.tuple_size(args) > 0
+	void *first = args && get_object_type_word(args) == py.tuple && py.tuple_size(args) > 0
 			      ? py.tuple_item(args, 0)
 			      : py.none;
 	long code;
 
 	if (first == py.none || !first)
 		return 0;
-	if (!py.subtype(type_of_object(first), py.integer))
+	if (!py.subtype(get_object_type_word(first), py.integer))
 		return 1;
 	code = py.as_long(first);
 	if (code == -1 && py.occurred())
@@ -354,12 +356,12 @@ static int code_of_exit(void *args)
 	return (int)code & 0xff;
 }
 
-/* A program that exits because of an exception does so where it handles it, printed or not: sys.exit(1), raise SystemExit. */
+/* Replaces SystemExit's constructor. A program that exits because of an exception calls it while it handles that exception. */
 static int init_system_exit(void *self, void *args, void *kwargs)
 {
-	if (may_ask_python()) {
-		look_at_handled(NULL);
-		note_exit_asked(code_of_exit(args));
+	if (can_call_python()) {
+		record_handled_if_allowed(NULL);
+		record_exit_requested(get_exit_code(args));
 	}
 	return real_init(self, args, kwargs);
 }
@@ -368,7 +370,7 @@ static int init_system_exit(void *self, void *args, void *kwargs)
  * Hooks the constructor of SystemExit. No table of names refers to it: only the class stores its
  * address.
  */
-static void watch_system_exit(void)
+static void set_system_exit_hook(void)
 {
 	char *class = *py.system_exit;
 	const char *name = *(const char **)(class + TYPE_NAME);
@@ -381,7 +383,7 @@ static void watch_system_exit(void)
 	*init = init_system_exit;
 }
 
-void watch_uncaught_exceptions(void)
+void start_uncaught_watch(void)
 {
 	int none = 0;
 	void *tstate;
@@ -398,7 +400,7 @@ void watch_uncaught_exceptions(void)
 	if (!tstate || py.holder() != tstate || py.occurred() ||
 		!atomic_compare_exchange_strong(&watching, &none, 1))
 		return;
-	if (py.add_hook(hear_audit_event, NULL) < 0)
+	if (py.add_hook(handle_audit_event, NULL) < 0)
 		py.clear();
-	watch_system_exit();
+	set_system_exit_hook();
 }

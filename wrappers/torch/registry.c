@@ -125,7 +125,7 @@ struct found {
  * The method's tensors and options are passed by reference, its peer and tag by value; the name does not contain
  * `this`.
  */
-static bool method_params_fit(const struct torch_method *m, const struct cxx_params *p)
+static bool are_method_params_valid(const struct torch_method *m, const struct cxx_params *p)
 {
 	if (p->n != m->nargs - 1)
 		return false;
@@ -143,13 +143,13 @@ static bool method_params_fit(const struct torch_method *m, const struct cxx_par
 	return true;
 }
 
-static bool wants_gradients(void)
+static bool are_gradients_wanted(void)
 {
-	return train_kinds_wanted() & KIND_BIT(ACTV_GRAD) || torch_module_gradients_dumped();
+	return train_get_kinds() & KIND_BIT(ACTV_GRAD) || torch_module_gradients_dumped();
 }
 
 /* Must be cheap: most symbols of a process are not PyTorch's. */
-static bool may_be_torch_symbol(const char *s)
+static bool is_possible_torch_symbol(const char *s)
 {
 	return strncmp(s, "_ZN4c10d", 8) == 0 || strncmp(s, "_ZN8c10d_npu", 12) == 0 ||
 	       strncmp(s, "_ZN5torch8autograd6Engine7execute", 33) == 0 ||
@@ -164,15 +164,15 @@ static bool may_be_torch_symbol(const char *s)
 	       (strncmp(s, "_ZN3c1025ProfiledCPUMemoryReporter", 34) == 0 &&
 		       is_block_memory_wanted()) ||
 	       (strncmp(s, "_ZN5torch8autograd14AccumulateGradC", 35) == 0 &&
-		       (get_calls_keys(config_now())->backward || wants_gradients() ||
+		       (get_calls_keys(config_now())->backward || are_gradients_wanted() ||
 			       torch_leaves_wanted())) ||
 	       (strncmp(s, "_ZN5torch8autograd6Engine17evaluate_function", 44) == 0 &&
-		       wants_gradients()) ||
+		       are_gradients_wanted()) ||
 	       (strncmp(s, "_ZN5torch8autograd16validate_outputsERKSt6vectorINS0_4EdgeE", 58) ==
 			       0 &&
 		       (torch_module_gradients_dumped() || torch_node_sums_wanted())) ||
 	       (strcmp(s, "_ZN3c108GradMode11set_enabledEb") == 0 &&
-		       (torch_module_calls_early() || torch_watches_functions())) ||
+		       (torch_are_early_calls_needed() || torch_has_watch_list())) ||
 	       (strncmp(s, "_ZN5torch8autograd14AccumulateGrad5apply", 40) == 0 &&
 		       torch_leaves_wanted());
 }
@@ -181,7 +181,7 @@ static bool may_be_torch_symbol(const char *s)
  * The name after c10d's namespace or that of torch_npu, which has its own for the same classes.
  * NULL if it is in another namespace.
  */
-static const char *in_group_namespace(const char *name)
+static const char *get_name_in_namespace(const char *name)
 {
 	if (strncmp(name, "c10d::", 6) == 0)
 		return name + 6;
@@ -189,9 +189,9 @@ static const char *in_group_namespace(const char *name)
 }
 
 /* The method in a name of the form c10d::ProcessGroup<backend>::<method>, or NULL. */
-static const struct torch_method *method_of(const char *name)
+static const struct torch_method *find_torch_method(const char *name)
 {
-	const char *class = in_group_namespace(name), *m;
+	const char *class = get_name_in_namespace(name), *m;
 
 	if (!class || strncmp(class, "ProcessGroup", 12) != 0)
 		return NULL;
@@ -218,7 +218,7 @@ static bool is_method_listed(const struct found *f)
 
 	/* A pattern for every backend in c10d covers backends in other namespaces, too. */
 	if (!hit && strncmp(f->name, "c10d::", 6) != 0) {
-		snprintf(name, sizeof(name), "c10d::%s", in_group_namespace(f->name));
+		snprintf(name, sizeof(name), "c10d::%s", get_name_in_namespace(f->name));
 		hit = wraplist_match(list_now(), "c10d", name);
 	}
 	for (const char *s = f->method->list; *s;) {
@@ -232,17 +232,17 @@ static bool is_method_listed(const struct found *f)
 	return hit;
 }
 
-static bool look_up_function(const char *symbol, struct found *f)
+static bool find_torch_function_kind(const char *symbol, struct found *f)
 {
 	struct cxx_params p;
 
-	if (!may_be_torch_symbol(symbol) ||
+	if (!is_possible_torch_symbol(symbol) ||
 		demangle_symbol(symbol, f->name, sizeof(f->name), &p) < 0)
 		return false;
 	f->watched = NULL;
-	f->method = method_of(f->name);
+	f->method = find_torch_method(f->name);
 	if (f->method)
-		return method_params_fit(f->method, &p) && is_method_listed(f);
+		return are_method_params_valid(f->method, &p) && is_method_listed(f);
 	for (size_t i = 0; i < sizeof(watched) / sizeof(*watched); i++)
 		if (strcmp(watched[i].name, f->name) == 0) {
 			const struct watched *w = &watched[i];
@@ -254,7 +254,7 @@ static bool look_up_function(const char *symbol, struct found *f)
 			f->watched = w;
 			if (w->scope == SCOPE_COMM_WAIT && !scalar_is_wanted(SCALAR_COMM_TIME))
 				return false;
-			if (w->scope == SCOPE_BUCKET && !torch_names_gradients() &&
+			if (w->scope == SCOPE_BUCKET && !torch_are_gradient_names_wanted() &&
 				!skip_is_wanted())
 				return false;
 			return cxx_params_fit(w->args, &p, method);
@@ -262,20 +262,21 @@ static bool look_up_function(const char *symbol, struct found *f)
 	return false;
 }
 
-static bool torch_any(void)
+static bool is_torch_configured(void)
 {
 	return session_configure();
 }
 
-static bool torch_wants(const char *symbol, const char *object)
+static bool is_torch_symbol_wanted(const char *symbol, const char *object)
 {
 	struct found f;
 
 	if (strncmp(symbol, "PyInit_", 7) == 0)
-		torch_compiled_code(symbol + 7, object);
+		torch_check_compiled_module(symbol + 7, object);
 	if (strncmp(symbol, "_Z", 2) != 0 || !session_configure())
 		return false;
-	return look_up_function(symbol, &f) || torch_op_wanted(symbol) || torch_node_wanted(symbol);
+	return find_torch_function_kind(symbol, &f) || torch_op_wanted(symbol) ||
+	       torch_node_wanted(symbol);
 }
 
 /* Implements struct adapter.listed. */
@@ -290,7 +291,7 @@ static bool is_method_row_listed(const struct api *f)
 
 /* ---- rows ---- */
 
-static void fill_method(struct torch_function *r, const struct torch_method *m)
+static void set_method_row(struct torch_function *r, const struct torch_method *m)
 {
 	struct api_spec *s = &r->cxx.spec;
 
@@ -322,13 +323,13 @@ static void fill_method(struct torch_function *r, const struct torch_method *m)
 		s->args[2].ctype = CT_I32;
 }
 
-static void fill_watched(struct torch_function *r, const struct watched *w)
+static void set_watched_row(struct torch_function *r, const struct watched *w)
 {
 	r->scope = w->scope;
 	cxx_function_watch(&r->cxx, &adapter_torch, w->args, w->ret);
 }
 
-static struct api *torch_make(const char *symbol, const char *object)
+static struct api *add_torch_row(const char *symbol, const char *object)
 {
 	struct found f;
 	struct torch_function *r;
@@ -337,17 +338,17 @@ static struct api *torch_make(const char *symbol, const char *object)
 	(void)object;
 	if (!session_configure())
 		return NULL;
-	known = look_up_function(symbol, &f);
+	known = find_torch_function_kind(symbol, &f);
 	r = cxx_function_new(sizeof(*r), symbol, "PyTorch");
 	if (!r)
 		return NULL;
 	if (known)
 		strcpy(r->cxx.symbol, f.name);
 	if (known && f.method) {
-		fill_method(r, f.method);
+		set_method_row(r, f.method);
 	} else if (known) {
-		fill_watched(r, f.watched);
-	} else if (!torch_op_fill(r, symbol) && !torch_node_fill(r, symbol)) {
+		set_watched_row(r, f.watched);
+	} else if (!torch_set_op_row(r, symbol) && !torch_set_node_row(r, symbol)) {
 		free(r);
 		return NULL;
 	}
@@ -355,8 +356,10 @@ static struct api *torch_make(const char *symbol, const char *object)
 	return &r->cxx.api;
 }
 
-const struct runtime_provider torch_provider = {
-	.wants = torch_wants, .make = torch_make, .refused = torch_op_refused, .any = torch_any};
+const struct runtime_provider torch_provider = {.wants = is_torch_symbol_wanted,
+	.make = add_torch_row,
+	.refused = torch_op_refused,
+	.any = is_torch_configured};
 
 /* ---- the libraries ---- */
 
@@ -377,65 +380,65 @@ void (*const torch_fork_handlers[])(void) = {
 	NULL,
 };
 
-static void group_leave(struct call *c, int64_t ret)
+static void handle_group_return(struct call *c, int64_t ret)
 {
 	(void)ret;
-	torch_shard_bucket_leave();
-	torch_work_leave(c);
+	torch_reset_shard_bucket();
+	torch_handle_work_return(c);
 }
 
 const struct adapter adapter_c10d = {
 	.name = "c10d",
 	.groups = true,
-	.describe = torch_describe,
+	.describe = torch_read_group_call,
 	.listed = is_method_row_listed,
-	.leave = group_leave,
+	.leave = handle_group_return,
 	.carried = true,
 	.stream = torch_current_stream,
 	.fork_handlers = torch_fork_handlers,
 };
 
-static void scope_enter(struct call *c)
+static void handle_scope_begin(struct call *c)
 {
-	enum torch_scope s = torch_function_of(c)->scope;
+	enum torch_scope s = torch_get_function(c)->scope;
 
 	if (s < SCOPE_BACKWARD)
-		torch_work_scope(c, s, false);
+		torch_handle_work_scope(c, s, false);
 	else if (s == SCOPE_LEAF)
-		torch_leaf_made(c, false);
+		torch_handle_new_leaf(c, false);
 	else if (s == SCOPE_ACCUMULATE)
-		torch_accumulated(c, false);
+		torch_handle_accumulation(c, false);
 	else if (s >= SCOPE_MARKER)
-		torch_op_scope(c, false);
+		torch_handle_op_scope(c, false);
 	else if (s == SCOPE_BUCKET)
-		torch_bucket_scope(c, false);
+		torch_handle_bucket_hook(c, false);
 	else
-		torch_mark_enter(c, s);
+		torch_handle_mark_begin(c, s);
 }
 
-static void scope_leave(struct call *c, int64_t ret)
+static void handle_scope_return(struct call *c, int64_t ret)
 {
-	enum torch_scope s = torch_function_of(c)->scope;
+	enum torch_scope s = torch_get_function(c)->scope;
 
 	(void)ret;
 	if (s < SCOPE_BACKWARD)
-		torch_work_scope(c, s, true);
+		torch_handle_work_scope(c, s, true);
 	else if (s == SCOPE_LEAF) {
-		torch_node_leaf(c->ok ? c->v[0].cp : NULL);
-		torch_leaf_made(c, true);
+		torch_check_leaf_node(c->ok ? c->v[0].cp : NULL);
+		torch_handle_new_leaf(c, true);
 	} else if (s == SCOPE_ACCUMULATE)
-		torch_accumulated(c, true);
+		torch_handle_accumulation(c, true);
 	else if (s >= SCOPE_MARKER)
-		torch_op_scope(c, true);
+		torch_handle_op_scope(c, true);
 	else if (s == SCOPE_BUCKET)
-		torch_bucket_scope(c, true);
+		torch_handle_bucket_hook(c, true);
 	else
-		torch_mark_leave(c, s);
+		torch_handle_mark_end(c, s);
 }
 
 const struct adapter adapter_torch = {
 	.name = "torch",
-	.enter = scope_enter,
-	.leave = scope_leave,
+	.enter = handle_scope_begin,
+	.leave = handle_scope_return,
 	.fork_handlers = torch_fork_handlers,
 };

@@ -47,7 +47,7 @@ static struct ucc_row rows[2][KINDS];
  */
 static pthread_mutex_t rows_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static void make_ucc_row(struct ucc_row *r, const struct call *c, unsigned bit)
+static void init_ucc_row(struct ucc_row *r, const struct call *c, unsigned bit)
 {
 	pthread_mutex_lock(&rows_lock);
 	if (!atomic_load_explicit(&r->made, memory_order_relaxed)) {
@@ -68,13 +68,13 @@ static void make_ucc_row(struct ucc_row *r, const struct call *c, unsigned bit)
 /*
  * Returns the row for the collective with number `bit`. Decisions about the row of c apply to it.
  */
-static struct api *row_of_coll(const struct call *c, unsigned bit)
+static struct api *get_coll_row(const struct call *c, unsigned bit)
 {
 	bool at_once = c->api->spec->list_name[sizeof("ucc_collective_") - 1] == 'i';
 	struct ucc_row *r = &rows[at_once][bit];
 
 	if (!atomic_load_explicit(&r->made, memory_order_acquire))
-		make_ucc_row(r, c, bit);
+		init_ucc_row(r, c, bit);
 	atomic_store_explicit(&r->api.word, c->word, memory_order_release);
 	return &r->api;
 }
@@ -96,7 +96,7 @@ struct team_attr {
  * Queries rank and size of a team. This is possible when the team is complete, which UCC does not
  * report, so it is done when the team is first used.
  */
-static bool ask_ucc_team(struct comm *m)
+static bool read_ucc_team(struct comm *m)
 {
 	int (*get)(uint64_t, struct team_attr *) =
 		(int (*)(uint64_t, struct team_attr *))sibling_symbol(m->from, "ucc_team_get_attr");
@@ -113,29 +113,30 @@ static bool ask_ucc_team(struct comm *m)
 	if ((int64_t)a.size == session.world_size || session.world_size <= 0) {
 		static _Atomic uint64_t whole;
 
-		m->id = comm_make_id(
+		m->id = comm_compute_id(
 			0, "ucc", (int64_t)atomic_fetch_add(&whole, 1), NULL, 0, NULL, 0);
-		session_rank_guess(m->rank, (int32_t)a.size);
+		session_set_guessed_rank(m->rank, (int32_t)a.size);
 	} else {
-		m->id = comm_make_id(m->handle, "ucc", (int64_t)comm_serial(), NULL, 0, NULL, 0);
+		m->id = comm_compute_id(
+			m->handle, "ucc", (int64_t)comm_get_serial(), NULL, 0, NULL, 0);
 		m->flags |= CF_LOCALCOMM;
 	}
 	__atomic_store_n(&m->size, (int32_t)a.size, __ATOMIC_RELEASE);
 	return true;
 }
 
-static struct comm *ucc_team(uint64_t handle)
+static struct comm *find_ucc_team(uint64_t handle)
 {
 	struct comm *m = handle ? comm_find(&adapter_ucc, handle) : NULL;
 
-	if (m && __atomic_load_n(&m->size, __ATOMIC_ACQUIRE) <= 0 && !ask_ucc_team(m))
+	if (m && __atomic_load_n(&m->size, __ATOMIC_ACQUIRE) <= 0 && !read_ucc_team(m))
 		return NULL;
 	return m;
 }
 
 static void register_ucc_team(const struct call *c)
 {
-	const union arg *at = call_arg(c, ROLE_NEWCOMM);
+	const union arg *at = call_get_arg(c, ROLE_NEWCOMM);
 	struct comm *m = at->cp && *(const uint64_t *)at->cp ? comm_alloc(0) : NULL;
 
 	if (!m)
@@ -145,7 +146,7 @@ static void register_ucc_team(const struct call *c)
 	m->handle = *(const uint64_t *)at->cp;
 	m->kind = c->api->spec->how;
 	m->rank = m->size = -1;
-	comm_publish(m);
+	comm_register(m);
 }
 
 /* ---- pending requests ---- */
@@ -179,7 +180,7 @@ static bool try_lock_ending(uint64_t key)
 	return pthread_mutex_trylock(&posted.ending[hash_mix(key) % ENDINGS]) == 0;
 }
 
-static void unlock_ending(uint64_t key)
+static void unlock_ended_request(uint64_t key)
 {
 	pthread_mutex_unlock(&posted.ending[hash_mix(key) % ENDINGS]);
 }
@@ -194,7 +195,7 @@ static void unlock_posted(void)
 	pthread_mutex_unlock(&posted.lock);
 }
 
-static int32_t status_of(uint64_t key)
+static int32_t read_request_status(uint64_t key)
 {
 	return __atomic_load_n((const int32_t *)(uintptr_t)key, __ATOMIC_ACQUIRE);
 }
@@ -233,7 +234,7 @@ static bool take_posted(uint64_t key, int32_t *status)
 		if (posted.key[i] != key)
 			continue;
 		found = true;
-		*status = status_of(key);
+		*status = read_request_status(key);
 		remove_posted(i);
 	}
 	unlock_posted();
@@ -244,7 +245,7 @@ static bool take_posted(uint64_t key, int32_t *status)
  * Removes a complete request from the pending ones, locks its `ending`, and reads its status into
  * *status. Returns 0 if none is complete, or if other threads are ending those that are.
  */
-static uint64_t take_complete(int32_t *status)
+static uint64_t remove_complete_request(int32_t *status)
 {
 	uint64_t found = 0;
 
@@ -252,7 +253,7 @@ static uint64_t take_complete(int32_t *status)
 	for (uint32_t i = 0; i < posted.n && !found; i++) {
 		uint64_t key = posted.key[i];
 
-		*status = status_of(key);
+		*status = read_request_status(key);
 		if (*status > 0 || !try_lock_ending(key))
 			continue;
 		found = key;
@@ -266,7 +267,7 @@ static uint64_t take_complete(int32_t *status)
  * The record's flags by a request's last status. A positive status means that the request was
  * freed while pending, so its end is never seen.
  */
-static uint32_t flags_of_status(int32_t status)
+static uint32_t get_status_flags(int32_t status)
 {
 	return status > 0 ? CF_FREED : status < 0 ? CF_ERROR : 0;
 }
@@ -277,9 +278,9 @@ static void finish_posted(
 	struct async_claims a;
 
 	async_claim_one(&a, t, key);
-	async_done(c, a.claim, end, wait, flags_of_status(status), status < 0 ? status : 0, NULL,
-		NULL, false);
-	async_claims_end(&a);
+	async_record_done(c, a.claim, end, wait, get_status_flags(status), status < 0 ? status : 0,
+		NULL, NULL, false);
+	async_close_claims(&a);
 }
 
 /* Called after functions that give the library time: ends the records of all complete requests. */
@@ -291,9 +292,9 @@ static void look_at_posted(struct call *c)
 
 	if (!__atomic_load_n(&posted.n, __ATOMIC_RELAXED) || !(t = thread_get()))
 		return;
-	while ((key = take_complete(&status)) != 0) {
+	while ((key = remove_complete_request(&status)) != 0) {
 		finish_posted(c, t, key, status, call_ended(c), call_ended(c) - c->start);
-		unlock_ending(key);
+		unlock_ended_request(key);
 	}
 }
 
@@ -303,9 +304,9 @@ static void look_at_posted(struct call *c)
  * A post gets the request itself; a triggered post gets an event that leads to it (field req,
  * after ev_type, ev_context and its size).
  */
-static uint64_t request_of(const struct call *c)
+static uint64_t get_request(const struct call *c)
 {
-	const union arg *a = call_arg(c, ROLE_REQUEST);
+	const union arg *a = call_get_arg(c, ROLE_REQUEST);
 
 	if (c->api->spec->nargs == 2)
 		return a->cp ? ((const uint64_t *)a->cp)[3] : 0;
@@ -314,7 +315,7 @@ static uint64_t request_of(const struct call *c)
 
 static struct async_start *get_start_slot(struct thread *t)
 {
-	return t ? thread_scratch(t, sizeof(struct async_start)) : NULL;
+	return t ? thread_get_scratch(t, sizeof(struct async_start)) : NULL;
 }
 
 /* Stored in c->note of a posting call. */
@@ -325,57 +326,58 @@ struct posting {
 _Static_assert(sizeof(struct posting) <= sizeof(((struct call *)0)->note), "");
 
 /* Claims the start of request `key`. Returns false if the start is only counted, not recorded. */
-static bool begin_post(struct call *c, struct thread *t, uint64_t key, struct posting *post)
+static bool open_post(struct call *c, struct thread *t, uint64_t key, struct posting *post)
 {
 	post->start = get_start_slot(t);
 	post->claims.thread = NULL;
-	if (!post->start || !async_starts_begin(&post->claims, t, 1)) {
+	if (!post->start || !async_open_starts(&post->claims, t, 1)) {
 		async_count_start(c, key);
 		return false;
 	}
-	async_restart(c, &post->claims, 0, key, post->start);
+	async_open_start(c, &post->claims, 0, key, post->start);
 	return true;
 }
 
-static void end_post(struct posting *post, uint64_t key, bool ok, int64_t ret)
+static void close_post(struct posting *post, uint64_t key, bool ok, int64_t ret)
 {
-	bool at_once = ok && status_of(key) == 0, is_ours = post->claims.claim[0].entry != NULL;
+	bool at_once = ok && read_request_status(key) == 0,
+	     is_ours = post->claims.claim[0].entry != NULL;
 
 	if (is_ours)
-		async_restarted(&post->claims, 0, post->start, key, ok, ret, at_once);
+		async_close_start(&post->claims, 0, post->start, key, ok, ret, at_once);
 	if (is_ours && ok && !at_once && post->start->rec)
 		note_posted(key);
-	async_claims_end(&post->claims);
+	async_close_claims(&post->claims);
 }
 
-static void enter_post(struct call *c)
+static void handle_post_begin(struct call *c)
 {
 	struct posting *post = (struct posting *)&c->note;
-	uint64_t key = request_of(c);
+	uint64_t key = get_request(c);
 	struct thread *t;
 	int32_t status;
 
 	post->claims.thread = NULL;
-	if (!key || !pending_count())
+	if (!key || !pending_get_count())
 		return;
-	async_ready();
+	async_is_recording();
 	t = thread_get();
 	/* The program posts the request again, so its last round has ended. */
 	if (t) {
 		lock_ending(key);
 		if (take_posted(key, &status))
 			finish_posted(c, t, key, status, clock_ticks(), 0);
-		unlock_ending(key);
+		unlock_ended_request(key);
 	}
-	begin_post(c, t, key, post);
+	open_post(c, t, key, post);
 }
 
-static void leave_post(struct call *c, int64_t ret)
+static void handle_post_return(struct call *c, int64_t ret)
 {
 	struct posting *post = (struct posting *)&c->note;
 
 	if (async_has_claims(&post->claims))
-		end_post(post, request_of(c), c->ok, ret);
+		close_post(post, get_request(c), c->ok, ret);
 }
 
 /* ---- the end of a request ---- */
@@ -393,14 +395,14 @@ _Static_assert(sizeof(struct ending) <= sizeof(((struct call *)0)->note), "");
 static void enter_free(struct call *c)
 {
 	struct ending *e = (struct ending *)&c->note;
-	uint64_t key = request_of(c);
+	uint64_t key = get_request(c);
 
 	e->status = 0;
 	lock_ending(key);
 	e->was_posted = key && take_posted(key, &e->status);
 	e->end = clock_ticks();
-	async_claim_one(&e->claims, key && pending_count() ? thread_get() : NULL, key);
-	unlock_ending(key);
+	async_claim_one(&e->claims, key && pending_get_count() ? thread_get() : NULL, key);
+	unlock_ended_request(key);
 }
 
 static void leave_free(struct call *c)
@@ -409,60 +411,62 @@ static void leave_free(struct call *c)
 
 	if (async_has_claims(&e->claims)) {
 		if (c->ok)
-			async_freed(c, e->claims.claim, e->end, flags_of_status(e->status),
+			async_freed(c, e->claims.claim, e->end, get_status_flags(e->status),
 				e->status < 0 ? e->status : 0);
-		async_claims_end(&e->claims);
+		async_close_claims(&e->claims);
 	}
 	if (!c->ok && e->was_posted)
-		note_posted(request_of(c));
+		note_posted(get_request(c));
 }
 
 static void leave_init(struct call *c, int64_t ret)
 {
 	struct api *own = c->api;
 	bool at_once = own->spec->list_name[sizeof("ucc_collective_") - 1] == 'i';
-	const void *args = call_arg(c, ROLE_ITEMS)->cp, *const *at = call_arg(c, ROLE_REQUEST)->cp;
+	const void *args = call_get_arg(c, ROLE_ITEMS)->cp, *const *at =
+								    call_get_arg(c, ROLE_REQUEST)
+									    ->cp;
 	uint64_t key = at ? (uint64_t)(uintptr_t)*at : 0;
 	unsigned bit = args ? ucc_coll_bit(args) : KINDS;
 	struct posting post;
 
 	if (!c->ok || !key || bit >= KINDS)
 		return;
-	if (async_stands(key))
+	if (async_has_request(key))
 		async_reused(c, key, false);
-	c->api = row_of_coll(c, bit);
+	c->api = get_coll_row(c, bit);
 	async_started(c, key, false);
 	c->api = own;
 	if (!at_once)
 		return;
-	async_ready();
-	if (begin_post(c, thread_get(), key, &post))
-		end_post(&post, key, true, ret);
+	async_is_recording();
+	if (open_post(c, thread_get(), key, &post))
+		close_post(&post, key, true, ret);
 }
 
-static void enter_ucc(struct call *c)
+static void handle_ucc_begin(struct call *c)
 {
 	switch (c->api->spec->task) {
 	case TASK_START:
-		enter_post(c);
+		handle_post_begin(c);
 		break;
 	case TASK_REQUEST:
 		enter_free(c);
 		break;
 	case TASK_COMM_END:
-		call_ends_comm(c, &adapter_ucc, call_arg(c, ROLE_COMM)->u);
+		call_set_ending_comm(c, &adapter_ucc, call_get_arg(c, ROLE_COMM)->u);
 		break;
 	}
 }
 
-static void leave_ucc(struct call *c, int64_t ret)
+static void handle_ucc_return(struct call *c, int64_t ret)
 {
 	switch (c->api->spec->task) {
 	case TASK_DATA:
 		leave_init(c, ret);
 		break;
 	case TASK_START:
-		leave_post(c, ret);
+		handle_post_return(c, ret);
 		break;
 	case TASK_TEST:
 		look_at_posted(c);
@@ -488,30 +492,30 @@ static void ucc_forked(void)
 
 static void (*const ucc_fork_handlers[])(void) = {ucc_forked, NULL};
 
-static bool describe_ucc(struct call *c)
+static bool read_ucc_call(struct call *c)
 {
-	const void *args = call_arg(c, ROLE_ITEMS)->cp;
+	const void *args = call_get_arg(c, ROLE_ITEMS)->cp;
 
 	if (!args || ucc_coll_bit(args) >= KINDS)
 		return false;
-	c->op.comm = ucc_team(call_arg(c, ROLE_COMM)->u);
+	c->op.comm = find_ucc_team(call_get_arg(c, ROLE_COMM)->u);
 	if (c->op.comm)
 		c->op.flags |= c->op.comm->flags;
 	describe_ucc_args(&c->op, args);
 	return true;
 }
 
-static void ucc_dtype(uint64_t value, struct dtype_desc *d)
+static void read_ucc_dtype(uint64_t value, struct dtype_desc *d)
 {
 	ucc_read_dtype(value, d);
 }
 
 const struct adapter adapter_ucc = {
 	LIB_UCC_SPEC,
-	.comm = ucc_team,
-	.dtype = ucc_dtype,
-	.describe = describe_ucc,
-	.enter = enter_ucc,
-	.leave = leave_ucc,
+	.comm = find_ucc_team,
+	.dtype = read_ucc_dtype,
+	.describe = read_ucc_call,
+	.enter = handle_ucc_begin,
+	.leave = handle_ucc_return,
 	.fork_handlers = ucc_fork_handlers,
 };

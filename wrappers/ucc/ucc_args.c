@@ -118,7 +118,7 @@ static void add_one_side(struct reading *r, bool out, const union side *s, uint6
 	set_count(v, count);
 }
 
-static uint64_t count_at(const struct reading *r, const union side *s, uint32_t i)
+static uint64_t get_count_at(const struct reading *r, const union side *s, uint32_t i)
 {
 	return r->flags & WIDE_COUNTS ? ((const uint64_t *)s->parts.counts)[i]
 				      : ((const uint32_t *)s->parts.counts)[i];
@@ -131,7 +131,7 @@ static void add_side_parts(struct reading *r, bool out, const union side *s)
 
 	v->n = s->parts.counts ? (uint32_t)r->w->comm->size : 0;
 	for (uint32_t i = 0; i < v->n; i++)
-		sum += count_at(r, s, i);
+		sum += get_count_at(r, s, i);
 	set_count(v, sum);
 	v->layout = s->parts.displs ? BUFFER_SEGMENTS : BUFFER_CONTIG;
 	v->counts = s->parts.counts;
@@ -159,9 +159,9 @@ static void add_own_part(struct reading *r, bool out, const union side *s, bool 
 					    : ((const uint32_t *)s->parts.displs)[rank];
 	else
 		for (uint32_t i = 0; i < rank; i++)
-			at += count_at(r, s, i);
+			at += get_count_at(r, s, i);
 	v->base = (const char *)v->base + at * (uint64_t)v->unit;
-	set_count(v, count_at(r, s, rank));
+	set_count(v, get_count_at(r, s, rank));
 }
 
 /* Collectives without a root. */

@@ -43,10 +43,11 @@ void check_buffers(struct buffer *v, unsigned n)
 	}
 }
 
-bool buffer_believed(const struct buffer *v)
+bool is_buffer_readable_now(const struct buffer *v)
 {
 	uintptr_t lo, hi;
 
-	return buffer_bounds(v, &lo, &hi) && lo < hi && is_page_believed(lo & ~(MEMORY_PAGE - 1)) &&
+	return buffer_get_bounds(v, &lo, &hi) && lo < hi &&
+	       is_page_believed(lo & ~(MEMORY_PAGE - 1)) &&
 	       is_page_believed((hi - 1) & ~(MEMORY_PAGE - 1));
 }

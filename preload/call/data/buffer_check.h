@@ -6,7 +6,7 @@
 
 /*
  * Drops the statistics of buffers whose memory does not seem to be where the spec says
- * (buffer_believed()).
+ * (is_buffer_readable_now()).
  */
 void check_buffers(struct buffer *v, unsigned n);
 
@@ -14,6 +14,6 @@ void check_buffers(struct buffer *v, unsigned n);
  * True if this process can read the first and the last byte of v's elements. Occasionally asks
  * the kernel.
  */
-bool buffer_believed(const struct buffer *v);
+bool is_buffer_readable_now(const struct buffer *v);
 
 #endif

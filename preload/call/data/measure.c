@@ -12,7 +12,7 @@
 
 _Static_assert(sizeof(struct stats_acc) <= TENSOR_STATE_BYTES, "the statistics need more state");
 
-static uint64_t statistics_reach(const struct config *cfg)
+static uint64_t get_statistics_limit(const struct config *cfg)
 {
 	const struct calls_keys *keys = get_calls_keys(cfg);
 
@@ -22,7 +22,7 @@ static uint64_t statistics_reach(const struct config *cfg)
 }
 
 /* Returns the kind of checksum for the tensor. */
-static enum stats_checksum checksum_kind(const struct tensor_look *look)
+static enum stats_checksum get_checksum_kind(const struct tensor_look *look)
 {
 	const struct calls_keys *keys = get_calls_keys(look->cfg);
 	const struct kind *k;
@@ -34,9 +34,9 @@ static enum stats_checksum checksum_kind(const struct tensor_look *look)
 }
 
 /* Computes the checksum of few bytes, which are in the cache already. */
-static void sum_few_bytes(const struct tensor_look *look)
+static void compute_few_bytes_checksum(const struct tensor_look *look)
 {
-	enum stats_checksum kind = checksum_kind(look);
+	enum stats_checksum kind = get_checksum_kind(look);
 	const struct buffer *b = look->buffer;
 
 	if (kind == CHECKSUM_OFF)
@@ -46,7 +46,7 @@ static void sum_few_bytes(const struct tensor_look *look)
 	look->record->flags |= TF_CRC;
 }
 
-static bool statistics_want(void *state, struct tensor_look *look)
+static bool is_statistic_wanted(void *state, struct tensor_look *look)
 {
 	const struct config *cfg = look->cfg;
 	const struct calls_keys *keys = get_calls_keys(cfg);
@@ -58,7 +58,7 @@ static bool statistics_want(void *state, struct tensor_look *look)
 	if (buffer_is_few(look->buffer) &&
 		stats_measure_few(look->buffer->base, look->buffer->count,
 			(enum dtype)look->buffer->dtype, keys->eps, &look->record->stats)) {
-		sum_few_bytes(look);
+		compute_few_bytes_checksum(look);
 		return false;
 	}
 	if (stats_begin(state, look->buffer->dtype, keys->eps))
@@ -67,10 +67,10 @@ static bool statistics_want(void *state, struct tensor_look *look)
 	return true;
 }
 
-bool tensor_observe_few(
+bool tensor_measure_few(
 	const struct operation *w, const struct buffer *v, struct journal_tensor *record)
 {
-	const struct config *cfg = w->by ? w->by : config_now();
+	const struct config *cfg = w->config ? w->config : config_now();
 	const struct calls_keys *keys = get_calls_keys(cfg);
 
 	if (keys->max_bytes && v->bytes > (uint64_t)keys->max_bytes)
@@ -83,47 +83,49 @@ bool tensor_observe_few(
 	return true;
 }
 
-bool tensor_put_measured(
+bool tensor_set_measured(
 	const struct operation *w, const struct buffer *v, struct journal_tensor *record)
 {
-	const struct tensor_look look = {
-		.row = w->row, .cfg = w->by ? w->by : config_now(), .buffer = v, .record = record};
+	const struct tensor_look look = {.row = w->row,
+		.cfg = w->config ? w->config : config_now(),
+		.buffer = v,
+		.record = record};
 	uint32_t word_xor;
 
 	if (device_measured(v->snapshot, &record->stats, &word_xor) != 1)
 		return false;
 	record->flags &= (uint8_t)~TF_NOSTATS;
-	if (checksum_kind(&look) == CHECKSUM_XOR) {
+	if (get_checksum_kind(&look) == CHECKSUM_XOR) {
 		record->crc = word_xor;
 		record->flags |= TF_CRC;
 	}
 	return true;
 }
 
-static void statistics_piece(
+static void update_statistics(
 	void *state, const void *p, uint64_t count, enum dtype dt, const void *next)
 {
 	(void)dt;
 	stats_add_piece(state, p, count, next);
 }
 
-static void statistics_end(void *state, struct journal_tensor *record, bool whole)
+static void handle_statistics_end(void *state, struct journal_tensor *record, bool whole)
 {
 	if (whole)
 		stats_end(state, &record->stats);
 }
 
 const struct tensor_observer statistics_observer = {
-	.reach = statistics_reach,
-	.wants = statistics_want,
-	.piece = statistics_piece,
-	.end = statistics_end,
+	.reach = get_statistics_limit,
+	.wants = is_statistic_wanted,
+	.piece = update_statistics,
+	.end = handle_statistics_end,
 };
 
 /* Only buffers with statistics have a checksum. */
-static uint64_t checksum_reach(const struct config *cfg)
+static uint64_t get_checksum_limit(const struct config *cfg)
 {
-	return get_calls_keys(cfg)->checksum == CHECKSUM_OFF ? 0 : statistics_reach(cfg);
+	return get_calls_keys(cfg)->checksum == CHECKSUM_OFF ? 0 : get_statistics_limit(cfg);
 }
 
 /* Devices compute the XOR of words, but no CRC. */
@@ -132,11 +134,11 @@ static bool is_crc_wanted(const struct config *cfg)
 	return get_calls_keys(cfg)->checksum == CHECKSUM_CRC32;
 }
 
-static bool checksum_wants(void *state, struct tensor_look *look)
+static bool is_checksum_wanted(void *state, struct tensor_look *look)
 {
 	const struct stats_acc **joined = state;
 
-	enum stats_checksum kind = look->stats ? checksum_kind(look) : CHECKSUM_OFF;
+	enum stats_checksum kind = look->stats ? get_checksum_kind(look) : CHECKSUM_OFF;
 
 	if (kind == CHECKSUM_OFF)
 		return false;
@@ -145,7 +147,7 @@ static bool checksum_wants(void *state, struct tensor_look *look)
 	return true;
 }
 
-static void checksum_end(void *state, struct journal_tensor *record, bool whole)
+static void handle_checksum_end(void *state, struct journal_tensor *record, bool whole)
 {
 	const struct stats_acc *const *joined = state;
 
@@ -156,9 +158,9 @@ static void checksum_end(void *state, struct journal_tensor *record, bool whole)
 }
 
 const struct tensor_observer checksum_observer = {
-	.reach = checksum_reach,
+	.reach = get_checksum_limit,
 	.needs_bytes = is_crc_wanted,
 	.in_order = true,
-	.wants = checksum_wants,
-	.end = checksum_end,
+	.wants = is_checksum_wanted,
+	.end = handle_checksum_end,
 };

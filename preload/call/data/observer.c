@@ -8,7 +8,7 @@
 
 struct tensor_watch tensor_watch;
 
-void tensor_watch_configure(const struct config *cfg)
+void tensor_watch_update(const struct config *cfg)
 {
 	struct tensor_watch now = {0};
 
@@ -35,8 +35,7 @@ struct several {
 	} to[TENSOR_OBSERVERS_MAX];
 };
 
-static void show_piece_to_all(
-	void *arg, const void *p, uint64_t count, enum dtype dt, const void *next)
+static void handle_piece(void *arg, const void *p, uint64_t count, enum dtype dt, const void *next)
 {
 	const struct several *s = arg;
 
@@ -44,14 +43,14 @@ static void show_piece_to_all(
 		s->to[i].piece(s->to[i].state, p, count, dt, next);
 }
 
-void tensor_observe(const struct operation *w, uint64_t seq, const struct buffer *v,
+void tensor_measure(const struct operation *w, uint64_t seq, const struct buffer *v,
 	struct journal_tensor *record)
 {
 	_Alignas(16) unsigned char state[TENSOR_OBSERVERS_MAX][TENSOR_STATE_BYTES];
 	struct tensor_look look = {.row = w->row,
 		.step = w->step,
 		.seq = seq,
-		.cfg = w->by ? w->by : config_now(),
+		.cfg = w->config ? w->config : config_now(),
 		.buffer = v,
 		.record = record};
 	uint32_t taken = 0;
@@ -74,8 +73,8 @@ void tensor_observe(const struct operation *w, uint64_t seq, const struct buffer
 	}
 	if (!taken)
 		return;
-	whole = s.n == 1 ? buffer_show(v, in_order, s.to[0].piece, s.to[0].state)
-			 : buffer_show(v, in_order, show_piece_to_all, &s);
+	whole = s.n == 1 ? buffer_read_pieces(v, in_order, s.to[0].piece, s.to[0].state)
+			 : buffer_read_pieces(v, in_order, handle_piece, &s);
 	for (; taken; taken &= taken - 1) {
 		unsigned i = (unsigned)__builtin_ctz(taken);
 

@@ -88,15 +88,15 @@ extern const struct tensor_observer
 /* Summary of the observers under the configuration in force. */
 extern struct tensor_watch {
 	uint64_t reach; /* bytes of the largest buffer that any observer may want; 0: none */
-	bool few; /* only statistics are wanted: tensor_observe_few() is enough for small buffers */
-	/* tensors on a device must be copied, because the device cannot measure everything */
+	bool few; /* only statistics are wanted: tensor_measure_few() is enough for small buffers */
+	/* tensors on a device are copied to the host: the device cannot measure all that the observers need */
 	bool bytes;
 	bool grad; /* adapters must find out whether tensors require gradients */
 	uint32_t wanting; /* bit i: tensor_observers[i] may want tensors */
 } tensor_watch;
 
 /* Call after the configuration has been read or has changed. */
-void tensor_watch_configure(const struct config *cfg);
+void tensor_watch_update(const struct config *cfg);
 
 /* True if any observer may want v, and v's description does not forbid reading its memory. */
 static inline bool tensor_is_watched(const struct buffer *v)
@@ -106,25 +106,25 @@ static inline bool tensor_is_watched(const struct buffer *v)
 }
 
 /*
- * Only if tensor_watch.few is set: does the work of tensor_observe() for a buffer of at most
- * STATS_TINY elements, with 1 KiB of stack. Returns false, without effect, if tensor_observe()
+ * Only if tensor_watch.few is set: does the work of tensor_measure() for a buffer of at most
+ * STATS_TINY elements, with 1 KiB of stack. Returns false, without effect, if tensor_measure()
  * must be called instead.
  */
-bool tensor_observe_few(
+bool tensor_measure_few(
 	const struct operation *w, const struct buffer *v, struct journal_tensor *record);
 
 /*
  * Stores the values that a device has measured, once snapshot buffer.snapshot has arrived. Returns
  * false if the device did not measure them.
  */
-bool tensor_put_measured(
+bool tensor_set_measured(
 	const struct operation *w, const struct buffer *v, struct journal_tensor *record);
 
 /*
  * Shows a buffer of call `seq` to the observers that want it. Its memory is readable, and the caller has entered
  * stats_fenv.
  */
-void tensor_observe(const struct operation *w, uint64_t seq, const struct buffer *v,
+void tensor_measure(const struct operation *w, uint64_t seq, const struct buffer *v,
 	struct journal_tensor *record);
 
 #endif

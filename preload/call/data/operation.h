@@ -26,8 +26,8 @@ struct operation {
 	 * bytes reserved for outputs that are known only when the call returns; 0: they are known
 	 */
 	uint32_t output_limit;
-	const struct config *by; /* configuration used by the call; NULL: the current one */
-	struct slicing slicing; /* set together with `by`; used for local operations */
+	const struct config *config; /* configuration used by the call; NULL: the current one */
+	struct slicing slicing; /* set together with `config`; used for local operations */
 	uint32_t flags; /* enum call_flag */
 	int32_t root, peer, tag; /* JOURNAL_NONE: not given */
 	uint8_t redop;
@@ -59,12 +59,12 @@ struct operation {
 	struct kept_arrays *kept; /* set only in a copy that outlives the call (call/keep.h) */
 };
 
-static inline const struct buffer *operation_inputs(const struct operation *w)
+static inline const struct buffer *operation_get_inputs(const struct operation *w)
 {
 	return w->all_in ? w->all_in : w->in;
 }
 
-static inline const struct buffer *operation_outputs(const struct operation *w)
+static inline const struct buffer *operation_get_outputs(const struct operation *w)
 {
 	return w->all_out ? w->all_out : w->out;
 }

@@ -33,7 +33,7 @@ static bool is_saved_by_program(const struct api *row)
 	return strcmp(row->spec->lib->name, "probe") == 0;
 }
 
-static uint64_t copy_reach(const struct config *cfg)
+static uint64_t get_copy_limit(const struct config *cfg)
 {
 	if (!output_has_format(get_files_keys(cfg)->format, FORMAT_DUMP) ||
 		tensor_pool_open((uint64_t)get_dump_keys(cfg)->dump_buffer_mib * MIB) < 0)
@@ -42,7 +42,7 @@ static uint64_t copy_reach(const struct config *cfg)
 }
 
 /* True if the list is not empty and each of its lines begins with `prefix`. */
-static bool are_all_lines_of(const char *list, const char *prefix)
+static bool has_prefix_in_each_line(const char *list, const char *prefix)
 {
 	size_t n = strlen(prefix);
 
@@ -53,7 +53,7 @@ static bool are_all_lines_of(const char *list, const char *prefix)
 }
 
 /* Names are assigned when the dump is written. A tensor that cannot get a wanted name is not copied. */
-static bool may_be_named(const struct config *cfg, const struct api *row)
+static bool can_be_named(const struct config *cfg, const struct api *row)
 {
 	const struct dump_keys *keys = get_dump_keys(cfg);
 	const char *list = keys->task == DUMP_TENSOR || keys->task == DUMP_DIFF_CHECK
@@ -61,11 +61,11 @@ static bool may_be_named(const struct config *cfg, const struct api *row)
 				   : keys->tensor_list;
 	const struct kind *kind = row->spec->kind;
 
-	return !are_all_lines_of(list, "Distributed") || (kind && kind->collective) ||
+	return !has_prefix_in_each_line(list, "Distributed") || (kind && kind->collective) ||
 	       strcmp(row->spec->lib->name, "c10d") == 0;
 }
 
-static bool is_side_wanted(const struct config *cfg, uint8_t io)
+static bool is_direction_wanted(const struct config *cfg, uint8_t io)
 {
 	const char *m = get_dump_keys(cfg)->data_mode;
 	bool in = strstr(m, "input") != NULL, out = strstr(m, "output") != NULL;
@@ -75,9 +75,9 @@ static bool is_side_wanted(const struct config *cfg, uint8_t io)
 
 /*
  * Stores the sizes, and the strides that the elements get when they are packed in memory order (call/data/view.c).
- * Inner dimensions are those with smaller steps; those of step 0 are outermost.
+ * Inner dimensions are those with smaller strides; those of stride 0 are outermost.
  */
-static void put_copy_dims(struct tensor_copy *c, const struct buffer *v)
+static void set_copy_dims(struct tensor_copy *c, const struct buffer *v)
 {
 	uint64_t *size = tensor_copy_dims(c), *stride = size + c->ndim, next = 1;
 	const int64_t *sizes = v->counts, *strides = v->displs;
@@ -102,7 +102,7 @@ static void put_copy_dims(struct tensor_copy *c, const struct buffer *v)
 	}
 }
 
-static bool copy_wants(void *state, struct tensor_look *look)
+static bool is_copy_wanted(void *state, struct tensor_look *look)
 {
 	const struct buffer *v = look->buffer;
 	const struct config *cfg = look->cfg;
@@ -112,8 +112,8 @@ static bool copy_wants(void *state, struct tensor_look *look)
 	if (!dtype_info(v->dtype)->size || ndim > TENSOR_POOL_DIMS ||
 		(v->layout == BUFFER_STRIDED && TENSOR_IS_VALUE(v->arg)) ||
 		(!is_saved_by_program(look->row) &&
-			(!are_tensors_wanted(cfg) || !may_be_named(cfg, look->row) ||
-				!is_side_wanted(cfg, v->io))))
+			(!are_tensors_wanted(cfg) || !can_be_named(cfg, look->row) ||
+				!is_direction_wanted(cfg, v->io))))
 		return false;
 	s->to = tensor_pool_allows(
 			look->step, v->bytes, (uint64_t)get_dump_keys(cfg)->dump_limit_mib * MIB)
@@ -122,7 +122,7 @@ static bool copy_wants(void *state, struct tensor_look *look)
 	if (!s->to) {
 		look->record->flags |= TF_LEFT_OUT;
 		log_loss(LOSS_DUMP,
-			"dump: no room for a tensor of %llu bytes: such tensors are skipped, and "
+			"dump: no space for a tensor of %llu bytes: such tensors are skipped, and "
 			"named in dump.json; raise dump_buffer_mib or dump_limit_mib, or choose "
 			"fewer by list",
 			(unsigned long long)v->bytes);
@@ -135,7 +135,7 @@ static bool copy_wants(void *state, struct tensor_look *look)
 	s->to->io = v->io;
 	s->to->dtype = v->dtype;
 	s->to->count = v->count;
-	put_copy_dims(s->to, v);
+	set_copy_dims(s->to, v);
 	return true;
 }
 
@@ -155,7 +155,7 @@ static void copy_piece(void *state, const void *p, uint64_t count, enum dtype dt
 	s->at += bytes;
 }
 
-static void copy_end(void *state, struct journal_tensor *record, bool whole)
+static void handle_copy_end(void *state, struct journal_tensor *record, bool whole)
 {
 	struct copying *s = state;
 
@@ -167,12 +167,12 @@ static void copy_end(void *state, struct journal_tensor *record, bool whole)
 }
 
 const struct tensor_observer copy_observer = {
-	.reach = copy_reach,
+	.reach = get_copy_limit,
 	.needs_bytes = are_tensors_wanted,
 	.in_order = true,
-	.wants = copy_wants,
+	.wants = is_copy_wanted,
 	.piece = copy_piece,
-	.end = copy_end,
+	.end = handle_copy_end,
 };
 
 /* ---- XOR of 64-bit words ---- */
@@ -182,7 +182,7 @@ struct wide_xor {
 	unsigned fill; /* number of bytes in `last` */
 };
 
-static uint64_t wide_xor_reach(const struct config *cfg)
+static uint64_t get_wide_xor_limit(const struct config *cfg)
 {
 	return output_has_format(get_files_keys(cfg)->format, FORMAT_DUMP) &&
 			       get_dump_keys(cfg)->summary_mode == SUMMARY_XOR
@@ -190,20 +190,20 @@ static uint64_t wide_xor_reach(const struct config *cfg)
 		       : 0;
 }
 
-static bool needs_all_bytes(const struct config *cfg)
+static bool is_whole_tensor_needed(const struct config *cfg)
 {
 	(void)cfg;
 	return true;
 }
 
-static bool wide_xor_wants(void *state, struct tensor_look *look)
+static bool is_wide_xor_wanted(void *state, struct tensor_look *look)
 {
 	(void)look;
 	*(struct wide_xor *)state = (struct wide_xor){0};
 	return true;
 }
 
-static void wide_xor_piece(
+static void update_wide_xor(
 	void *state, const void *p, uint64_t count, enum dtype dt, const void *next)
 {
 	const unsigned char *at = p, *end = at + count * dtype_info(dt)->size;
@@ -227,7 +227,7 @@ static void wide_xor_piece(
 		s->last |= (uint64_t)*at << 8 * s->fill++;
 }
 
-static void wide_xor_end(void *state, struct journal_tensor *record, bool whole)
+static void handle_wide_xor_end(void *state, struct journal_tensor *record, bool whole)
 {
 	const struct wide_xor *s = state;
 
@@ -240,10 +240,10 @@ static void wide_xor_end(void *state, struct journal_tensor *record, bool whole)
 }
 
 const struct tensor_observer wide_xor_observer = {
-	.reach = wide_xor_reach,
-	.needs_bytes = needs_all_bytes,
+	.reach = get_wide_xor_limit,
+	.needs_bytes = is_whole_tensor_needed,
 	.in_order = true,
-	.wants = wide_xor_wants,
-	.piece = wide_xor_piece,
-	.end = wide_xor_end,
+	.wants = is_wide_xor_wanted,
+	.piece = update_wide_xor,
+	.end = handle_wide_xor_end,
 };

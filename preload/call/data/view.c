@@ -22,7 +22,7 @@ struct gather {
 	unsigned char buf[2048];
 };
 
-static void flush_pieces(struct gather *g)
+static void handle_gathered_pieces(struct gather *g)
 {
 	if (g->used)
 		g->fn(g->arg, g->buf, g->used / g->size, g->dtype, NULL);
@@ -30,15 +30,15 @@ static void flush_pieces(struct gather *g)
 }
 
 static inline __attribute__((always_inline)) void copy_elements(
-	unsigned char *to, uintptr_t from, uint64_t n, uint64_t step, size_t size)
+	unsigned char *to, uintptr_t from, uint64_t n, uint64_t stride_bytes, size_t size)
 {
-	for (; n >= 4; n -= 4, from += 4 * step, to += 4 * size) {
+	for (; n >= 4; n -= 4, from += 4 * stride_bytes, to += 4 * size) {
 		memcpy(to, (const void *)from, size);
-		memcpy(to + size, (const void *)(from + step), size);
-		memcpy(to + 2 * size, (const void *)(from + 2 * step), size);
-		memcpy(to + 3 * size, (const void *)(from + 3 * step), size);
+		memcpy(to + size, (const void *)(from + stride_bytes), size);
+		memcpy(to + 2 * size, (const void *)(from + 2 * stride_bytes), size);
+		memcpy(to + 3 * size, (const void *)(from + 3 * stride_bytes), size);
 	}
-	for (; n; n--, from += step, to += size)
+	for (; n; n--, from += stride_bytes, to += size)
 		memcpy(to, (const void *)from, size);
 }
 
@@ -73,42 +73,44 @@ static void copy_pairs(unsigned char *to, uintptr_t from, uint64_t n)
 }
 
 /* One loop for each possible element size: memcpy() of a constant size is a single move. */
-static void copy_strided(unsigned char *to, uintptr_t from, uint64_t n, uint64_t step, size_t size)
+static void copy_strided(
+	unsigned char *to, uintptr_t from, uint64_t n, uint64_t stride_bytes, size_t size)
 {
-	if (size == 4 && step == 8) {
+	if (size == 4 && stride_bytes == 8) {
 		copy_pairs(to, from, n);
 		return;
 	}
 	switch (size) {
 	case 1:
-		copy_elements(to, from, n, step, 1);
+		copy_elements(to, from, n, stride_bytes, 1);
 		break;
 	case 2:
-		copy_elements(to, from, n, step, 2);
+		copy_elements(to, from, n, stride_bytes, 2);
 		break;
 	case 4:
-		copy_elements(to, from, n, step, 4);
+		copy_elements(to, from, n, stride_bytes, 4);
 		break;
 	case 8:
-		copy_elements(to, from, n, step, 8);
+		copy_elements(to, from, n, stride_bytes, 8);
 		break;
 	default:
-		copy_elements(to, from, n, step, 16);
+		copy_elements(to, from, n, stride_bytes, 16);
 	}
 }
 
 /* Returns by how many runs of n elements the prefetched run is ahead of the measured one. */
-static uint64_t runs_ahead(const struct gather *g, uint64_t n)
+static uint64_t compute_prefetch_distance(const struct gather *g, uint64_t n)
 {
 	return 1 + STATS_FAR / (n * g->size);
 }
 
-/* Adds n elements, `step` bytes apart. next: the run that will follow soon, or 0. */
-static void add_run(struct gather *g, uintptr_t at, uint64_t n, uint64_t step, uintptr_t next)
+/* Adds a run of n elements, each stride_bytes after the previous one. next: the run that will follow soon, or 0. */
+static void add_run(
+	struct gather *g, uintptr_t at, uint64_t n, uint64_t stride_bytes, uintptr_t next)
 {
-	if (step == g->size && n >= DIRECT / g->size) {
+	if (stride_bytes == g->size && n >= DIRECT / g->size) {
 		if (g->in_order)
-			flush_pieces(g);
+			handle_gathered_pieces(g);
 		g->fn(g->arg, (const void *)at, n, g->dtype, (const void *)next);
 		return;
 	}
@@ -116,16 +118,16 @@ static void add_run(struct gather *g, uintptr_t at, uint64_t n, uint64_t step, u
 		uint64_t space = (sizeof(g->buf) - g->used) / g->size;
 		uint64_t len = n < space ? n : space;
 
-		copy_strided(g->buf + g->used, at, len, step, g->size);
+		copy_strided(g->buf + g->used, at, len, stride_bytes, g->size);
 		g->used += len * g->size;
 		n -= len;
-		at += len * step;
+		at += len * stride_bytes;
 		if (n)
-			flush_pieces(g);
+			handle_gathered_pieces(g);
 	}
 }
 
-static int64_t integer_at(const void *array, uint64_t i, unsigned width)
+static int64_t read_array_integer(const void *array, uint64_t i, unsigned width)
 {
 	const unsigned char *p = (const unsigned char *)array + i * width;
 	int32_t narrow;
@@ -140,9 +142,10 @@ static int64_t integer_at(const void *array, uint64_t i, unsigned width)
 }
 
 /* Addresses are computed as integers: displacements may be negative, or absolute if the base is NULL (MPI_BOTTOM). */
-static uintptr_t segment_at(const struct buffer *v, uint32_t i)
+static uintptr_t get_segment_address(const struct buffer *v, uint32_t i)
 {
-	uint64_t displ = (uint64_t)integer_at(v->displs, i, v->dwidth ? v->dwidth : v->width);
+	uint64_t displ =
+		(uint64_t)read_array_integer(v->displs, i, v->dwidth ? v->dwidth : v->width);
 
 	return (uintptr_t)v->base + displ * (uint64_t)v->unit;
 }
@@ -151,41 +154,41 @@ static uintptr_t segment_at(const struct buffer *v, uint32_t i)
 static int add_segments(struct gather *g, const struct buffer *v)
 {
 	for (uint32_t i = 0; i < v->n; i++) {
-		int64_t n = integer_at(v->counts, i, v->width);
+		int64_t n = read_array_integer(v->counts, i, v->width);
 		uint64_t next;
 
 		if (n <= 0)
 			continue;
-		if (!segment_at(v, i))
+		if (!get_segment_address(v, i))
 			return 0;
-		next = i + runs_ahead(g, (uint64_t)n);
-		add_run(g, segment_at(v, i), (uint64_t)n, g->size,
-			next < v->n ? segment_at(v, (uint32_t)next) : 0);
+		next = i + compute_prefetch_distance(g, (uint64_t)n);
+		add_run(g, get_segment_address(v, i), (uint64_t)n, g->size,
+			next < v->n ? get_segment_address(v, (uint32_t)next) : 0);
 	}
 	return 1;
 }
 
 /*
- * Inserts a dimension, ordered by step, so that memory is visited front to back. Dimensions of
- * step 0 repeat what is inside them, so they are outermost (0 - 1 is the largest number).
+ * Adds a dimension, ordered by stride, so that memory is visited front to back. Dimensions of stride 0 repeat the inner dimensions,
+ * so they are outermost: 0 - 1 is the largest number.
  */
-static void insert_dim(struct buffer_walk *w, uint64_t size, uint64_t step)
+static void add_dim_by_stride(struct buffer_walk *w, uint64_t size, uint64_t stride_bytes)
 {
 	unsigned i = w->n++;
 
-	for (; i && w->step[i - 1] - 1 > step - 1; i--) {
+	for (; i && w->stride_bytes[i - 1] - 1 > stride_bytes - 1; i--) {
 		w->size[i] = w->size[i - 1];
-		w->step[i] = w->step[i - 1];
+		w->stride_bytes[i] = w->stride_bytes[i - 1];
 	}
 	w->size[i] = size;
-	w->step[i] = step;
+	w->stride_bytes[i] = stride_bytes;
 }
 
 /*
  * The results do not depend on the order of elements, so dimensions may be reversed and sorted. A transposed tensor is
  * then as contiguous as its original. Returns false if there is nothing to visit, or too many dimensions.
  */
-bool buffer_walk(const struct buffer *v, struct buffer_walk *w)
+bool buffer_compute_walk(const struct buffer *v, struct buffer_walk *w)
 {
 	const size_t elem = dtype_info(v->dtype)->size;
 	unsigned last = 0;
@@ -193,37 +196,38 @@ bool buffer_walk(const struct buffer *v, struct buffer_walk *w)
 	w->base = (uintptr_t)v->base;
 	w->n = 0;
 	for (uint32_t i = 0; i < v->n; i++) {
-		int64_t size = integer_at(v->counts, i, 8), stride = integer_at(v->displs, i, 8);
-		uint64_t step = (uint64_t)stride * elem;
+		int64_t size = read_array_integer(v->counts, i, 8),
+			stride = read_array_integer(v->displs, i, 8);
+		uint64_t stride_bytes = (uint64_t)stride * elem;
 
 		if (size <= 0)
 			return false;
 		if (stride < 0) {
-			w->base += (uint64_t)(size - 1) * step;
-			step = -step;
+			w->base += (uint64_t)(size - 1) * stride_bytes;
+			stride_bytes = -stride_bytes;
 		}
 		if (size == 1)
 			continue;
 		if (w->n == BUFFER_DIMS_MAX)
 			return false;
-		insert_dim(w, (uint64_t)size, step);
+		add_dim_by_stride(w, (uint64_t)size, stride_bytes);
 	}
 	if (!w->n) /* one element */
-		insert_dim(w, 1, elem);
+		add_dim_by_stride(w, 1, elem);
 	for (unsigned i = 1; i < w->n; i++) {
-		if (w->step[i] == w->step[last] * w->size[last]) {
+		if (w->stride_bytes[i] == w->stride_bytes[last] * w->size[last]) {
 			w->size[last] *= w->size[i];
 		} else {
 			last++;
 			w->size[last] = w->size[i];
-			w->step[last] = w->step[i];
+			w->stride_bytes[last] = w->stride_bytes[i];
 		}
 	}
 	w->n = last + 1;
 	return true;
 }
 
-bool buffer_walk_segments(const struct buffer *v, struct buffer_walk *w)
+bool buffer_compute_segment_walk(const struct buffer *v, struct buffer_walk *w)
 {
 	uint64_t size = dtype_info(v->dtype)->size, distance = 0, length = 0, n = 0, all = 0;
 	uintptr_t last = 0;
@@ -232,8 +236,8 @@ bool buffer_walk_segments(const struct buffer *v, struct buffer_walk *w)
 	if (!v->counts || !v->displs)
 		return false;
 	for (uint32_t i = 0; i < v->n; i++) {
-		int64_t count = integer_at(v->counts, i, v->width);
-		uintptr_t at = segment_at(v, i);
+		int64_t count = read_array_integer(v->counts, i, v->width);
+		uintptr_t at = get_segment_address(v, i);
 
 		if (count <= 0)
 			continue;
@@ -255,9 +259,9 @@ bool buffer_walk_segments(const struct buffer *v, struct buffer_walk *w)
 		return false;
 	w->n = adjacent ? 1 : 2;
 	w->size[0] = adjacent ? all : length;
-	w->step[0] = size;
+	w->stride_bytes[0] = size;
 	w->size[1] = n;
-	w->step[1] = distance;
+	w->stride_bytes[1] = distance;
 	return true;
 }
 
@@ -268,17 +272,17 @@ static int add_strided(struct gather *g, const struct buffer *v)
 	uintptr_t at;
 	unsigned d;
 
-	if (!buffer_walk(v, &w))
+	if (!buffer_compute_walk(v, &w))
 		return 0;
 	at = w.base;
-	ahead = w.n > 1 ? runs_ahead(g, w.size[0]) * w.step[1] : 0;
+	ahead = w.n > 1 ? compute_prefetch_distance(g, w.size[0]) * w.stride_bytes[1] : 0;
 	do {
-		add_run(g, at, w.size[0], w.step[0], ahead ? at + ahead : 0);
+		add_run(g, at, w.size[0], w.stride_bytes[0], ahead ? at + ahead : 0);
 		for (d = 1; d < w.n; d++) {
-			at += w.step[d];
+			at += w.stride_bytes[d];
 			if (++index[d] < w.size[d])
 				break;
-			at -= w.size[d] * w.step[d];
+			at -= w.size[d] * w.stride_bytes[d];
 			index[d] = 0;
 		}
 	} while (d < w.n);
@@ -300,7 +304,7 @@ static int is_buffer_readable(const struct buffer *v)
 }
 
 /* Separate from the usual case: gathering takes 2 KiB of stack. */
-__attribute__((noinline)) static bool show_pieces(
+__attribute__((noinline)) static bool handle_pieces_gathered(
 	const struct buffer *v, bool in_order, buffer_piece_fn *fn, void *arg)
 {
 	struct gather g;
@@ -313,7 +317,7 @@ __attribute__((noinline)) static bool show_pieces(
 	g.used = 0;
 	if (!g.size || !(v->layout == BUFFER_SEGMENTS ? add_segments : add_strided)(&g, v))
 		return false;
-	flush_pieces(&g);
+	handle_gathered_pieces(&g);
 	return true;
 }
 
@@ -325,13 +329,13 @@ bool buffer_is_permuted(const struct buffer *v)
 	if (v->layout != BUFFER_STRIDED)
 		return false;
 	for (uint32_t i = 0; i < v->n; i++) {
-		int64_t step = stride[i] < 0 ? -stride[i] : stride[i];
+		int64_t stride_bytes = stride[i] < 0 ? -stride[i] : stride[i];
 
 		if (size[i] == 1)
 			continue;
-		if (step > outer)
+		if (stride_bytes > outer)
 			return true;
-		outer = step;
+		outer = stride_bytes;
 	}
 	return false;
 }
@@ -354,18 +358,18 @@ bool buffer_is_few(const struct buffer *v)
 	return v->layout == BUFFER_CONTIG && v->count <= STATS_FEW && is_buffer_readable(v);
 }
 
-bool buffer_show(const struct buffer *v, bool in_order, buffer_piece_fn *fn, void *arg)
+bool buffer_read_pieces(const struct buffer *v, bool in_order, buffer_piece_fn *fn, void *arg)
 {
 	if (!is_buffer_readable(v))
 		return false;
 	if (v->layout != BUFFER_CONTIG)
-		return show_pieces(v, in_order, fn, arg);
+		return handle_pieces_gathered(v, in_order, fn, arg);
 	fn(arg, v->base, v->count, v->dtype, NULL);
 	return true;
 }
 
 /* Size of one element in bytes; for a derived type, as far as the buffer's fields show it. */
-static uint64_t element_bytes(const struct buffer *v)
+static uint64_t get_element_bytes(const struct buffer *v)
 {
 	uint64_t size = dtype_info(v->dtype)->size;
 	uint64_t unit = v->unit < 0 ? -(uint64_t)v->unit : (uint64_t)v->unit;
@@ -379,9 +383,9 @@ static uint64_t element_bytes(const struct buffer *v)
 	return size;
 }
 
-int buffer_bounds(const struct buffer *v, uintptr_t *lo, uintptr_t *hi)
+int buffer_get_bounds(const struct buffer *v, uintptr_t *lo, uintptr_t *hi)
 {
-	uint64_t elem = element_bytes(v);
+	uint64_t elem = get_element_bytes(v);
 
 	*lo = (uintptr_t)v->base;
 	*hi = *lo;
@@ -395,8 +399,8 @@ int buffer_bounds(const struct buffer *v, uintptr_t *lo, uintptr_t *hi)
 		*lo = UINTPTR_MAX;
 		*hi = 0;
 		for (uint32_t i = 0; i < v->n; i++) {
-			int64_t n = integer_at(v->counts, i, v->width);
-			uintptr_t at = segment_at(v, i);
+			int64_t n = read_array_integer(v->counts, i, v->width);
+			uintptr_t at = get_segment_address(v, i);
 
 			if (n <= 0)
 				continue;
@@ -407,7 +411,8 @@ int buffer_bounds(const struct buffer *v, uintptr_t *lo, uintptr_t *hi)
 		return *lo < *hi;
 	}
 	for (uint32_t i = 0; i < v->n; i++) {
-		int64_t size = integer_at(v->counts, i, 8), stride = integer_at(v->displs, i, 8);
+		int64_t size = read_array_integer(v->counts, i, 8),
+			stride = read_array_integer(v->displs, i, 8);
 		uint64_t reach = ((uint64_t)size - 1) * (uint64_t)stride * elem;
 
 		if (size <= 0)
@@ -418,10 +423,10 @@ int buffer_bounds(const struct buffer *v, uintptr_t *lo, uintptr_t *hi)
 	return elem != 0;
 }
 
-int buffer_overlap(const struct buffer *a, const struct buffer *b)
+int is_buffer_overlap(const struct buffer *a, const struct buffer *b)
 {
 	uintptr_t alo, ahi, blo, bhi;
 
-	return buffer_bounds(a, &alo, &ahi) && buffer_bounds(b, &blo, &bhi) && alo < bhi &&
+	return buffer_get_bounds(a, &alo, &ahi) && buffer_get_bounds(b, &blo, &bhi) && alo < bhi &&
 	       blo < ahi;
 }

@@ -77,13 +77,13 @@ bool buffer_is_few(const struct buffer *v);
  * buffer, for a strided one in memory order; else short pieces may come later, gathered. Returns
  * false if the buffer cannot be read, or only in part.
  */
-bool buffer_show(const struct buffer *v, bool in_order, buffer_piece_fn *fn, void *arg);
+bool buffer_read_pieces(const struct buffer *v, bool in_order, buffer_piece_fn *fn, void *arg);
 
 /*
  * Sets [*lo, *hi) to the address range that contains every element of the buffer. Returns 0 if it
  * has no element.
  */
-int buffer_bounds(const struct buffer *v, uintptr_t *lo, uintptr_t *hi);
+int buffer_get_bounds(const struct buffer *v, uintptr_t *lo, uintptr_t *hi);
 
 /*
  * Limit for dimensions of size > 1. NumPy and PyTorch allow 64, but 16 of them already make at
@@ -91,27 +91,26 @@ int buffer_bounds(const struct buffer *v, uintptr_t *lo, uintptr_t *hi);
  */
 #define BUFFER_DIMS_MAX 16
 
-/* Dimensions of a strided buffer in the order that visits memory front to back, innermost first; steps in bytes. */
+/* Dimensions of a strided buffer in the order that visits memory front to back, innermost first. */
 struct buffer_walk {
 	uintptr_t base;
 	unsigned n;
-	uint64_t size[BUFFER_DIMS_MAX], step[BUFFER_DIMS_MAX];
+	uint64_t size[BUFFER_DIMS_MAX], stride_bytes[BUFFER_DIMS_MAX];
 };
 
 /*
  * Fills in *w, with adjacent dimensions merged where possible. Returns false if there is no
  * element, or too many dimensions.
  */
-bool buffer_walk(const struct buffer *v, struct buffer_walk *w);
+bool buffer_compute_walk(const struct buffer *v, struct buffer_walk *w);
 
 /*
- * The same for segments in the order of memory: those that follow each other directly are one
- * dimension, those of one length at equal distances two. Returns false for others, and if there is
- * no element.
+ * Like buffer_compute_walk(), for segments in the order of memory: adjacent segments become one dimension, segments of equal length
+ * at equal distances become two. Returns false for other segments, and if there is no element.
  */
-bool buffer_walk_segments(const struct buffer *v, struct buffer_walk *w);
+bool buffer_compute_segment_walk(const struct buffer *v, struct buffer_walk *w);
 
-/* Returns 1 if the address ranges of two buffers (buffer_bounds()) overlap. */
-int buffer_overlap(const struct buffer *a, const struct buffer *b);
+/* Returns 1 if the address ranges of two buffers (buffer_get_bounds()) overlap. */
+int is_buffer_overlap(const struct buffer *a, const struct buffer *b);
 
 #endif

@@ -72,7 +72,7 @@ static const struct import_mark marks[] = {
  * True if one of the keys is at the beginning of a line. Checked first, to avoid reading most
  * files twice.
  */
-static bool may_be_import(const char *text, size_t len)
+static bool is_possible_import(const char *text, size_t len)
 {
 	const char *end = text + len;
 
@@ -118,7 +118,7 @@ static bool has_own_key(const struct tree_node *top)
 	return tree_get(top, "format") && tree_get(top, "format")->kind == TREE_LIST;
 }
 
-static enum import_kind kind_of_config(struct import *f, bool json)
+static enum import_kind get_config_kind(struct import *f, bool json)
 {
 	const struct import_mark *first = NULL, *other = NULL;
 
@@ -148,7 +148,7 @@ static enum import_kind kind_of_config(struct import *f, bool json)
 	return first ? (enum import_kind)first->kind : IMPORT_NONE;
 }
 
-static void apply_import(struct import *f)
+static void handle_import(struct import *f)
 {
 	switch (f->kind) {
 	case IMPORT_DUMP:
@@ -169,7 +169,7 @@ static void apply_import(struct import *f)
 }
 
 /* Reports keys that occur twice: the last one is used, as in libprobe's own files. */
-static void report_twice(struct import *f)
+static void print_repeated_keys(struct import *f)
 {
 	for (const struct tree_node *n = f->top->child; n; n = n->next)
 		if (tree_get(f->top, n->key) != n)
@@ -183,15 +183,15 @@ enum import_kind import_read(struct loader *l, const char *text, size_t len, int
 	struct config_tree tree;
 
 	*err = 0;
-	if (!may_be_import(text, len))
+	if (!is_possible_import(text, len))
 		return IMPORT_NONE;
 	*err = config_tree_read(&tree, text, len, &l->report, LOST);
 	f.top = tree.top;
 	if (!*err && f.top) {
-		f.kind = kind_of_config(&f, config_is_json(text, len));
+		f.kind = get_config_kind(&f, config_is_json(text, len));
 		if (f.kind)
-			report_twice(&f);
-		apply_import(&f);
+			print_repeated_keys(&f);
+		handle_import(&f);
 	}
 	config_tree_free(&tree);
 	return f.kind;

@@ -85,7 +85,7 @@ static const struct {
 			   "in the record anyway"},
 };
 
-static void take_task(struct import *f, const struct tree_node *n)
+static void read_task(struct import *f, const struct tree_node *n)
 {
 	for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++)
 		if (strcmp(n->text, refused[i].task) == 0) {
@@ -107,7 +107,7 @@ static void take_task(struct import *f, const struct tree_node *n)
  * In msprobe, risk_level selects the operators to record if no name is given. In libprobe the
  * list of functions selects them.
  */
-static void take_risk_level(struct import *f, const struct tree_node *n)
+static void read_risk_level(struct import *f, const struct tree_node *n)
 {
 	if (strcmp(n->text, "ALL") && strcmp(n->text, "CORE") && strcmp(n->text, "FOCUS"))
 		import_wrong(f, n,
@@ -136,7 +136,7 @@ static bool wants_only_distributed(const struct tree_node *section)
 }
 
 /* Returns the section of the configured task; other sections are ignored. */
-static const struct tree_node *section_of_task(const struct import *f)
+static const struct tree_node *find_task_section(const struct import *f)
 {
 	const struct tree_node *task = tree_get(f->top, "task"), *n;
 	const char *name = task && task->kind == TREE_SCALAR ? task->text : "statistics";
@@ -147,7 +147,7 @@ static const struct tree_node *section_of_task(const struct import *f)
 	return n && n->kind == TREE_MAP ? n : NULL;
 }
 
-static void take_scope(struct import *f, const struct tree_node *n)
+static void read_scope(struct import *f, const struct tree_node *n)
 {
 	unsigned names = 0;
 
@@ -162,7 +162,7 @@ static void take_scope(struct import *f, const struct tree_node *n)
 		import_set(f, "scope", n);
 }
 
-static void take_data_mode(struct import *f, const struct tree_node *n)
+static void read_data_mode(struct import *f, const struct tree_node *n)
 {
 	unsigned words = 0;
 	bool all = false;
@@ -239,10 +239,10 @@ static void read_request_id(
 			"recorded whole");
 }
 
-static void take_dump_key(struct import *f, const struct import_row *row, const struct tree_node *n)
+static void read_dump_key(struct import *f, const struct import_row *row, const struct tree_node *n)
 {
 	if (strcmp(row->path, "task") == 0) {
-		take_task(f, n);
+		read_task(f, n);
 	} else if (strcmp(row->path, "level") == 0) {
 		if (strcmp(n->text, "L2") == 0)
 			import_wrong(f, n,
@@ -251,22 +251,22 @@ static void take_dump_key(struct import *f, const struct import_row *row, const 
 		else
 			import_set(f, "level", n);
 	} else if (strcmp(row->path, "risk_level") == 0) {
-		take_risk_level(f, n);
+		read_risk_level(f, n);
 	} else if (strcmp(row->path, "*.scope") == 0) {
-		take_scope(f, n);
+		read_scope(f, n);
 	} else if (strcmp(row->path, "*.data_mode") == 0) {
-		take_data_mode(f, n);
+		read_data_mode(f, n);
 	} else if (strcmp(row->path, "*.slice") == 0) {
 		read_slices(f, n);
 	} else if (strcmp(row->path, "*.request_id") == 0) {
-		read_request_id(f, n, section_of_task(f));
+		read_request_id(f, n, find_task_section(f));
 	} else if (strcmp(row->path, "*.bench_path") == 0) {
 		if (import_set(f, "bench_path", n))
 			import_set_text(f, "task", n, "diff_check");
 	}
 }
 
-static const char *text_of(const struct tree_node *map, const char *key, const char *none)
+static const char *get_text_or(const struct tree_node *map, const char *key, const char *none)
 {
 	const struct tree_node *n = tree_get(map, key);
 
@@ -274,7 +274,7 @@ static const char *text_of(const struct tree_node *map, const char *key, const c
 }
 
 /* True unless the section requests only forward sides. */
-static bool wants_backward(const struct tree_node *section)
+static bool is_backward_requested(const struct tree_node *section)
 {
 	const struct tree_node *mode = tree_get(section, "data_mode");
 	bool forward = false, backward = false;
@@ -291,10 +291,10 @@ static bool wants_backward(const struct tree_node *section)
 
 void import_apply_dump(struct import *f)
 {
-	const struct tree_node *section = section_of_task(f);
-	const char *level = text_of(f->top, "level", "L1");
-	bool is_structure = strcmp(text_of(f->top, "task", ""), "structure") == 0;
-	bool is_grad_probe = strcmp(text_of(f->top, "task", ""), "grad_probe") == 0;
+	const struct tree_node *section = find_task_section(f);
+	const char *level = get_text_or(f->top, "level", "L1");
+	bool is_structure = strcmp(get_text_or(f->top, "task", ""), "structure") == 0;
+	bool is_grad_probe = strcmp(get_text_or(f->top, "task", ""), "grad_probe") == 0;
 	bool operators = !is_grad_probe &&
 			 (is_structure || strcmp(level, "L1") == 0 || strcmp(level, "L2") == 0 ||
 				 strcmp(level, "mix") == 0) &&
@@ -303,14 +303,14 @@ void import_apply_dump(struct import *f)
 	import_set_text(f, "format", NULL, "dump");
 	import_set_text(f, "step_count_per_record", NULL, "1");
 	import_set_text(f, "dump_path", NULL, "./dump_path");
-	import_walk(f, f->top, "", rows, NROWS, take_dump_key);
+	import_walk(f, f->top, "", rows, NROWS, read_dump_key);
 	if (section)
-		import_walk(f, section, "*.", rows, NROWS, take_dump_key);
+		import_walk(f, section, "*.", rows, NROWS, read_dump_key);
 	/* Operators are recorded if the level requests them, with their gradients. */
 	if (operators) {
 		import_set_text(f, "preset", NULL, "ops");
 		import_set_text(f, "nested", NULL, "true");
-		if (wants_backward(section))
+		if (is_backward_requested(section))
 			import_set_text(f, "backward", NULL, "true");
 	}
 	/* The structure is written only for modules and operators together. */

@@ -77,7 +77,7 @@ static bool is_on(const struct tree_node *map, const char *key)
  * msprobe the name of a module matches only that module (_is_target_module), and the name of a
  * parameter every name that begins with it (_is_target_param); "0:" is the model chunk.
  */
-static void take_targets(struct import *f, const struct tree_node *n)
+static void read_targets(struct import *f, const struct tree_node *n)
 {
 	bool some = false;
 
@@ -97,7 +97,7 @@ static void take_targets(struct import *f, const struct tree_node *n)
 }
 
 /* If all_xy is not set, only modules named in targets are examined; without targets all are. */
-static void take_activations(struct import *f, const struct tree_node *n)
+static void read_activations(struct import *f, const struct tree_node *n)
 {
 	const struct tree_node *targets = tree_get(f->top, "targets");
 	bool all = is_on(f->top, "all_xy"), named = false;
@@ -116,7 +116,7 @@ static void take_activations(struct import *f, const struct tree_node *n)
 		import_add_word(f, "kinds", "actv_grad");
 }
 
-static void take_ops(struct import *f, const struct tree_node *n)
+static void read_ops(struct import *f, const struct tree_node *n)
 {
 	char list[128] = "";
 	struct text t = text_over(list, sizeof(list));
@@ -168,7 +168,7 @@ static void take_format(struct import *f, const struct tree_node *n)
  * If the key is absent, there is practically no limit. 0 means no step, which is -1 in libprobe's
  * key.
  */
-static void take_collect_times(struct import *f, const struct tree_node *n)
+static void read_collect_times(struct import *f, const struct tree_node *n)
 {
 	if (strcmp(n->text, "0") == 0)
 		import_set_text(f, "collect_times", n, "-1");
@@ -187,7 +187,7 @@ static bool is_switched(const struct import *f)
 	return v && i == 4 && !v[i];
 }
 
-static void take_switching(struct import *f)
+static void read_switching(struct import *f)
 {
 	const struct tree_node *n = tree_get(f->top, "dynamic_on");
 
@@ -202,7 +202,7 @@ static void take_switching(struct import *f)
 }
 
 /* Such as {"rule_name": "AnomalyTurbulence", "args": {"threshold": 0.5}}. */
-static void take_rules(struct import *f, const struct tree_node *n)
+static void read_rule_list(struct import *f, const struct tree_node *n)
 {
 	char all[2048];
 	struct text t = text_over(all, sizeof(all));
@@ -246,7 +246,7 @@ static void take_rules(struct import *f, const struct tree_node *n)
 }
 
 /* The time range in which the folder was made in which this run continues. */
-static void take_append(struct import *f, const struct tree_node *n)
+static void read_append(struct import *f, const struct tree_node *n)
 {
 	if (!n->child)
 		return;
@@ -254,23 +254,23 @@ static void take_append(struct import *f, const struct tree_node *n)
 		import_set_text(f, "append_output", n, "true");
 }
 
-static void take_monitor_key(
+static void read_monitor_key(
 	struct import *f, const struct import_row *row, const struct tree_node *n)
 {
 	if (strcmp(row->path, "targets") == 0)
-		take_targets(f, n);
+		read_targets(f, n);
 	else if (strcmp(row->path, "xy_distribution") == 0)
-		take_activations(f, n);
+		read_activations(f, n);
 	else if (strcmp(row->path, "ops") == 0)
-		take_ops(f, n);
+		read_ops(f, n);
 	else if (strcmp(row->path, "format") == 0)
 		take_format(f, n);
 	else if (strcmp(row->path, "collect_times") == 0)
-		take_collect_times(f, n);
+		read_collect_times(f, n);
 	else if (strcmp(row->path, "alert.rules") == 0)
-		take_rules(f, n);
+		read_rule_list(f, n);
 	else if (strcmp(row->path, "append_output") == 0)
-		take_append(f, n);
+		read_append(f, n);
 	else if (import_is_empty(n))
 		return;
 	else if (strcmp(row->path, "print_struct") == 0) {
@@ -300,8 +300,8 @@ void import_apply_monitor(struct import *f)
 		import_set_text(f, "monitor_dir", NULL, dir);
 		import_set_text(f, "anomaly_dir", NULL, dir);
 	}
-	import_walk(f, f->top, "", rows, NROWS, take_monitor_key);
-	take_switching(f);
+	import_walk(f, f->top, "", rows, NROWS, read_monitor_key);
+	read_switching(f);
 }
 
 /* ---- the second version ---- */
@@ -357,7 +357,7 @@ static const struct {
 	{"param", {"param_distribution", ""}, "param_distribution"},
 };
 
-static void enable_v2(struct import *f, const char *name, const struct tree_node *monitor)
+static void set_v2_monitor(struct import *f, const char *name, const struct tree_node *monitor)
 {
 	bool v = strcmp(name, "module") == 0;
 
@@ -377,12 +377,12 @@ static void enable_v2(struct import *f, const char *name, const struct tree_node
 	}
 }
 
-static void take_v2_key(struct import *f, const struct import_row *row, const struct tree_node *n)
+static void read_v2_key(struct import *f, const struct import_row *row, const struct tree_node *n)
 {
 	size_t len = strlen(row->path);
 
 	if (len > 4 && strcmp(row->path + len - 4, ".ops") == 0)
-		take_ops(f, n);
+		read_ops(f, n);
 	else if (strcmp(row->path, "format") == 0)
 		take_format(f, n);
 }
@@ -415,9 +415,9 @@ void import_apply_monitor_v2(struct import *f)
 	import_set_text(f, "monitor_layout", NULL, "v2");
 	import_set_text(f, "monitor_dir", NULL, "./");
 	import_set_text(f, "ops", NULL, "min,max,mean,norm,nans");
-	import_walk(f, f->top, "", v2_rows, sizeof(v2_rows) / sizeof(*v2_rows), take_v2_key);
+	import_walk(f, f->top, "", v2_rows, sizeof(v2_rows) / sizeof(*v2_rows), read_v2_key);
 	for (const struct tree_node *n = monitors->child; n; n = n->next)
 		if (n->kind == TREE_MAP)
-			enable_v2(f, n->key, n);
+			set_v2_monitor(f, n->key, n);
 	take_stop_step(f);
 }

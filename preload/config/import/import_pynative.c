@@ -71,7 +71,7 @@ static double read_integer(const struct tree_node *map, const char *key, double 
 	return n && tree_is_integer(n) && tree_number(n, &v) ? v : none;
 }
 
-static void log_metric(struct import *f, const char *metric)
+static void add_logged_metric(struct import *f, const char *metric)
 {
 	import_add_word(f, "monitor_log", metric);
 	import_set_text(f, "monitor_stderr", NULL, "true");
@@ -131,7 +131,7 @@ static void add_norm_names(struct import *f, struct norm_names *names, const str
 }
 
 /* Uses one list for both norms: libprobe computes one norm of a parameter in each step. */
-static void take_norms(struct import *f, const struct tree_node *n)
+static void read_norms(struct import *f, const struct tree_node *n)
 {
 	const struct tree_node *state = tree_get(tree_get(f->top, "monitor"), "train_state");
 	struct norm_names names = {.any = false};
@@ -140,7 +140,7 @@ static void take_norms(struct import *f, const struct tree_node *n)
 	add_norm_names(f, &names, n);
 	if (names.refused || !(names.all || names.any))
 		return;
-	log_metric(f, "local_norm");
+	add_logged_metric(f, "local_norm");
 	if (strcmp(n->key, "device_norm") == 0 && import_is_empty(tree_get(state, "local_norm")))
 		import_note(f, n,
 			"local_norm/<parameter> is written: the norm of what the rank has "
@@ -156,13 +156,13 @@ static void take_norms(struct import *f, const struct tree_node *n)
 
 /* ---- monitor ---- */
 
-static void take_loss(struct import *f, const struct import_row *row, const struct tree_node *n)
+static void read_loss(struct import *f, const struct import_row *row, const struct tree_node *n)
 {
 	bool on = false;
 
 	if (!tree_bool(n, &on) || !on)
 		return;
-	log_metric(f, row->ours);
+	add_logged_metric(f, row->ours);
 	if (strcmp(n->key, "device_loss") == 0)
 		import_note(f, n,
 			"the mean over all ranks needs a communication of its own: this rank's "
@@ -170,7 +170,7 @@ static void take_loss(struct import *f, const struct import_row *row, const stru
 }
 
 /* Only the last rank writes event files. */
-static void take_event_folder(struct import *f, const struct tree_node *n)
+static void read_event_folder(struct import *f, const struct tree_node *n)
 {
 	static const uint8_t theirs[] = {SCALAR_LOSS, SCALAR_LOSS_SCALE, SCALAR_GRAD_NORM,
 		SCALAR_ITERATION_TIME, SCALAR_LEARNING_RATE, SCALAR_BATCH_SIZE, SCALAR_MODEL_FLOPS};
@@ -195,14 +195,14 @@ static void take_event_folder(struct import *f, const struct tree_node *n)
 	}
 }
 
-static void take_embedding_threshold(struct import *f, const struct tree_node *n)
+static void read_embedding_threshold(struct import *f, const struct tree_node *n)
 {
 	import_set_text(f, "health_checkpoint", n, "true");
 	import_set(f, "embedding_local_norm_threshold", n);
 }
 
 /* MindSpore Transformers declares both keys, but does not use them. */
-static void take_skip_threshold(struct import *f, const struct tree_node *n)
+static void read_skip_threshold(struct import *f, const struct tree_node *n)
 {
 	const struct tree_node *time =
 		tree_get(tree_get(tree_get(f->top, "monitor"), "health_checkpoint"),
@@ -222,7 +222,7 @@ static void take_skip_threshold(struct import *f, const struct tree_node *n)
  * A norm that is not finite is always a spike. With this threshold, only norms that are not
  * finite are.
  */
-static void take_skip_on_nan(struct import *f, const struct tree_node *n)
+static void read_skip_on_nan(struct import *f, const struct tree_node *n)
 {
 	const struct tree_node *training = tree_get(f->top, "training");
 	double most = read_integer(training, "max_consecutive_skipped_steps", 0);
@@ -252,7 +252,7 @@ static bool is_number_from(const struct tree_node *n, double least)
 	return n->kind == TREE_SCALAR && tree_is_integer(n) && tree_number(n, &v) && v >= least;
 }
 
-static void take_tokens_interval(struct import *f, const struct tree_node *n)
+static void read_tokens_interval(struct import *f, const struct tree_node *n)
 {
 	if (tree_is_null(n))
 		return;
@@ -261,11 +261,11 @@ static void take_tokens_interval(struct import *f, const struct tree_node *n)
 		return;
 	}
 	import_set(f, "tokens_log_interval", n);
-	log_metric(f, "tokens_per_expert");
+	add_logged_metric(f, "tokens_per_expert");
 }
 
 /* An integer: that many layers from the first one on; a list: these layers. */
-static void take_tokens_layers(struct import *f, const struct tree_node *n)
+static void read_tokens_layers(struct import *f, const struct tree_node *n)
 {
 	bool valid = is_number_from(n, 1);
 	char text[32];
@@ -291,17 +291,17 @@ static void take_tokens_layers(struct import *f, const struct tree_node *n)
 
 /* ---- profiler ---- */
 
-static void take_pynative_key(
+static void read_pynative_key(
 	struct import *f, const struct import_row *row, const struct tree_node *n);
 
-static void take_profiler(struct import *f, const struct tree_node *n)
+static void read_profiler(struct import *f, const struct tree_node *n)
 {
 	double first = read_integer(n, "start_step", 1), last = read_integer(n, "end_step", 1);
 	const struct tree_node *ranks = tree_get(n, "profiler_rank");
 	bool on = false, stack = true, memory = false;
 	char text[64];
 
-	import_walk(f, n, "profiler.", rows, NROWS, take_pynative_key);
+	import_walk(f, n, "profiler.", rows, NROWS, read_pynative_key);
 	tree_bool(tree_get(n, "enable_profiling"), &on);
 	tree_bool(tree_get(n, "with_stack"), &stack);
 	tree_bool(tree_get(n, "profile_memory"), &memory);
@@ -325,30 +325,30 @@ static void take_profiler(struct import *f, const struct tree_node *n)
 		import_set(f, "profile_rank", ranks);
 }
 
-static void take_pynative_key(
+static void read_pynative_key(
 	struct import *f, const struct import_row *row, const struct tree_node *n)
 {
 	const char *key = strrchr(row->path, '.');
 
 	key = key ? key + 1 : row->path;
 	if (strcmp(key, "health_checkpoint") == 0)
-		import_walk(f, n, "health.", rows, NROWS, take_pynative_key);
+		import_walk(f, n, "health.", rows, NROWS, read_pynative_key);
 	else if (strcmp(row->ours, "local_norm") == 0)
-		take_norms(f, n);
+		read_norms(f, n);
 	else if (strcmp(row->ours, "tokens_log_interval") == 0)
-		take_tokens_interval(f, n);
+		read_tokens_interval(f, n);
 	else if (strcmp(row->ours, "tokens_log_layers") == 0)
-		take_tokens_layers(f, n);
+		read_tokens_layers(f, n);
 	else if (strcmp(key, "output_dir") == 0)
-		take_event_folder(f, n);
+		read_event_folder(f, n);
 	else if (strcmp(key, "embedding_local_norm_threshold") == 0)
-		take_embedding_threshold(f, n);
+		read_embedding_threshold(f, n);
 	else if (strcmp(key, "global_norm_skip_threshold") == 0)
-		take_skip_threshold(f, n);
+		read_skip_threshold(f, n);
 	else if (strcmp(key, "use_skip_step_on_nan") == 0)
-		take_skip_on_nan(f, n);
+		read_skip_on_nan(f, n);
 	else
-		take_loss(f, row, n);
+		read_loss(f, row, n);
 }
 
 static const struct tree_node *find_section(const struct import *f, const char *key)
@@ -365,9 +365,9 @@ void import_apply_pynative(struct import *f)
 	const struct tree_node *profiler = find_section(f, "profiler");
 
 	if (monitor)
-		import_walk(f, monitor, "monitor.", rows, NROWS, take_pynative_key);
+		import_walk(f, monitor, "monitor.", rows, NROWS, read_pynative_key);
 	if (training)
-		import_walk(f, training, "training.", rows, NROWS, take_pynative_key);
+		import_walk(f, training, "training.", rows, NROWS, read_pynative_key);
 	if (profiler)
-		take_profiler(f, profiler);
+		read_profiler(f, profiler);
 }

@@ -17,7 +17,7 @@
 
 /* ---- messages ---- */
 
-static void say_import(
+static void print_import_message(
 	struct import *f, const struct tree_node *n, const char *mark, const char *fmt, va_list ap)
 {
 	char text[SAID_MAX];
@@ -32,7 +32,7 @@ void import_note(struct import *f, const struct tree_node *n, const char *fmt, .
 	va_list ap;
 
 	va_start(ap, fmt);
-	say_import(f, n, CONFIG_NOTE, fmt, ap);
+	print_import_message(f, n, CONFIG_NOTE, fmt, ap);
 	va_end(ap);
 }
 
@@ -41,7 +41,7 @@ void import_wrong(struct import *f, const struct tree_node *n, const char *fmt, 
 	va_list ap;
 
 	va_start(ap, fmt);
-	say_import(f, n, "", fmt, ap);
+	print_import_message(f, n, "", fmt, ap);
 	va_end(ap);
 }
 
@@ -87,7 +87,7 @@ bool import_check(struct import *f, const struct tree_node *n, enum import_type 
 	return false;
 }
 
-static const struct config_key *key_of_ours(
+static const struct config_key *find_own_key(
 	struct import *f, const char *ours, const struct tree_node *n)
 {
 	const struct config_key *k = config_key_find(ours, strlen(ours), false);
@@ -101,8 +101,8 @@ static const struct config_key *key_of_ours(
  * Handles the result of setting key k. wrong: the error in the value; NULL: none, the key has its
  * value from the file.
  */
-static bool settle_value(struct import *f, const struct config_key *k, const struct tree_node *n,
-	const char *wrong, const char *text, size_t len)
+static bool handle_set_result(struct import *f, const struct config_key *k,
+	const struct tree_node *n, const char *wrong, const char *text, size_t len)
 {
 	char accepted[CONFIG_ACCEPTED_MAX], quoted[REPORT_VALUE_MAX];
 
@@ -120,10 +120,11 @@ static bool settle_value(struct import *f, const struct config_key *k, const str
 bool import_set_text(
 	struct import *f, const char *ours, const struct tree_node *n, const char *text)
 {
-	const struct config_key *k = key_of_ours(f, ours, n);
+	const struct config_key *k = find_own_key(f, ours, n);
 
-	return k && settle_value(f, k, n, config_set(f->l->cfg, k, text, strlen(text), &f->l->base),
-			    text, strlen(text));
+	return k &&
+	       handle_set_result(f, k, n, config_set(f->l->cfg, k, text, strlen(text), &f->l->base),
+		       text, strlen(text));
 }
 
 /* Sets a list key of libprobe element by element, so that each error gets its own line. */
@@ -140,7 +141,7 @@ static bool set_list(struct import *f, const struct config_key *k, const struct 
 		struct tree_node at = *e;
 
 		at.key = n->key;
-		ok = settle_value(f, k, &at, wrong, e->text ? e->text : "", e->len);
+		ok = handle_set_result(f, k, &at, wrong, e->text ? e->text : "", e->len);
 	}
 	if (ok && k->type == KEY_RANGES) {
 		ranges_finish(&ranges);
@@ -184,14 +185,15 @@ static bool set_patterns(struct import *f, const struct config_key *k, const str
 		text_put(&t, e->text, e->len);
 		text_char(&t, ')');
 	}
-	ok = settle_value(f, k, n, config_set(f->l->cfg, k, all, t.len, &f->l->base), all, t.len);
+	ok = handle_set_result(
+		f, k, n, config_set(f->l->cfg, k, all, t.len, &f->l->base), all, t.len);
 	free(all);
 	return ok;
 }
 
 bool import_set(struct import *f, const char *ours, const struct tree_node *n)
 {
-	const struct config_key *k = key_of_ours(f, ours, n);
+	const struct config_key *k = find_own_key(f, ours, n);
 	char quoted[REPORT_VALUE_MAX];
 
 	if (!k || tree_is_null(n))
@@ -201,9 +203,9 @@ bool import_set(struct import *f, const char *ours, const struct tree_node *n)
 	if (n->kind == TREE_LIST && k->type == KEY_PATTERN)
 		return set_patterns(f, k, n);
 	if (n->kind == TREE_SCALAR)
-		return settle_value(f, k, n, config_set(f->l->cfg, k, n->text, n->len, &f->l->base),
-			n->text, n->len);
-	settle_value(f, k, n, "not a single value", report_quote(quoted, "", 0), 0);
+		return handle_set_result(f, k, n,
+			config_set(f->l->cfg, k, n->text, n->len, &f->l->base), n->text, n->len);
+	handle_set_result(f, k, n, "not a single value", report_quote(quoted, "", 0), 0);
 	return false;
 }
 
@@ -249,7 +251,7 @@ const char *import_env(const struct import *f, const char *name)
 
 /* ---- keys in a table ---- */
 
-static void unknown_import(struct import *f, const struct tree_node *n, const char *prefix,
+static void print_unknown_key(struct import *f, const struct tree_node *n, const char *prefix,
 	const struct import_row *rows, size_t nrows)
 {
 	const char *near = NULL;
@@ -276,7 +278,7 @@ static void unknown_import(struct import *f, const struct tree_node *n, const ch
 		import_note(f, n, "unknown key; it is ignored");
 }
 
-static const struct import_row *row_of_path(
+static const struct import_row *find_row_of_path(
 	const struct import_row *rows, size_t nrows, const char *prefix, const char *key)
 {
 	size_t plen = strlen(prefix);
@@ -288,7 +290,7 @@ static const struct import_row *row_of_path(
 	return NULL;
 }
 
-static bool asks_nothing(const struct import_row *row, const struct tree_node *n)
+static bool is_without_effect(const struct import_row *row, const struct tree_node *n)
 {
 	return import_is_empty(n) ||
 	       (*row->plain && n->kind == TREE_SCALAR && strcmp(n->text, row->plain) == 0);
@@ -300,22 +302,22 @@ void import_walk(struct import *f, const struct tree_node *map, const char *pref
 	char below[64];
 
 	for (const struct tree_node *n = map->child; n; n = n->next) {
-		const struct import_row *row = row_of_path(rows, nrows, prefix, n->key);
+		const struct import_row *row = find_row_of_path(rows, nrows, prefix, n->key);
 
 		if (!row) {
 			if (f->kind != IMPORT_TRAINING || *prefix)
-				unknown_import(f, n, prefix, rows, nrows);
+				print_unknown_key(f, n, prefix, rows, nrows);
 			continue;
 		}
 		switch (row->how) {
 		case FH_QUIET:
 			break;
 		case FH_NOTE:
-			if (!asks_nothing(row, n))
+			if (!is_without_effect(row, n))
 				import_note(f, n, "%s", row->why);
 			break;
 		case FH_REFUSE:
-			if (!asks_nothing(row, n))
+			if (!is_without_effect(row, n))
 				import_wrong(f, n, "%s", row->why);
 			break;
 		default:

@@ -40,7 +40,7 @@ static const struct import_row rows[] = {
 	{"runner_config", "", FT_MAP, FH_OWN, "", ""},
 	{"model", "", FT_MAP, FH_OWN, "", ""},
 	{"profile", "profile_step", FT_BOOL, FH_OWN, "", ""},
-	/* Handled by take_profile(). */
+	/* Handled by read_profile(). */
 	{"profile_start_step", "", FT_INT, FH_QUIET, "", ""},
 	{"profile_stop_step", "", FT_INT, FH_QUIET, "", ""},
 	{"init_start_profile", "", FT_BOOL, FH_QUIET, "", ""},
@@ -106,7 +106,7 @@ static const struct import_row rows[] = {
 		NOT_SUMMARISED},
 	{"summary.collect_specified_data.collect_landscape", "", FT_ANY, FH_NOTE, "",
 		NOT_SUMMARISED},
-	/* see take_summary_monitor() */
+	/* see read_summary_monitor() */
 	{"summary.keep_default_action", "", FT_BOOL, FH_QUIET, "", ""},
 	{"summary.num_process", "", FT_ANY, FH_QUIET, "", ""},
 	{"summary.max_file_size", "summary_max_bytes", FT_INT, FH_OWN, "", ""},
@@ -177,7 +177,7 @@ static void take_metric_format(struct import *f, const struct tree_node *n, cons
 
 /* ---- values with their own conditions ---- */
 
-static void take_positive(struct import *f, const char *ours, const struct tree_node *n)
+static void read_positive(struct import *f, const char *ours, const struct tree_node *n)
 {
 	double v;
 
@@ -188,7 +188,7 @@ static void take_positive(struct import *f, const char *ours, const struct tree_
 }
 
 /* For a float: MindSpore Transformers treats an integer as an error, and ends. */
-static void take_float(struct import *f, const char *ours, const struct tree_node *n)
+static void read_float(struct import *f, const char *ours, const struct tree_node *n)
 {
 	if (tree_is_integer(n))
 		import_wrong(f, n,
@@ -199,7 +199,7 @@ static void take_float(struct import *f, const char *ours, const struct tree_nod
 		import_set(f, ours, n);
 }
 
-static void take_baseline(struct import *f, const struct tree_node *n)
+static void read_baseline(struct import *f, const struct tree_node *n)
 {
 	double v;
 
@@ -212,7 +212,7 @@ static void take_baseline(struct import *f, const struct tree_node *n)
 	import_add_word(f, "monitor_log", "throughput_linearity");
 }
 
-static void take_target_list(struct import *f, const struct tree_node *n)
+static void read_target_list(struct import *f, const struct tree_node *n)
 {
 	for (const struct tree_node *e = n->child; e; e = e->next)
 		if (e->kind != TREE_SCALAR || !tree_is_text(e)) {
@@ -231,20 +231,20 @@ static void take_target_list(struct import *f, const struct tree_node *n)
 
 /* ---- callbacks: a list of {type: ..., keys} ---- */
 
-static void take_loss_monitor(struct import *f, const struct tree_node *n)
+static void read_loss_monitor(struct import *f, const struct tree_node *n)
 {
 	const struct tree_node *times = tree_get(n, "per_print_times");
 
 	import_add_word(f, "monitor_log", "loss");
 	if (!tree_is_null(times))
-		take_positive(f, "print_interval", times);
+		read_positive(f, "print_interval", times);
 }
 
-static void take_train_key(
+static void read_train_key(
 	struct import *f, const struct import_row *row, const struct tree_node *n);
 
 /* Values that are not given are collected, unless the user wants only the given ones. */
-static void take_summary_monitor(struct import *f, const struct tree_node *n)
+static void read_summary_monitor(struct import *f, const struct tree_node *n)
 {
 	const struct tree_node *what = tree_get(n, "collect_specified_data");
 	const struct tree_node *out = tree_get(f->top, "output_dir");
@@ -258,11 +258,11 @@ static void take_summary_monitor(struct import *f, const struct tree_node *n)
 		import_set_text(f, "summary_loss", NULL, "false");
 	if (!is_all && !tree_get(what, "histogram_regular"))
 		import_set_text(f, "summary_first", NULL, "0");
-	import_walk(f, n, "summary.", rows, NROWS, take_train_key);
+	import_walk(f, n, "summary.", rows, NROWS, read_train_key);
 }
 
 /* MindSpore Transformers matches the expression at the start of a name. */
-static void take_histogram_names(struct import *f, const struct tree_node *n)
+static void read_histogram_names(struct import *f, const struct tree_node *n)
 {
 	char text[1024];
 
@@ -271,7 +271,7 @@ static void take_histogram_names(struct import *f, const struct tree_node *n)
 }
 
 /* CheckpointMonitor also saves checkpoints; libprobe detects these from the files. */
-static void take_checkpoint_monitor(struct import *f, const struct tree_node *map)
+static void read_checkpoint_monitor(struct import *f, const struct tree_node *map)
 {
 	const struct tree_node *n = tree_get(map, "embedding_local_norm_threshold");
 
@@ -279,7 +279,7 @@ static void take_checkpoint_monitor(struct import *f, const struct tree_node *ma
 		import_set(f, "embedding_local_norm_threshold", n);
 }
 
-static void take_callbacks(struct import *f, const struct tree_node *list)
+static void read_callbacks(struct import *f, const struct tree_node *list)
 {
 	for (const struct tree_node *n = list->child; n; n = n->next) {
 		const struct tree_node *type = tree_get(n, "type");
@@ -287,17 +287,17 @@ static void take_callbacks(struct import *f, const struct tree_node *list)
 		if (!type || type->kind != TREE_SCALAR)
 			continue;
 		if (strcmp(type->text, "MFLossMonitor") == 0)
-			take_loss_monitor(f, n);
+			read_loss_monitor(f, n);
 		else if (strcmp(type->text, "SummaryMonitor") == 0)
-			take_summary_monitor(f, n);
+			read_summary_monitor(f, n);
 		else if (strcmp(type->text, "CheckpointMonitor") == 0)
-			take_checkpoint_monitor(f, n);
+			read_checkpoint_monitor(f, n);
 	}
 }
 
 /* ---- sizes of the model and the runner ---- */
 
-static void take_sizes(
+static void read_sizes(
 	struct import *f, const struct tree_node *map, const char (*pair)[2][32], unsigned n)
 {
 	for (unsigned i = 0; map && i < n; i++) {
@@ -309,29 +309,29 @@ static void take_sizes(
 	}
 }
 
-static void take_runner(struct import *f, const struct tree_node *n)
+static void read_runner(struct import *f, const struct tree_node *n)
 {
 	static const char pair[][2][32] = {{"epochs", "epochs"},
 		{"gradient_accumulation_steps", "grad_acc_steps"},
 		{"batch_size", "micro_batch_size"}};
 
-	take_sizes(f, n, pair, 3);
+	read_sizes(f, n, pair, 3);
 	if (!is_true(n, "sink_mode", true))
 		import_set_text(f, "print_loss_mean", NULL, "true");
 }
 
-static void take_model(struct import *f, const struct tree_node *n)
+static void read_model(struct import *f, const struct tree_node *n)
 {
 	static const char pair[][2][32] = {{"hidden_size", "hidden_size"},
 		{"vocab_size", "vocab_size"}, {"seq_length", "seq_length"}};
 
-	take_sizes(f, tree_get(n, "model_config"), pair, 3);
+	read_sizes(f, tree_get(n, "model_config"), pair, 3);
 }
 
 /* ---- the steps and ranks to be profiled ---- */
 
 /* Returns the file's number for `key`; `none` if it is absent or not an integer. */
-static int64_t profile_number(struct import *f, const char *key, int64_t none)
+static int64_t read_profile_number(struct import *f, const char *key, int64_t none)
 {
 	const struct tree_node *n = tree_get(f->top, key);
 	double v;
@@ -361,7 +361,7 @@ int64_t import_job_size(const struct import *f)
 }
 
 /* Selects the first rank of each pipeline stage. */
-static void take_profile_stages(struct import *f)
+static void read_profile_stages(struct import *f)
 {
 	const struct tree_node *at = tree_get(f->top, "profile_pipeline");
 	const struct tree_node *n = tree_get(tree_get(f->top, "parallel_config"), "pipeline_stage");
@@ -389,7 +389,7 @@ static void take_profile_stages(struct import *f)
  * The steps of these keys are counted from 1, and the range includes both ends. Wrong values have
  * the same consequences as in MindSpore Transformers.
  */
-static void take_profile(struct import *f, const struct tree_node *at)
+static void read_profile(struct import *f, const struct tree_node *at)
 {
 	const struct tree_node *ranks = tree_get(f->top, "profile_rank_ids");
 	int64_t first, last, level;
@@ -397,11 +397,11 @@ static void take_profile(struct import *f, const struct tree_node *at)
 
 	if (!is_true(f->top, "profile", false))
 		return;
-	first = profile_number(f, "profile_start_step", 1);
-	last = profile_number(f, "profile_stop_step", 10);
-	level = profile_number(f, "profiler_level", -1);
+	first = read_profile_number(f, "profile_start_step", 1);
+	last = read_profile_number(f, "profile_stop_step", 10);
+	level = read_profile_number(f, "profiler_level", -1);
 	if (level < 0)
-		level = profile_number(f, "profile_level", -1);
+		level = read_profile_number(f, "profile_level", -1);
 	/* If communication is requested, more than the lowest level is needed. */
 	if (level == 0 && is_true(f->top, "profile_communication", false))
 		level = 1;
@@ -424,25 +424,25 @@ static void take_profile(struct import *f, const struct tree_node *at)
 	if (ranks && !import_is_empty(ranks))
 		import_set(f, "profile_rank", ranks);
 	else if (is_true(f->top, "profile_pipeline", false))
-		take_profile_stages(f);
+		read_profile_stages(f);
 }
 
-static void take_train_key(
+static void read_train_key(
 	struct import *f, const struct import_row *row, const struct tree_node *n)
 {
 	const char *path = row->path, *key = strrchr(path, '.');
 
 	key = key ? key + 1 : path;
 	if (strcmp(path, "callbacks") == 0)
-		take_callbacks(f, n);
+		read_callbacks(f, n);
 	else if (strcmp(path, "runner_config") == 0)
-		take_runner(f, n);
+		read_runner(f, n);
 	else if (strcmp(path, "model") == 0)
-		take_model(f, n);
+		read_model(f, n);
 	else if (strcmp(path, "profile") == 0)
-		take_profile(f, n);
+		read_profile(f, n);
 	else if (strcmp(key, "histogram_regular") == 0)
-		take_histogram_names(f, n);
+		read_histogram_names(f, n);
 	else if (strcmp(key, "tensorboard_queue_size") == 0) {
 		double v;
 
@@ -451,21 +451,21 @@ static void take_train_key(
 				"not an integer above 0: 10 is used; events are written "
 				"sooner anyway");
 	} else if (strcmp(key, "target") == 0)
-		take_target_list(f, n);
+		read_target_list(f, n);
 	else if (row->type == FT_ANY && strcmp(key, "throughput_baseline") == 0)
-		take_baseline(f, n);
+		read_baseline(f, n);
 	else if (row->type == FT_ANY)
 		take_metric_format(f, n, row->ours);
 	else if (strcmp(key, "stable_rank_config") == 0)
-		import_walk(f, n, "stable_rank.", rows, NROWS, take_train_key);
+		import_walk(f, n, "stable_rank.", rows, NROWS, read_train_key);
 	else if (strcmp(key, "health_checkpoint") == 0) {
 		if (!tree_is_null(tree_get(n, "embedding_local_norm_threshold")))
 			import_set_text(f, "health_checkpoint", n, "true");
-		import_walk(f, n, "health.", rows, NROWS, take_train_key);
+		import_walk(f, n, "health.", rows, NROWS, read_train_key);
 	} else if (row->type == FT_NUMBER)
-		take_float(f, row->ours, n);
+		read_float(f, row->ours, n);
 	else if (row->type == FT_INT)
-		take_positive(f, row->ours, n);
+		read_positive(f, row->ours, n);
 	else if (strcmp(key, "print_struct") == 0) {
 		import_set(f, "print_struct", n);
 		if (!import_is_empty(n))
@@ -475,7 +475,7 @@ static void take_train_key(
 }
 
 /* Selects the scalars that MindSpore Transformers writes as events. */
-static void choose_scalars(struct import *f)
+static void set_event_scalars(struct import *f)
 {
 	/* 1: needs log_timers_to_tensorboard, 2: needs log_loss_scale_to_tensorboard */
 	static const struct {
@@ -518,7 +518,7 @@ static void check_contradictions(struct import *f, bool on)
 			"is never ended");
 		import_set_text(f, "global_norm_spike_count_threshold", NULL, "0");
 		if (!tree_is_null(most) && import_check(f, most, FT_NUMBER))
-			take_float(f, "global_norm_spike_threshold", most);
+			read_float(f, "global_norm_spike_threshold", most);
 	}
 	if (on && is_true(monitor, "check_for_global_norm", false)) {
 		import_wrong(f, skip,
@@ -592,7 +592,7 @@ static bool is_shown(const struct import *f, const struct tree_node *n)
  * Makes a JSON object of the keys at the top level, with each value as Python prints it. Keys
  * that do not fit are omitted.
  */
-static void keep_training_text(struct import *f)
+static void format_training_text(struct import *f)
 {
 	char *json = malloc(TRAINING_TEXT_MAX), *value = malloc(TRAINING_TEXT_MAX);
 	struct text t, v;
@@ -638,19 +638,19 @@ void import_apply_training(struct import *f)
 		import_set_text(f, "format", NULL, "csv, tensorboard");
 		import_set_text(f, "tensorboard_tags", NULL, "mindformers");
 		import_set_text(f, "tensorboard_ranks", NULL, "0-4294967295");
-		choose_scalars(f);
+		set_event_scalars(f);
 		if (dir && *dir)
 			import_set_text(f, "tensorboard_dir", NULL, dir);
 	}
-	import_walk(f, f->top, "", rows, NROWS, take_train_key);
+	import_walk(f, f->top, "", rows, NROWS, read_train_key);
 	if (monitor && monitor->kind == TREE_MAP) {
 		if (on)
-			import_walk(f, monitor, "monitor_config.", rows, NROWS, take_train_key);
+			import_walk(f, monitor, "monitor_config.", rows, NROWS, read_train_key);
 		else
 			import_note(f, monitor,
 				"monitor_on is not True: none of its keys has an effect");
 	}
 	import_apply_pynative(f);
 	check_contradictions(f, on);
-	keep_training_text(f);
+	format_training_text(f);
 }

@@ -15,7 +15,7 @@ struct place_of_addr {
 	struct elf_place *out;
 };
 
-static void fill_place(const struct loaded_object *at, void *arg)
+static void copy_place(const struct loaded_object *at, void *arg)
 {
 	const struct dl_phdr_info *info = at->info;
 	struct place_of_addr *a = arg;
@@ -49,7 +49,7 @@ bool elfsym_place(uintptr_t addr, struct elf_place *out)
 {
 	struct place_of_addr a = {addr, out};
 
-	return elf_object_at(addr, fill_place, &a);
+	return elf_object_at(addr, copy_place, &a);
 }
 
 /* ---- definitions in an object and the objects that it needs ---- */
@@ -64,7 +64,7 @@ struct scope {
 	const char *name; /* the name searched for: DT_NEEDED */
 };
 
-static const char *file_part_of(const char *path)
+static const char *get_file_part(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -95,14 +95,14 @@ static int add_needed(struct dl_phdr_info *info, size_t size, void *arg)
 	struct object o;
 
 	(void)size;
-	if (strcmp(info->dlpi_name, c->name) && strcmp(file_part_of(info->dlpi_name), c->name) &&
+	if (strcmp(info->dlpi_name, c->name) && strcmp(get_file_part(info->dlpi_name), c->name) &&
 		(!object_describe(info, &o) || !o.soname || strcmp(o.soname, c->name)))
 		return 0;
 	add_to_scope(c, info);
 	return 1;
 }
 
-static int walk_scope(struct dl_phdr_info *info, size_t size, void *arg)
+static int handle_scope_object(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct scope *c = arg;
 
@@ -142,7 +142,7 @@ bool elfsym_scope(const char *name, uintptr_t pc, struct provider *out)
 	c.s = (struct search){.name = name, .out = out, .max = 1};
 	c.s.gnu = elfsym_hash(name);
 	c.s.sysv = object_hash_sysv(name);
-	return dl_iterate_phdr(walk_scope, &c) == 1;
+	return dl_iterate_phdr(handle_scope_object, &c) == 1;
 }
 
 /* ---- libraries by name ---- */
@@ -158,7 +158,7 @@ static int has_name(struct dl_phdr_info *info, size_t size, void *arg)
 	if (strchr(name, '/'))
 		return 0;
 	return (object_describe(info, &o) && o.soname && strcmp(o.soname, name) == 0) ||
-	       strcmp(file_part_of(info->dlpi_name), name) == 0;
+	       strcmp(get_file_part(info->dlpi_name), name) == 0;
 }
 
 bool elfsym_loaded(const char *name)
@@ -173,7 +173,7 @@ struct each_stub {
 	void *arg;
 };
 
-static int visit_stubs(struct dl_phdr_info *info, size_t size, void *arg)
+static int handle_stub_object(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct each_stub *e = arg;
 	struct object o;
@@ -203,5 +203,5 @@ void elfsym_each_stub(void (*visit)(const char *name, void *arg), void *arg)
 {
 	struct each_stub e = {visit, arg};
 
-	dl_iterate_phdr(visit_stubs, &e);
+	dl_iterate_phdr(handle_stub_object, &e);
 }

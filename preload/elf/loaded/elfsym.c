@@ -88,7 +88,7 @@ struct own {
 	bool ok;
 };
 
-static void describe_us(const struct loaded_object *at, void *arg)
+static void copy_own_object(const struct loaded_object *at, void *arg)
 {
 	struct own *us = arg;
 
@@ -111,7 +111,7 @@ static const ElfW(Sym) * find_own_symbol(const char *name, const char **kept)
 	int none = 0;
 
 	if (known != 2) {
-		elf_object_at(object_self(), describe_us, &mine);
+		elf_object_at(object_self(), copy_own_object, &mine);
 		o = &mine;
 		if (__builtin_expect(atomic_compare_exchange_strong(&known, &none, 1), 1)) {
 			us = mine;
@@ -144,7 +144,7 @@ static struct {
 	_Atomic(const char *) name; /* in libprobe.so's string table */
 } hidden[HIDDEN_MAX];
 
-static int make_pages_writable(struct dl_phdr_info *info, size_t size, void *arg)
+static int set_pages_writable(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	uintptr_t at = (uintptr_t)arg, page = (uintptr_t)sysconf(_SC_PAGESIZE);
 
@@ -170,7 +170,7 @@ bool elfsym_hide_own(const char *name)
 	ElfW(Sym) *sym = (ElfW(Sym) *)(uintptr_t)find_own_symbol(name, &kept);
 	ElfW(Addr) value;
 
-	if (!sym || dl_iterate_phdr(make_pages_writable, sym) != 1)
+	if (!sym || dl_iterate_phdr(set_pages_writable, sym) != 1)
 		return false;
 	value = sym->st_value;
 	for (unsigned i = 0; value && i < HIDDEN_MAX; i++) {

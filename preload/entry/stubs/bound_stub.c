@@ -122,7 +122,7 @@ void *bind_wrapper(const char *name, void *real, const char *path, uintptr_t pc)
 		 */
 		if (word & (API_SKIP | API_GONE) || !(word & API_DECIDED))
 			return real;
-		if (word & API_ON && call_real(a) == real)
+		if (word & API_ON && call_get_real(a) == real)
 			return api_wrapper(a);
 	}
 	if (!atomic_exchange(&hooked, true))

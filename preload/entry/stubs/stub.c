@@ -193,7 +193,7 @@ static struct tail redirect_unrecorded(struct stub_row *r, struct stub_entry *e,
  */
 static struct tail redirect_to_real(struct stub_row *r, struct stub_entry *e)
 {
-	void *real = call_real(r->api);
+	void *real = call_get_real(r->api);
 
 	redirect_stub(r, e, real, NULL);
 	/* stub_second() and stub_forget() change the row's state before the stub. */

@@ -84,7 +84,7 @@ static int from_memory(dlopen_fn *open_object, const void *image, size_t size)
 
 static const char *stub_tmpdir(void)
 {
-	for (char *const *e = startup_env(); *e; e++)
+	for (char *const *e = startup_get_environment(); *e; e++)
 		if (strncmp(*e, "TMPDIR=", 7) == 0 && (*e)[7])
 			return *e + 7;
 	return "/tmp";

@@ -39,7 +39,7 @@ static const struct spec_value *value_of_handle(const struct value_map *m, uint6
 	return NULL;
 }
 
-static void dtype_at(struct custom_lib *c, uint64_t handle, struct dtype_desc *d)
+static void get_dtype_at(struct custom_lib *c, uint64_t handle, struct dtype_desc *d)
 {
 	const struct spec_value *v = value_of_handle(&c->spec->dtype, handle);
 
@@ -54,7 +54,7 @@ static void dtype_at(struct custom_lib *c, uint64_t handle, struct dtype_desc *d
 	}
 }
 
-static enum redop redop_at(const struct custom_lib *c, uint64_t handle)
+static enum redop get_redop_at(const struct custom_lib *c, uint64_t handle)
 {
 	const struct spec_value *v = value_of_handle(&c->spec->redop, handle);
 
@@ -103,24 +103,24 @@ static bool find_queries(struct custom_lib *c)
  * ranks: the name of the only communicator, and that a communicator in which every process has
  * its job rank contains the whole job.
  */
-static void identify_custom_comm(const struct custom_lib *c, struct comm *m, bool world)
+static void set_custom_comm_id(const struct custom_lib *c, struct comm *m, bool world)
 {
 	uint64_t tag = hash_str(0, c->spec->rank.function ? c->spec->rank.function : "");
 
 	if (world) {
 		m->kind = "world";
 		m->flags = c->lib.one_comm ? 0 : CF_GUESSED;
-		m->id = comm_make_id(0, "custom", (int64_t)tag, m->world, m->nworld, NULL, 0);
+		m->id = comm_compute_id(0, "custom", (int64_t)tag, m->world, m->nworld, NULL, 0);
 	} else if (c->lib.one_comm) {
 		m->kind = "custom";
-		m->id = comm_make_id(
+		m->id = comm_compute_id(
 			0, "custom", (int64_t)hash_u64(tag, (uint32_t)m->size), NULL, 0, NULL, 0);
 	} else {
 		m->kind = "custom";
 		m->flags = CF_LOCALCOMM;
-		tag = hash_u64(hash_u64(tag, m->handle), comm_serial());
+		tag = hash_u64(hash_u64(tag, m->handle), comm_get_serial());
 		tag = hash_u64(hash_u64(tag, (uint64_t)getpid()), (uint32_t)session.world_rank);
-		m->id = comm_make_id(0, "custom", (int64_t)tag, NULL, 0, NULL, 0);
+		m->id = comm_compute_id(0, "custom", (int64_t)tag, NULL, 0, NULL, 0);
 	}
 }
 
@@ -128,7 +128,7 @@ static void identify_custom_comm(const struct custom_lib *c, struct comm *m, boo
  * Returns NULL if the library gives no valid answer (it may not be ready yet), or if there is no
  * memory.
  */
-static struct comm *make_custom_comm(struct custom_lib *c, uint64_t handle)
+static struct comm *add_custom_comm(struct custom_lib *c, uint64_t handle)
 {
 	const struct spec *s = c->spec;
 	int64_t rank = JOURNAL_NONE, size = JOURNAL_NONE, code;
@@ -153,11 +153,11 @@ static struct comm *make_custom_comm(struct custom_lib *c, uint64_t handle)
 	m->handle = handle;
 	m->rank = (int32_t)rank;
 	m->size = (int32_t)size;
-	identify_custom_comm(c, m, world);
+	set_custom_comm_id(c, m, world);
 	return m;
 }
 
-static struct comm *comm_at(struct custom_lib *c, uint64_t handle)
+static struct comm *find_or_add_custom_comm(struct custom_lib *c, uint64_t handle)
 {
 	static _Atomic bool publishing;
 	struct comm *m = comm_find(&c->lib, handle), *first;
@@ -165,7 +165,7 @@ static struct comm *comm_at(struct custom_lib *c, uint64_t handle)
 
 	if (m)
 		return m;
-	m = make_custom_comm(c, handle);
+	m = add_custom_comm(c, handle);
 	if (!m)
 		return NULL;
 	/*
@@ -173,14 +173,14 @@ static struct comm *comm_at(struct custom_lib *c, uint64_t handle)
 	 * no communicator.
 	 */
 	if (!atomic_compare_exchange_strong(&publishing, &free, true)) {
-		comm_release(m);
+		comm_remove_user(m);
 		return NULL;
 	}
 	first = comm_find(&c->lib, handle);
 	if (first)
-		comm_release(m);
+		comm_remove_user(m);
 	else
-		comm_publish(m);
+		comm_register(m);
 	m = comm_find(&c->lib, handle);
 	atomic_store(&publishing, false);
 	return m;
@@ -217,23 +217,23 @@ static bool handle_of(const struct call *c, enum role pointer, enum role value, 
 	return true;
 }
 
-static void custom_enter(struct call *c)
+static void handle_custom_begin(struct call *c)
 {
 	uint64_t handle;
 
 	if (c->api->spec->task == TASK_COMM_END && handle_of(c, ROLE_COMMP, ROLE_COMM, &handle))
-		call_ends_comm(c, c->api->spec->lib, handle);
+		call_set_ending_comm(c, c->api->spec->lib, handle);
 }
 
 /* A new communicator may have the handle of an old one whose end was not seen. */
-static void custom_leave(struct call *c, int64_t ret)
+static void handle_custom_return(struct call *c, int64_t ret)
 {
 	uint64_t handle;
 
 	(void)ret;
 	if (c->api->spec->task == TASK_COMM_NEW && c->ok &&
 		handle_of(c, ROLE_NEWCOMM, ROLE_NONE, &handle))
-		comm_drop(c->api->spec->lib, handle);
+		comm_remove(c->api->spec->lib, handle);
 }
 
 /* ---- one set of functions per document, because the core does not pass them the library ---- */
@@ -241,15 +241,15 @@ static void custom_leave(struct call *c, int64_t ret)
 #define ADAPTER(n)                                                   \
 	static struct comm *comm_##n(uint64_t handle)                \
 	{                                                            \
-		return comm_at(&libs[n], handle);                    \
+		return find_or_add_custom_comm(&libs[n], handle);    \
 	}                                                            \
 	static void dtype_##n(uint64_t handle, struct dtype_desc *d) \
 	{                                                            \
-		dtype_at(&libs[n], handle, d);                       \
+		get_dtype_at(&libs[n], handle, d);                   \
 	}                                                            \
 	static enum redop redop_##n(uint64_t handle)                 \
 	{                                                            \
-		return redop_at(&libs[n], handle);                   \
+		return get_redop_at(&libs[n], handle);               \
 	}
 
 #define FUNCTIONS(n)                           \
@@ -295,8 +295,8 @@ const struct adapter *custom_lib_new(const struct spec *s)
 		.comm = functions[n].comm,
 		.dtype = functions[n].dtype,
 		.redop = functions[n].redop,
-		.enter = custom_enter,
-		.leave = custom_leave,
+		.enter = handle_custom_begin,
+		.leave = handle_custom_return,
 	};
 	memcpy(c->lib.success, s->success, sizeof(c->lib.success));
 	n++;

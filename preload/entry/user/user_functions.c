@@ -54,7 +54,7 @@ static struct {
 
 /* ---- reading ---- */
 
-static void report_spec_error(void *arg, struct pos at, const char *fmt, va_list ap)
+static void print_document_error(void *arg, struct pos at, const char *fmt, va_list ap)
 {
 	char text[REPORT_LINE_MAX];
 
@@ -63,7 +63,7 @@ static void report_spec_error(void *arg, struct pos at, const char *fmt, va_list
 	report_at(&custom.report, at.line, at.col, "%s", text);
 }
 
-static void report_line(void *arg, const char *line)
+static void print_line(void *arg, const char *line)
 {
 	(void)arg;
 	/*
@@ -90,7 +90,7 @@ static bool is_abbreviated(const char *s, size_t n)
  * Returns the longest word of a name or pattern. An identifier appears unchanged in the mangled
  * name, so a search for the word excludes nearly all symbols before any is demangled.
  */
-static const char *longest_word(struct spec_load *l, const char *pattern)
+static const char *find_longest_word(struct spec_load *l, const char *pattern)
 {
 	static const char letters[] =
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
@@ -125,14 +125,14 @@ static void add_custom_row(struct spec_load *l, const struct func *f, const stru
 	r = &custom.row[custom.n++];
 	*r = (struct row){.f = f, .lib = lib, .literal = ""};
 	if (f->find == FIND_NAME)
-		r->literal = longest_word(l, f->symbol);
+		r->literal = find_longest_word(l, f->symbol);
 }
 
 /*
  * Marks the names of all rows as known, so that a name whose row has an error is not reported as
  * unknown too.
  */
-static void mark_names_known(const struct node *rows)
+static void register_known_names(const struct node *rows)
 {
 	for (unsigned i = 0; rows && rows->type == NODE_MAP && i < rows->n; i++)
 		wraplist_match(list_now(), "custom", rows->key[i]->text);
@@ -149,7 +149,7 @@ static int by_find(const void *a, const void *b)
  * Adds the wanted rows of one document. Rows that only track communicators are wanted if any
  * other row is.
  */
-static void take_rows(struct spec_load *l, const struct spec *s, struct funcs *funcs)
+static void add_wanted_rows(struct spec_load *l, const struct spec *s, struct funcs *funcs)
 {
 	const struct adapter *lib = NULL;
 	bool any = false;
@@ -175,7 +175,7 @@ static void take_rows(struct spec_load *l, const struct spec *s, struct funcs *f
 	}
 }
 
-static void index_symbols(struct spec_load *l)
+static void add_symbol_index(struct spec_load *l)
 {
 	uint32_t mask;
 
@@ -215,11 +215,11 @@ static void read_custom_specs(struct spec_load *l, void *arg)
 		const struct spec *s = spec_read(l, src->path, docs.item[i], &kinds, &funcs);
 
 		if (s) {
-			mark_names_known(node_get(s->top, "functions"));
-			take_rows(l, s, &funcs);
+			register_known_names(node_get(s->top, "functions"));
+			add_wanted_rows(l, s, &funcs);
 		}
 	}
-	index_symbols(l);
+	add_symbol_index(l);
 }
 
 static char *copy_path(const char *s, size_t n)
@@ -239,12 +239,12 @@ static char *find_custom_file(bool *named)
 	*named = given && *given;
 	if (*named)
 		return copy_path(given, strlen(given));
-	for (char *const *e = startup_env(); *e; e++)
+	for (char *const *e = startup_get_environment(); *e; e++)
 		if (strncmp(*e, "PROBE_CONFIG=", 13) == 0)
 			config = *e + 13;
 	slash = config ? strrchr(config, '/') : NULL;
 	if (config && *config &&
-		asprintf(&path, "%s%s%.*sapis/custom.yaml", *config == '/' ? "" : startup_cwd(),
+		asprintf(&path, "%s%s%.*sapis/custom.yaml", *config == '/' ? "" : startup_get_cwd(),
 			*config == '/' ? "" : "/", slash ? (int)(slash - config + 1) : 0,
 			config) > 0) {
 		int fd = io_open_regular(AT_FDCWD, path, O_RDONLY, 0);
@@ -265,9 +265,9 @@ static void read_custom_file(const char *path, bool named)
 	struct source src = {path, text, n > 0 ? (size_t)n : 0};
 	int err = 0;
 
-	report_begin(&custom.report, report_line, NULL, path);
+	report_begin(&custom.report, print_line, NULL, path);
 	custom.load = (struct spec_load){
-		.arena.limit = ARENA_MAX, .say = report_spec_error, .run_time = true};
+		.arena.limit = ARENA_MAX, .say = print_document_error, .run_time = true};
 	if (n < 0 && (named || n != -ENOENT))
 		report_at(&custom.report, 0, 0, "%s; none of its functions is recorded",
 			io_error_text((int)n));
@@ -292,11 +292,11 @@ static void read_once(void)
 
 	if (path)
 		read_custom_file(path, named); /* messages use this name */
-	wraplist_report_unknown(list_now(), "custom", report_line, NULL);
+	wraplist_report_unknown(list_now(), "custom", print_line, NULL);
 }
 
 /* True if there are rows that a symbol could match. */
-static bool custom_rows_ready(void)
+static bool has_custom_rows(void)
 {
 	int cancel;
 
@@ -317,7 +317,7 @@ static bool custom_rows_ready(void)
 
 /* ---- finding ---- */
 
-static bool object_fits(const struct row *r, const char *object)
+static bool match_object(const struct row *r, const char *object)
 {
 	const struct node *list = r->f->spec->objects;
 	const char *slash = strrchr(object, '/');
@@ -331,21 +331,21 @@ static bool object_fits(const struct row *r, const char *object)
 	return !list;
 }
 
-static unsigned integer_bytes_of(uint8_t ctype)
+static unsigned get_integer_bytes(uint8_t ctype)
 {
 	return ctype >= CT_I8 && ctype <= CT_U64 ? 1u << (ctype - CT_I8) / 2 : 0;
 }
 
 static bool has_pointer(const struct type *t)
 {
-	return t->ctype == CT_P || integer_bytes_of(t->ctype) == 8;
+	return t->ctype == CT_P || get_integer_bytes(t->ctype) == 8;
 }
 
 /*
  * True if a parameter, as described by the C++ name, can be passed in the way that the row
  * describes.
  */
-static bool custom_param_fits(uint8_t is, const struct type *t)
+static bool match_custom_param(uint8_t is, const struct type *t)
 {
 	switch (is) {
 	case CXX_ANY:
@@ -359,12 +359,12 @@ static bool custom_param_fits(uint8_t is, const struct type *t)
 	case CT_F64:
 		return t->ctype == is;
 	default:
-		return integer_bytes_of(t->ctype) == integer_bytes_of(is) ||
-		       (t->handle && integer_bytes_of(is) >= 4);
+		return get_integer_bytes(t->ctype) == get_integer_bytes(is) ||
+		       (t->handle && get_integer_bytes(is) >= 4);
 	}
 }
 
-static bool custom_params_fit(const struct params *args, const struct cxx_params *p)
+static bool match_custom_params(const struct params *args, const struct cxx_params *p)
 {
 	int skip = (int)args->n - p->n;
 
@@ -376,7 +376,7 @@ static bool custom_params_fit(const struct params *args, const struct cxx_params
 	if (skip == 0 ? p->method : skip != 1 || !p->nested || !has_pointer(&args->item[0].type))
 		return false;
 	for (int i = 0; i < p->n; i++)
-		if (!custom_param_fits(p->type[i], &args->item[i + skip].type))
+		if (!match_custom_param(p->type[i], &args->item[i + skip].type))
 			return false;
 	return true;
 }
@@ -385,9 +385,9 @@ static bool custom_params_fit(const struct params *args, const struct cxx_params
  * False, and logged, for an overload, or an error in the signature: calling the function as in
  * the row would crash the program.
  */
-static bool fits_or_log(struct row *r, const char *symbol, const struct cxx_params *p)
+static bool check_params_and_log(struct row *r, const char *symbol, const struct cxx_params *p)
 {
-	if (custom_params_fit(&r->f->args, p))
+	if (match_custom_params(&r->f->args, p))
 		return true;
 	if (!atomic_exchange_explicit(&r->misfit_said, true, memory_order_relaxed))
 		log_loss(LOSS_ENTRY,
@@ -404,7 +404,7 @@ static struct row *find_symbol(const char *symbol, const char *object)
 	for (; custom.slot[at]; at = (at + 1) & mask) {
 		struct row *r = &custom.row[custom.slot[at] - 1];
 
-		if (strcmp(r->f->symbol, symbol) == 0 && object_fits(r, object))
+		if (strcmp(r->f->symbol, symbol) == 0 && match_object(r, object))
 			return r;
 	}
 	return NULL;
@@ -432,19 +432,19 @@ static struct row *find_custom_row(const char *symbol, const char *object)
 			/* A C function's name is not mangled. */
 			hit = glob_match(x->f->symbol, len > 0 ? name : symbol);
 		}
-		if (!hit || !object_fits(x, object))
+		if (!hit || !match_object(x, object))
 			continue;
 		if (x->f->find == FIND_GLOB)
 			len = demangle_symbol(symbol, name, sizeof(name), &params);
-		if (len <= 0 || fits_or_log(x, symbol, &params))
+		if (len <= 0 || check_params_and_log(x, symbol, &params))
 			r = x;
 	}
 	return r;
 }
 
-static bool custom_wants(const char *symbol, const char *object)
+static bool is_custom_wanted(const char *symbol, const char *object)
 {
-	return custom_rows_ready() && find_custom_row(symbol, object);
+	return has_custom_rows() && find_custom_row(symbol, object);
 }
 
 /* ---- rows for the entry ---- */
@@ -456,7 +456,7 @@ struct made {
 	char text[]; /* link_name, then symbol */
 };
 
-static void fill_custom_spec(struct made *m, const struct func *f)
+static void set_custom_spec(struct made *m, const struct func *f)
 {
 	struct api_spec *s = &m->spec;
 	bool integer = f->ret.ctype >= CT_I8 && f->ret.ctype <= CT_U64 && !f->ret.handle;
@@ -490,9 +490,9 @@ static void fill_custom_spec(struct made *m, const struct func *f)
 	}
 }
 
-static struct api *make_custom_api(const char *symbol, const char *object)
+static struct api *add_custom_api(const char *symbol, const char *object)
 {
-	const struct row *r = custom_rows_ready() ? find_custom_row(symbol, object) : NULL;
+	const struct row *r = has_custom_rows() ? find_custom_row(symbol, object) : NULL;
 	char name[NAME_BYTES];
 	size_t len = strlen(symbol) + 1, shown_len;
 	const char *shown = symbol;
@@ -521,9 +521,9 @@ static struct api *make_custom_api(const char *symbol, const char *object)
 	m->spec.lib = r->lib;
 	m->spec.link_name = memcpy(m->text, symbol, len);
 	m->spec.symbol = memcpy(m->text + len, shown, shown_len);
-	fill_custom_spec(m, r->f);
+	set_custom_spec(m, r->f);
 	return &m->api;
 }
 
 const struct runtime_provider custom_provider = {
-	.wants = custom_wants, .make = make_custom_api, .any = custom_rows_ready};
+	.wants = is_custom_wanted, .make = add_custom_api, .any = has_custom_rows};

@@ -27,7 +27,7 @@ static bool is_finite_side(const struct staged_call *c, enum tensor_io io)
 
 		if (c->tensor[i]->io == io && s->n && (s->nans || s->infs) &&
 			!dump_is_number(c, c->tensor[i]) &&
-			!(aten && unwritten_may_be(c->op, io == IO_OUT, c->tensor[i]->index)))
+			!(aten && is_possibly_unwritten(c->op, io == IO_OUT, c->tensor[i]->index)))
 			return false;
 	}
 	return true;

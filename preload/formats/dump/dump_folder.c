@@ -15,7 +15,7 @@
 int dump_root_open(struct files *f)
 {
 	const char *path = f->cfg ? get_dump_keys(f->cfg)->dump_path : "";
-	int err = *path ? io_mkdirs(path) : 0, fd;
+	int err = *path ? io_add_folders(path) : 0, fd;
 
 	if (err)
 		return err;

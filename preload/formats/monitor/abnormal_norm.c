@@ -52,7 +52,7 @@ static bool abnormal_is_idle(const void *state)
 	return !cfg || !get_alerts_keys(cfg)->check_for_global_norm;
 }
 
-static int keep_abnormal(void *state, const struct record_scalar *e)
+static int record_abnormal(void *state, const struct record_scalar *e)
 {
 	struct abnormal *a = state;
 	double most = get_alerts_keys(a->files->cfg)->global_norm_spike_threshold;
@@ -67,7 +67,7 @@ static int keep_abnormal(void *state, const struct record_scalar *e)
 	return 0;
 }
 
-static void retract_abnormal(void *state)
+static void remove_abnormal(void *state)
 {
 	struct abnormal *a = state;
 
@@ -166,7 +166,7 @@ static int add_abnormal(const struct abnormal *a)
 	return err;
 }
 
-static void commit_abnormal(void *state, bool written)
+static void handle_abnormal_written(void *state, bool written)
 {
 	struct abnormal *a = state;
 	int err;
@@ -186,7 +186,7 @@ const struct sink_format abnormal_norm_format = {
 	.state_bytes = sizeof(struct abnormal),
 	.open = open_abnormal,
 	.idle = abnormal_is_idle,
-	.scalar = keep_abnormal,
-	.retract = retract_abnormal,
-	.commit = commit_abnormal,
+	.scalar = record_abnormal,
+	.retract = remove_abnormal,
+	.commit = handle_abnormal_written,
 };

@@ -184,7 +184,7 @@ static void write_comm_place(
  * Writes the call sites in the order of their first calls. A text that does not fit is not
  * written.
  */
-static void put_comm_places(struct text *t, const struct comm_places *l)
+static void write_call_sites(struct text *t, const struct comm_places *l)
 {
 	text_char(t, '{');
 	for (unsigned i = 0; i < l->nplace; i++) {
@@ -215,7 +215,7 @@ void comm_places_write(struct comm_places *l, int dirfd, const char *path)
 	if (buf) {
 		struct text t = text_over(buf, FILE_BYTES_MAX);
 
-		put_comm_places(&t, l);
+		write_call_sites(&t, l);
 		if (!t.cut && io_replace_file(dirfd, COMM_PLACES_FILE, buf, t.len) == 0)
 			l->changed = false;
 		free(buf);

@@ -61,7 +61,7 @@ static const struct {
 /* ---- the folder ---- */
 
 /* If the rank has become known: renames the folder. */
-static void follow_monitor_rank(struct monitor *m)
+static void update_monitor_rank(struct monitor *m)
 {
 	char old[JOURNAL_PATH_MAX], new[JOURNAL_PATH_MAX];
 	int32_t rank = m->files->j->head->rank;
@@ -79,7 +79,7 @@ static void follow_monitor_rank(struct monitor *m)
 }
 
 /* Marks the folder as used by this process. Files that a tool makes later have no owner. */
-static int own_monitor_folder(struct files *files)
+static int register_monitor_folder(struct files *files)
 {
 	char text[MONITOR_OWNER_MAX];
 
@@ -118,7 +118,7 @@ static int open_monitor(void *state, struct files *files)
 	if (!err)
 		err = files_place_add(files, TAG, path, NULL);
 	if (!err)
-		err = own_monitor_folder(files);
+		err = register_monitor_folder(files);
 	if (!err && c && get_monitor_keys(c)->cc_distribution && get_monitor_keys(c)->cc_log_only) {
 		/* If the process has ended, the file that it has written is kept. */
 		m->log = files->j->left ? NULL : comm_places_new(is_lowest_rank(c, m->rank));
@@ -143,7 +143,7 @@ static void close_monitor(void *state)
 /* ---- files ---- */
 
 /* Returns NULL if there are too many different headers. */
-static const char *monitor_header_of(struct monitor *m, uint32_t ops, bool micro)
+static const char *get_monitor_header(struct monitor *m, uint32_t ops, bool micro)
 {
 	for (unsigned i = 0; i < HEADERS_MAX; i++) {
 		struct monitor_header_text *h = &m->header[i];
@@ -166,7 +166,7 @@ static const char *monitor_header_of(struct monitor *m, uint32_t ops, bool micro
  * Writes the name of the file for a row. v1: <kind>_0-9.csv; v2: <monitor>_step3-12.csv, in
  * blocks from start_step on.
  */
-static void name_monitor_file(
+static void format_monitor_file_name(
 	const struct monitor *m, const char *word, uint32_t step, char *buf, size_t cap)
 {
 	uint32_t n = m->files->j->head->block_steps ? m->files->j->head->block_steps : 1;
@@ -181,10 +181,10 @@ static void name_monitor_file(
 static char *get_monitor_space(struct monitor *m, const char *word, uint32_t step, uint32_t ops,
 	bool micro, size_t cap, struct out_file **o, int *err)
 {
-	const char *header = monitor_header_of(m, ops, micro);
+	const char *header = get_monitor_header(m, ops, micro);
 	char path[48];
 
-	name_monitor_file(m, word, step, path, sizeof(path));
+	format_monitor_file_name(m, word, step, path, sizeof(path));
 	if (header)
 		return files_get_row_space(m->files, path, header, cap, o, err);
 	m->files->j->head->lost_rows++;
@@ -195,7 +195,7 @@ static char *get_monitor_space(struct monitor *m, const char *word, uint32_t ste
 /* ---- kinds ---- */
 
 /* Returns the statistics of a tensor with the single element v, for a kind with one number. */
-static struct stats stats_of_number(double v, double eps)
+static struct stats init_number_stats(double v, double eps)
 {
 	return (struct stats){.n = 1,
 		.zeros = fabs(v) < eps,
@@ -228,7 +228,7 @@ static int write_monitor_kind(void *state, const struct record_kind *r)
 	char *at;
 	int err;
 
-	follow_monitor_rank(m);
+	update_monitor_rank(m);
 	if (!*word || strlen(word) > 20 || strchr(word, '/') ||
 		(!number && train_kinds[k->kind].form != KIND_OPS) || (number && m->style.v2))
 		return 0;
@@ -239,7 +239,7 @@ static int write_monitor_kind(void *state, const struct record_kind *r)
 	struct text t = text_over(at, cap);
 
 	if (number)
-		one = stats_of_number(k->e.n ? r->value[0] : NAN,
+		one = init_number_stats(k->e.n ? r->value[0] : NAN,
 			m->files->cfg ? get_calls_keys(m->files->cfg)->eps : 1e-8);
 	monitor_begin_row(&t, &row, &m->style);
 	monitor_statistics(&t, m->ops, number ? &one : &k->stats, number ? 1 : k->count,
@@ -253,7 +253,7 @@ static int write_monitor_kind(void *state, const struct record_kind *r)
 /* ---- stacks ---- */
 
 /* Writes "a.py:12 f <- b.py:3 g" as lines "File a.py, line 12, in f, ", as msprobe does. */
-static void put_monitor_stack(struct text *t, const char *frames)
+static void write_stack_lines(struct text *t, const char *frames)
 {
 	for (const char *p = frames; *p;) {
 		const char *end = strstr(p, " <- "), *next = end ? end + 4 : p + strlen(p);
@@ -302,7 +302,7 @@ static int write_monitor_stack(void *state, const struct record_stack *e)
 
 	struct text stack = text_over(all, lines), t = text_over(at, cap);
 
-	put_monitor_stack(&stack, frames);
+	write_stack_lines(&stack, frames);
 	csv_field_max(&t, e->api, ROW_STRING_MAX);
 	put_comma(&t);
 	csv_field(&t, all);
@@ -365,7 +365,7 @@ static int write_comm_sum(struct monitor *m, const struct monitor_sum *s)
  * The configuration has changed: decimals may differ, or communication is no longer requested.
  * Sums so far are written in any case.
  */
-static void follow_monitor_config(struct monitor *m)
+static void update_monitor_config(struct monitor *m)
 {
 	const struct config *c = m->files->cfg;
 
@@ -378,16 +378,16 @@ static void follow_monitor_config(struct monitor *m)
 	m->no_comm = !get_monitor_keys(c)->cc_distribution;
 }
 
-static int end_monitor_step(void *state, uint32_t next)
+static int close_monitor_step(void *state, uint32_t next)
 {
 	struct monitor *m = state;
 	const struct monitor_sum *s;
 	int err = 0;
 
-	follow_monitor_rank(m);
+	update_monitor_rank(m);
 	if (m->log)
 		comm_places_step(m->log, next);
-	follow_monitor_config(m);
+	update_monitor_config(m);
 	if (!m->comm)
 		return 0;
 	for (unsigned i = 0; !err && (s = monitor_comm_at(m->comm, i)); i++)
@@ -398,7 +398,7 @@ static int end_monitor_step(void *state, uint32_t next)
 	return err;
 }
 
-static void retract_monitor(void *state)
+static void remove_monitor_row(void *state)
 {
 	struct monitor *m = state;
 
@@ -418,7 +418,7 @@ static void write_comm_places(struct monitor *m)
 		comm_places_write(m->log, dir, folder);
 }
 
-static void commit_monitor(void *state, bool written)
+static void handle_monitor_written(void *state, bool written)
 {
 	struct monitor *m = state;
 
@@ -427,14 +427,14 @@ static void commit_monitor(void *state, bool written)
 	 * end.
 	 */
 	if (written)
-		follow_monitor_rank(m);
+		update_monitor_rank(m);
 	if (m->comm)
 		monitor_comm_commit(m->comm, written);
 	if (m->log && written)
 		write_comm_places(m);
 }
 
-static void finish_monitor(void *state)
+static void handle_monitor_end(void *state)
 {
 	static const char any[] = {TAG, ':', 0};
 	struct monitor *m = state;
@@ -445,7 +445,7 @@ static void finish_monitor(void *state)
 		leave_monitor_folder(dir, m->files->j);
 }
 
-static enum sink_file own_monitor_file(const char *path)
+static enum sink_file get_monitor_file_kind(const char *path)
 {
 	size_t n = strlen(path);
 
@@ -462,10 +462,10 @@ const struct sink_format monitor_format = {
 	.kind = write_monitor_kind,
 	.stack = write_monitor_stack,
 	.comm = record_monitor_comm,
-	.step = end_monitor_step,
-	.retract = retract_monitor,
-	.commit = commit_monitor,
-	.finish = finish_monitor,
+	.step = close_monitor_step,
+	.retract = remove_monitor_row,
+	.commit = handle_monitor_written,
+	.finish = handle_monitor_end,
 	.close = close_monitor,
-	.owns = own_monitor_file,
+	.owns = get_monitor_file_kind,
 };

@@ -78,7 +78,7 @@ void name_monitor_folder(const struct files *f, bool v2, int32_t rank_of, char *
 }
 
 /* True if the process of this journal has written into the folder. */
-static bool owns_monitor_folder(const struct files *f)
+static bool is_own_monitor_folder(const struct files *f)
 {
 	const struct journal_commit *c = journal_commit(
 		f->j, atomic_load_explicit(&f->j->head->commit_seq, memory_order_relaxed));
@@ -93,7 +93,7 @@ static bool owns_monitor_folder(const struct files *f)
  * True if the process of this journal was killed after it had made the folder, and before the
  * journal named a file in it: the files in it are empty.
  */
-static bool made_monitor_folder(const struct files *f, bool v2, int32_t rank)
+static bool has_made_monitor_folder(const struct files *f, bool v2, int32_t rank)
 {
 	char path[JOURNAL_PATH_MAX];
 	bool made;
@@ -168,7 +168,7 @@ static bool is_newer(const struct timespec *a, const struct timespec *b)
 	return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec >= b->tv_nsec;
 }
 
-static enum monitor_use ask_monitor_folder(int dirfd, const char *name, const struct journal *mine)
+static enum monitor_use find_monitor_use(int dirfd, const char *name, const struct journal *mine)
 {
 	int fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	enum monitor_use use = fd < 0 ? MONITOR_UNJUDGED : monitor_folder_use(fd, mine);
@@ -196,7 +196,7 @@ static void find_earlier_folder(
 			strlen(e->d_name) >= sizeof(found->name) ||
 			(*found->name && !is_newer(&st.st_mtim, &found->changed)))
 			continue;
-		use = ask_monitor_folder(dirfd(d), e->d_name, f->j);
+		use = find_monitor_use(dirfd(d), e->d_name, f->j);
 		if (use == MONITOR_UNJUDGED)
 			snprintf(found->unsure, sizeof(found->unsure), "%s", e->d_name);
 		if (use != MONITOR_LEFT)
@@ -224,7 +224,7 @@ static bool is_second_folder(const struct files *f)
 }
 
 /* Makes the first <path>.<n> that does not exist. Returns a descriptor, or -errno. */
-static int make_next_folder(const char *path)
+static int add_next_folder(const char *path)
 {
 	char next[JOURNAL_PATH_MAX + 16];
 
@@ -244,11 +244,11 @@ static int make_next_folder(const char *path)
 }
 
 /* Moves rows of steps that run again to <path>.<n>, which is only made if there are such rows. */
-static int take_rows_out(int from, const char *path, uint32_t first)
+static int remove_repeated_rows(int from, const char *path, uint32_t first)
 {
 	char made[64], name[JOURNAL_PATH_MAX + 16];
 	struct split_steps done;
-	int to = make_next_folder(path), err;
+	int to = add_next_folder(path), err;
 	ssize_t n;
 
 	err = to < 0 ? to : split_steps(from, to, first, &done);
@@ -266,7 +266,7 @@ static int take_rows_out(int from, const char *path, uint32_t first)
  * Takes the folder for this process, after moving away the rows that it will write again. Returns
  * 0, -EBUSY (in use), or -errno.
  */
-static int take_monitor_folder(const struct files *f, const char *path)
+static int open_monitor_folder(const struct files *f, const char *path)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), err;
 
@@ -274,7 +274,8 @@ static int take_monitor_folder(const struct files *f, const char *path)
 		return -errno;
 	err = claim_monitor_folder(fd, f->j);
 	if (!err) {
-		err = take_rows_out(fd, path, (uint32_t)get_steps_keys(f->cfg)->start_iteration);
+		err = remove_repeated_rows(
+			fd, path, (uint32_t)get_steps_keys(f->cfg)->start_iteration);
 		if (err)
 			leave_monitor_folder(fd, f->j);
 	}
@@ -286,7 +287,7 @@ static int take_monitor_folder(const struct files *f, const char *path)
  * Writes the folder's name into the journal, because it cannot be computed from the journal.
  * name: without characters to escape.
  */
-static int keep_monitor_name(const struct files *f, const char *name)
+static int write_monitor_name(const struct files *f, const char *name)
 {
 	char part[96];
 	int n = snprintf(part, sizeof(part), "monitor_folder%c\"%s\"", 0, name);
@@ -306,7 +307,7 @@ static void tell_of_unjudged(const char *name)
 }
 
 /* Continues in the folder of an earlier run. Returns 1, 0 if there is none, or -errno. */
-static int resume_monitor_folder(const struct files *f, bool v2, int32_t rank)
+static int open_resumed_monitor_folder(const struct files *f, bool v2, int32_t rank)
 {
 	const struct config *c = f->cfg;
 	struct earlier_monitor found;
@@ -331,14 +332,14 @@ static int resume_monitor_folder(const struct files *f, bool v2, int32_t rank)
 	} else if (lstat(path, &st) < 0) {
 		return 0;
 	}
-	err = take_monitor_folder(f, path);
+	err = open_monitor_folder(f, path);
 	if (!err && !v2)
-		err = keep_monitor_name(f, found.name);
+		err = write_monitor_name(f, found.name);
 	return err ? err : 1;
 }
 
 /* Moves existing files to <path>.<n>. Returns -EEXIST if they could not be moved. */
-static int move_monitor_folder(const char *path)
+static int rename_monitor_folder_files(const char *path)
 {
 	char old[JOURNAL_PATH_MAX + 16];
 	struct stat st;
@@ -355,17 +356,17 @@ static int move_monitor_folder(const char *path)
  * In the second version all jobs use the same name for a rank. If a living process uses the
  * folder, this run uses another name.
  */
-static int use_second_monitor_name(const struct files *f, const char *path)
+static int set_second_monitor_name(const struct files *f, const char *path)
 {
 	char name[64];
 	int n = snprintf(name, sizeof(name), "%s-pid%lld", strrchr(path, '/') + 1,
 		(long long)f->j->head->owner.pid);
 
-	return n < (int)sizeof(name) ? keep_monitor_name(f, name) : -ENAMETOOLONG;
+	return n < (int)sizeof(name) ? write_monitor_name(f, name) : -ENAMETOOLONG;
 }
 
 /* Moves files of an earlier run to <name>.<n>. Returns -EEXIST if they could not be moved. */
-static int clear_monitor_folder(const struct files *f, bool v2, int32_t rank)
+static int remove_monitor_files(const struct files *f, bool v2, int32_t rank)
 {
 	char path[JOURNAL_PATH_MAX];
 	int fd, mark, err;
@@ -381,13 +382,13 @@ static int clear_monitor_folder(const struct files *f, bool v2, int32_t rank)
 	if (fd < 0 || f->j->kind == JK_MEMORY || f->j->left || f->from_files) {
 		if (fd >= 0)
 			close(fd);
-		return move_monitor_folder(path);
+		return rename_monitor_folder_files(path);
 	}
 	mark = mark_folder(fd);
 	if (mark < 0 || monitor_folder_use(fd, f->j) != MONITOR_LEFT)
-		err = v2 ? use_second_monitor_name(f, path) : -EEXIST;
+		err = v2 ? set_second_monitor_name(f, path) : -EEXIST;
 	else
-		err = move_monitor_folder(path);
+		err = rename_monitor_folder_files(path);
 	if (mark >= 0)
 		unmark_folder(fd, mark);
 	close(fd);
@@ -396,16 +397,16 @@ static int clear_monitor_folder(const struct files *f, bool v2, int32_t rank)
 
 int begin_monitor_folder(const struct files *f, bool v2, int32_t rank)
 {
-	int resumed = owns_monitor_folder(f) || made_monitor_folder(f, v2, rank)
+	int resumed = is_own_monitor_folder(f) || has_made_monitor_folder(f, v2, rank)
 			      ? 1
-			      : resume_monitor_folder(f, v2, rank);
+			      : open_resumed_monitor_folder(f, v2, rank);
 
 	/* If this run does not continue in an earlier run's folder, it gets a new one. */
-	return resumed > 0 ? 0 : clear_monitor_folder(f, v2, rank);
+	return resumed > 0 ? 0 : remove_monitor_files(f, v2, rank);
 }
 
 int begin_ranks_monitor_folder(const struct files *f, int32_t rank)
 {
-	return owns_monitor_folder(f) ? clear_monitor_folder(f, true, rank)
-				      : begin_monitor_folder(f, true, rank);
+	return is_own_monitor_folder(f) ? remove_monitor_files(f, true, rank)
+					: begin_monitor_folder(f, true, rank);
 }

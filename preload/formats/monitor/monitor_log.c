@@ -97,7 +97,7 @@ static void close_monitor_log(void *state)
 
 /* ---- numbers ---- */
 
-static int keep_number(struct monitor_log *m, const struct kept_number *n, const char *name)
+static int record_number(struct monitor_log *m, const struct kept_number *n, const char *name)
 {
 	size_t len = strnlen(name, NAME_BYTES), bytes = (sizeof(*n) + len + 8) & ~(size_t)7;
 	struct kept_number *to;
@@ -125,10 +125,10 @@ static int keep_number(struct monitor_log *m, const struct kept_number *n, const
 	return 0;
 }
 
-static int keep_log_scalar(void *state, const struct record_scalar *e)
+static int record_log_scalar(void *state, const struct record_scalar *e)
 {
 	return e->optimizer ? 0
-			    : keep_number(state,
+			    : record_number(state,
 				      &(struct kept_number){.step = e->step,
 					      .value = e->value,
 					      .which = e->which,
@@ -136,21 +136,21 @@ static int keep_log_scalar(void *state, const struct record_scalar *e)
 				      "");
 }
 
-static bool logs_tokens(const struct monitor_log *m)
+static bool are_tokens_logged(const struct monitor_log *m)
 {
 	return get_monitor_keys(m->files->cfg)->monitor_log >> MONITOR_LOG_TOKENS & 1;
 }
 
-static int keep_log_kind(void *state, const struct record_kind *r)
+static int record_log_kind(void *state, const struct record_kind *r)
 {
 	struct monitor_log *m = state;
 
 	m->before = m->len;
 	m->stepped = false;
 	if (r->kind->kind < TK_LOCAL_NORM || r->kind->e.n != 1 ||
-		(r->kind->kind == TK_TOKENS && !logs_tokens(m)))
+		(r->kind->kind == TK_TOKENS && !are_tokens_logged(m)))
 		return 0;
-	return keep_number(m,
+	return record_number(m,
 		&(struct kept_number){.step = r->kind->step,
 			.value = r->value[0],
 			.which = (uint16_t)(SCALARS + r->kind->kind),
@@ -181,7 +181,7 @@ static bool find_kept(const struct step_numbers *s, enum scalar which, double *v
 	return false;
 }
 
-static int compare_kept(const void *x, const void *y)
+static int compare_kept_numbers(const void *x, const void *y)
 {
 	const struct kept_number *a = *(const struct kept_number *const *)x;
 	const struct kept_number *b = *(const struct kept_number *const *)y;
@@ -195,7 +195,8 @@ static int compare_kept(const void *x, const void *y)
  * Returns all numbers of steps below `next`, sorted by step, malloc'd. Returns NULL if there is
  * no memory.
  */
-static const struct kept_number **sort_kept(const struct monitor_log *m, uint32_t next, size_t *n)
+static const struct kept_number **get_sorted_numbers(
+	const struct monitor_log *m, uint32_t next, size_t *n)
 {
 	const struct kept_number **all =
 		malloc((m->len / sizeof(struct kept_number) + 1) * sizeof(struct kept_number *));
@@ -209,7 +210,7 @@ static const struct kept_number **sort_kept(const struct monitor_log *m, uint32_
 		at += k->bytes;
 	}
 	if (all)
-		qsort(all, *n, sizeof(struct kept_number *), compare_kept);
+		qsort(all, *n, sizeof(struct kept_number *), compare_kept_numbers);
 	return all;
 }
 
@@ -218,7 +219,7 @@ struct log_place {
 	uint64_t epoch, epochs, step, of, global, total;
 };
 
-static struct log_place place_of_step(const struct config *cfg, uint64_t step)
+static struct log_place get_step_place(const struct config *cfg, uint64_t step)
 {
 	const struct monitor_keys *keys = get_monitor_keys(cfg);
 	uint64_t of = (uint64_t)keys->steps_per_epoch, total = (uint64_t)keys->total_steps;
@@ -269,7 +270,7 @@ static void write_log_place(struct text *t, const struct log_place *p)
  * Returns the duration of a step in ms. Before the first step no step has ended: the sum of the
  * step's known parts is used. 0: not known.
  */
-static double time_of_step(const struct step_numbers *s)
+static double get_step_time(const struct step_numbers *s)
 {
 	static const uint8_t parts[] = {
 		SCALAR_DATA_TIME, SCALAR_FORWARD_TIME, SCALAR_BACKWARD_TIME, SCALAR_OPTIMIZER_TIME};
@@ -299,8 +300,8 @@ static void write_loss(struct text *t, const struct monitor_log *m, double loss)
 	text_char(t, ']');
 }
 
-static void put_loss_line(struct text *t, const struct monitor_log *m, const struct step_numbers *s,
-	const struct log_place *p, double loss, double ms)
+static void write_log_loss_line(struct text *t, const struct monitor_log *m,
+	const struct step_numbers *s, const struct log_place *p, double loss, double ms)
 {
 	double v, norm = 0;
 	bool scaled = find_kept(s, SCALAR_LOSS_SCALE, &v);
@@ -336,7 +337,8 @@ static void put_loss_line(struct text *t, const struct monitor_log *m, const str
 }
 
 /* Returns samples per second and card; 0: not known. */
-static double rate_of_step(const struct monitor_log *m, const struct step_numbers *s, double ms)
+static double compute_step_rate(
+	const struct monitor_log *m, const struct step_numbers *s, double ms)
 {
 	int32_t world = m->files->j->head->world_size;
 	double v;
@@ -367,7 +369,7 @@ static void write_progress_line(struct text *t, const struct log_place *p, doubl
 }
 
 /* Returns the metric to which a number belongs; MONITOR_LOG_WORDS: none. */
-static unsigned metric_of_number(unsigned which)
+static unsigned get_number_metric(unsigned which)
 {
 	switch (which) {
 	case SCALAR_LINEARITY:
@@ -454,7 +456,7 @@ static bool add_loss_lines(
 {
 	char buf[LINE_BYTES];
 	struct text line = text_over(buf, sizeof(buf));
-	double ms = time_of_step(s), loss;
+	double ms = get_step_time(s), loss;
 
 	/*
 	 * A rank without the loss, as in the earlier stages of a pipeline, has no such lines in
@@ -471,8 +473,8 @@ static bool add_loss_lines(
 	m->now.losses++;
 	if (!is_loss_due(m, p->global))
 		return true;
-	put_loss_line(&line, m, s, p, loss, ms);
-	write_progress_line(&line, p, rate_of_step(m, s, ms), ms);
+	write_log_loss_line(&line, m, s, p, loss, ms);
+	write_progress_line(&line, p, compute_step_rate(m, s, ms), ms);
 	return add_log_text(m, &line);
 }
 
@@ -486,7 +488,7 @@ static bool add_metric_lines(
 	for (size_t i = 0; i < s->n; i++) {
 		char buf[LINE_BYTES];
 		struct text line = text_over(buf, sizeof(buf));
-		unsigned metric = metric_of_number(s->at[i]->which);
+		unsigned metric = get_number_metric(s->at[i]->which);
 
 		if (metric == MONITOR_LOG_WORDS || !(words >> metric & 1))
 			continue;
@@ -608,11 +610,11 @@ static bool add_step_lines(struct monitor_log *m, uint32_t next)
 	size_t n, end;
 	bool ok;
 
-	all = sort_kept(m, next, &n);
+	all = get_sorted_numbers(m, next, &n);
 	ok = all != NULL;
 	for (size_t i = 0; ok && i < n; i = end) {
 		uint32_t step = all[i]->step;
-		struct log_place p = place_of_step(cfg, (uint64_t)step + 1);
+		struct log_place p = get_step_place(cfg, (uint64_t)step + 1);
 		struct step_numbers s = {.at = all + i};
 
 		for (end = i; end < n && all[end]->step == step;)
@@ -621,7 +623,7 @@ static bool add_step_lines(struct monitor_log *m, uint32_t next)
 		if (step >= m->now.next &&
 			get_monitor_keys(cfg)->monitor_log >> MONITOR_LOG_LOSS & 1)
 			ok = add_loss_lines(m, &s, &p);
-		if (step >= m->now.next && logs_tokens(m))
+		if (step >= m->now.next && are_tokens_logged(m))
 			ok = ok && add_tokens_lines(m, &s, &p);
 		ok = ok && add_withheld_lines(m, &s, &p) && add_metric_lines(m, &s, &p) &&
 		     add_embedding_line(m, &s);
@@ -652,7 +654,7 @@ static int write_log_lines(struct monitor_log *m, size_t from)
 	return 0;
 }
 
-static int end_log_step(void *state, uint32_t next)
+static int close_log_step(void *state, uint32_t next)
 {
 	struct monitor_log *m = state;
 	int err;
@@ -670,7 +672,7 @@ static int end_log_step(void *state, uint32_t next)
 
 /* ---- passes ---- */
 
-static void retract_log_entry(void *state)
+static void remove_log_entry(void *state)
 {
 	struct monitor_log *m = state;
 
@@ -701,7 +703,7 @@ static void remove_shown_numbers(struct monitor_log *m)
 }
 
 /* Writes lines to stderr: only in the recorded process, not when its files are completed later. */
-static void say_log_lines(struct monitor_log *m)
+static void print_log_lines(struct monitor_log *m)
 {
 	for (char *line = m->text, *end; line < m->text + m->ntext; line = end + 1) {
 		end = strchr(line, '\n');
@@ -712,7 +714,7 @@ static void say_log_lines(struct monitor_log *m)
 	}
 }
 
-static void commit_log(void *state, bool written)
+static void handle_log_written(void *state, bool written)
 {
 	struct monitor_log *m = state;
 
@@ -721,7 +723,7 @@ static void commit_log(void *state, bool written)
 		m->now = m->committed;
 	} else {
 		if (m->ntext && get_monitor_keys(m->files->cfg)->monitor_stderr && m->files->look)
-			say_log_lines(m);
+			print_log_lines(m);
 		if (m->kept)
 			remove_shown_numbers(m);
 		m->carried = m->len;
@@ -731,7 +733,7 @@ static void commit_log(void *state, bool written)
 	m->stepped = false;
 }
 
-static enum sink_file own_monitor_log(const char *path)
+static enum sink_file get_monitor_log_kind(const char *path)
 {
 	return strcmp(path, LOG_FILE) == 0 ? SINK_FILE_LINES : SINK_FILE_OTHER;
 }
@@ -741,11 +743,11 @@ const struct sink_format monitor_log_format = {
 	.state_bytes = sizeof(struct monitor_log),
 	.open = open_monitor_log,
 	.idle = monitor_log_is_idle,
-	.kind = keep_log_kind,
-	.scalar = keep_log_scalar,
-	.step = end_log_step,
-	.retract = retract_log_entry,
-	.commit = commit_log,
+	.kind = record_log_kind,
+	.scalar = record_log_scalar,
+	.step = close_log_step,
+	.retract = remove_log_entry,
+	.commit = handle_log_written,
 	.close = close_monitor_log,
-	.owns = own_monitor_log,
+	.owns = get_monitor_log_kind,
 };

@@ -37,7 +37,7 @@ static int read_monitor_owner(int dirfd, struct journal_owner *o, char *journal,
 	return owner_parse(text, o);
 }
 
-static bool holds_rows(int dirfd)
+static bool has_monitor_rows(int dirfd)
 {
 	int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
@@ -61,7 +61,7 @@ enum monitor_use monitor_folder_use(int dirfd, const struct journal *mine)
 
 	/* No .owner: if the folder has no rows, it was just made, and .owner will follow. */
 	if (err == -ENOENT)
-		return holds_rows(dirfd) ? MONITOR_LEFT : MONITOR_USED;
+		return has_monitor_rows(dirfd) ? MONITOR_LEFT : MONITOR_USED;
 	if (err)
 		return MONITOR_UNJUDGED;
 	if (owner_same(&o, &mine->head->owner))
@@ -91,7 +91,8 @@ bool was_made_by(int dirfd, const struct journal *mine)
 	struct journal_owner o;
 	int err = read_monitor_owner(dirfd, &o, journal, sizeof(journal));
 
-	return err == -ENOENT ? !holds_rows(dirfd) : !err && owner_same(&o, &mine->head->owner);
+	return err == -ENOENT ? !has_monitor_rows(dirfd)
+			      : !err && owner_same(&o, &mine->head->owner);
 }
 
 int claim_monitor_folder(int dirfd, const struct journal *mine)

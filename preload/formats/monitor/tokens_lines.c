@@ -42,7 +42,7 @@ static bool find_tokens_place(const char *name, struct tokens_line *line)
 }
 
 /* The first expert's row begins a line. Returns false if the row is of another router or micro step, or not the next expert. */
-static bool continues_tokens_line(
+static bool is_tokens_line_continued(
 	const struct token_count *count, const struct tokens_line *line, size_t i)
 {
 	const struct token_count *first = &count[line->first], *now = &count[i];
@@ -54,7 +54,7 @@ static bool continues_tokens_line(
 	       strtoull(now->name + n, NULL, 10) == i - line->first;
 }
 
-static int compare_tokens_lines(const void *x, const void *y)
+static int compare_tokens_line_order(const void *x, const void *y)
 {
 	const struct tokens_line *a = x, *b = y;
 
@@ -122,7 +122,7 @@ bool write_tokens_lines(const struct token_count *count, size_t n, const struct 
 		struct tokens_line *line = &lines[nlines];
 
 		*line = (struct tokens_line){.first = i, .micro_step = count[i].micro_step};
-		for (end = i; end < n && continues_tokens_line(count, line, end);)
+		for (end = i; end < n && is_tokens_line_continued(count, line, end);)
 			end++;
 		line->n = end - i;
 		if (!line->n)
@@ -132,7 +132,7 @@ bool write_tokens_lines(const struct token_count *count, size_t n, const struct 
 			nlines++;
 	}
 	if (nlines)
-		qsort(lines, nlines, sizeof(*lines), compare_tokens_lines);
+		qsort(lines, nlines, sizeof(*lines), compare_tokens_line_order);
 	for (size_t i = 0; ok && i < nlines; i++)
 		ok = write_tokens_line(&lines[i], count, step, add, arg);
 	free(lines);

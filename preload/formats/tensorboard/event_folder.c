@@ -19,7 +19,7 @@ int add_event_folder(struct files *f, char tag, const char *folder)
 	for (char *p = file; *p; p++)
 		if (*p == '/')
 			*p = '_';
-	err = io_mkdirs(folder);
+	err = io_add_folders(folder);
 	if (!err && access(folder, W_OK | X_OK) < 0)
 		err = -errno;
 	return err ? err : files_place_add(f, tag, folder, file);

@@ -54,7 +54,7 @@ static void close_summary(void *state)
 }
 
 /* Adds the folder, once, when the rank is known. Returns false if it cannot be used. */
-static bool place_summary(struct summary *s)
+static bool add_summary_folder(struct summary *s)
 {
 	const struct journal_head *h = s->files->j->head;
 	char folder[4300];
@@ -97,7 +97,7 @@ static int write_summary(struct summary *s, double wall, int64_t x)
 	char *at;
 	int err = 0;
 
-	if (!s->events.len || s->events.failed || !place_summary(s) ||
+	if (!s->events.len || s->events.failed || !add_summary_folder(s) ||
 		files_table_is_full(s->files, SUMMARY_FILE, s->events.len)) {
 		s->files->j->head->lost_rows += s->events.len != 0;
 		return 0;
@@ -172,7 +172,7 @@ static int write_summary_histogram(void *state, const struct record_kind *r)
 	return write_summary(s, wall, (int64_t)k->step + 1);
 }
 
-static enum sink_file own_summary_file(const char *path)
+static enum sink_file get_summary_file_kind(const char *path)
 {
 	return strcmp(path, SUMMARY_FILE) == 0 ? SINK_FILE_BYTES : SINK_FILE_OTHER;
 }
@@ -184,5 +184,5 @@ const struct sink_format summary_format = {
 	.kind = write_summary_histogram,
 	.scalar = write_summary_loss,
 	.close = close_summary,
-	.owns = own_summary_file,
+	.owns = get_summary_file_kind,
 };

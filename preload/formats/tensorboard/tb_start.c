@@ -28,7 +28,7 @@ static const struct tfevent_chart charts[] = {
 };
 
 /* Returns the JSON text of a part of meta.json, or NULL. */
-static const char *meta_text(const struct journal *j, uint16_t part)
+static const char *get_meta_text(const struct journal *j, uint16_t part)
 {
 	const char *key = journal_dict_get(j, DICT_META, part);
 
@@ -71,7 +71,7 @@ static void write_run_texts(struct tfevents *e, double wall, const struct journa
 		{"argv", META_PROGRAM}, {"environment", META_ENVIRONMENT}, {"probe", META_CONFIG}};
 
 	for (unsigned i = 0; i < sizeof(of) / sizeof(*of); i++) {
-		const char *json = meta_text(j, of[i].part);
+		const char *json = get_meta_text(j, of[i].part);
 		struct text t = text_over(buf, TEXT_MAX);
 
 		if (!json)
@@ -88,7 +88,7 @@ static void write_run_texts(struct tfevents *e, double wall, const struct journa
 static void write_training_texts(
 	struct tfevents *e, double wall, const struct journal *j, char *buf)
 {
-	const char *json = meta_text(j, META_TRAINING);
+	const char *json = get_meta_text(j, META_TRAINING);
 	struct json_span key, value;
 
 	while (json && json_member_next(&json, &key, &value)) {

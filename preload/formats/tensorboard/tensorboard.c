@@ -57,7 +57,7 @@ static void close_tensorboard(void *state)
 	tfevents_free(&t->events);
 }
 
-static int32_t rank_of_files(const struct tensorboard *t)
+static int32_t get_rank_of_files(const struct tensorboard *t)
 {
 	int32_t rank = t->files->j->head->rank;
 
@@ -72,7 +72,7 @@ static bool is_tb_rank(const struct tensorboard *t)
 {
 	const struct tensorboard_keys *keys = get_tensorboard_keys(t->cfg);
 	const struct journal_head *h = t->files->j->head;
-	int32_t rank = rank_of_files(t);
+	int32_t rank = get_rank_of_files(t);
 
 	if (t->files->from_files)
 		return true;
@@ -85,7 +85,7 @@ static bool is_tb_rank(const struct tensorboard *t)
 
 /* ---- the file ---- */
 
-static double wall_of(uint64_t ns)
+static double get_wall_time(uint64_t ns)
 {
 	return (double)ns * 1e-9;
 }
@@ -94,7 +94,7 @@ static double wall_of(uint64_t ns)
  * Decides once, when the rank is known, where the file will be. Returns false if no file is to be
  * written.
  */
-static bool place_tb_file(struct tensorboard *t)
+static bool set_tb_file_place(struct tensorboard *t)
 {
 	const struct tensorboard_keys *keys = get_tensorboard_keys(t->cfg);
 	char folder[4300];
@@ -104,7 +104,7 @@ static bool place_tb_file(struct tensorboard *t)
 		return t->placed;
 	snprintf(folder, sizeof(folder), "%s%s/rank_%d",
 		*keys->tensorboard_dir ? keys->tensorboard_dir : get_files_keys(t->cfg)->output_dir,
-		*keys->tensorboard_dir ? "" : "/tensorboard", (int)rank_of_files(t));
+		*keys->tensorboard_dir ? "" : "/tensorboard", (int)get_rank_of_files(t));
 	err = add_event_folder(t->files, TB_FILE[0], folder);
 	if (err) {
 		log_loss(LOSS_WRITE,
@@ -126,27 +126,27 @@ static int find_tb_file(struct tensorboard *t)
 }
 
 /* Returns x of the first event: events of older files from this x on belong to an earlier run. */
-static int64_t first_x(const struct tensorboard *t, uint32_t step)
+static int64_t get_first_x(const struct tensorboard *t, uint32_t step)
 {
 	return get_tensorboard_keys(t->cfg)->tensorboard_tags == TB_TAGS_MSPROBE
 		       ? (int64_t)step
 		       : (int64_t)step + 1;
 }
 
-static int put_events(struct tensorboard *t, uint32_t step, double wall)
+static int write_step_events(struct tensorboard *t, uint32_t step, double wall)
 {
 	struct tfevents start = {0};
 	struct out_file *o;
 	char *at;
 
-	if (!t->events.len || t->events.failed || !place_tb_file(t) ||
+	if (!t->events.len || t->events.failed || !set_tb_file_place(t) ||
 		files_table_is_full(t->files, TB_FILE, t->events.len)) {
 		t->files->j->head->lost_rows += t->events.len && !t->off;
 		return 0;
 	}
 	at = files_get_table_space(t->files, TB_FILE, "", t->events.len, &o);
 	if (at && !o->bytes && !o->len) {
-		tb_put_start(&start, t->files->j, t->cfg, wall, first_x(t, step));
+		tb_put_start(&start, t->files->j, t->cfg, wall, get_first_x(t, step));
 		at = files_get_table_space(t->files, TB_FILE, "", start.len + t->events.len, &o);
 		if (at && start.len)
 			memcpy(at, start.at, start.len);
@@ -167,12 +167,12 @@ static int open_tensorboard(void *state, struct files *files)
 	t->cfg = files->cfg;
 	t->off = !t->cfg;
 	/* For `probe export`, which must not append to the job's own file. */
-	return files->from_files && place_tb_file(t) ? find_tb_file(t) : 0;
+	return files->from_files && set_tb_file_place(t) ? find_tb_file(t) : 0;
 }
 
 /* ---- scalars ---- */
 
-static double shown_value(const struct record_scalar *e)
+static double get_shown_value(const struct record_scalar *e)
 {
 	bool whole = e->which == SCALAR_ITERATION_TIME && e->value >= 0 && e->value < 1e15;
 
@@ -181,19 +181,19 @@ static double shown_value(const struct record_scalar *e)
 
 static void add_scalar_event(struct tensorboard *t, const struct record_scalar *e)
 {
-	double wall = wall_of(e->wall_ns);
+	double wall = get_wall_time(e->wall_ns);
 	int64_t x = (int64_t)e->step + 1;
 	char tag[TB_TAG_MAX];
 	struct text out = text_over(tag, sizeof(tag));
 
 	tb_scalar_tag(&out, e, false);
-	tfevent_scalar(&t->events, wall, x, tag, (float)shown_value(e));
+	tfevent_scalar(&t->events, wall, x, tag, (float)get_shown_value(e));
 	if (!tb_scalar_has_samples((enum scalar)e->which) || !(t->now.batch > 0))
 		return;
 	out = text_over(tag, sizeof(tag));
 	tb_scalar_tag(&out, e, true);
-	tfevent_scalar(
-		&t->events, wall, (int64_t)((double)x * t->now.batch), tag, (float)shown_value(e));
+	tfevent_scalar(&t->events, wall, (int64_t)((double)x * t->now.batch), tag,
+		(float)get_shown_value(e));
 }
 
 /*
@@ -249,7 +249,7 @@ static int write_scalar_event(void *state, const struct record_scalar *e)
 	}
 	add_scalar_event(t, e);
 
-	int err = put_events(t, e->step, wall_of(e->wall_ns));
+	int err = write_step_events(t, e->step, get_wall_time(e->wall_ns));
 
 	if (err)
 		t->now = t->before;
@@ -258,11 +258,11 @@ static int write_scalar_event(void *state, const struct record_scalar *e)
 
 /* ---- kinds ---- */
 
-static void put_tb_tag(const struct tensorboard *t, struct text *out, const struct record_kind *r,
+static void write_tb_tag(const struct tensorboard *t, struct text *out, const struct record_kind *r,
 	const char *what)
 {
 	if (get_tensorboard_keys(t->cfg)->tensorboard_tags == TB_TAGS_MSPROBE)
-		tb_monitor_tag(out, r, rank_of_files(t), what);
+		tb_monitor_tag(out, r, get_rank_of_files(t), what);
 	else
 		tb_kind_tag(out, r, what);
 }
@@ -273,7 +273,7 @@ static void add_kind_event(struct tensorboard *t, const struct record_kind *r, d
 	char tag[TB_TAG_MAX];
 	struct text out = text_over(tag, sizeof(tag));
 
-	put_tb_tag(t, &out, r, what);
+	write_tb_tag(t, &out, r, what);
 	tfevent_scalar(&t->events, wall, r->kind->step, tag, (float)value);
 }
 
@@ -319,7 +319,7 @@ static void add_bins(struct tensorboard *t, const struct record_kind *r, double 
 		h.sum += h.bucket[i] * mid;
 		h.sum_squares += h.bucket[i] * mid * mid;
 	}
-	put_tb_tag(t, &out, r, what);
+	write_tb_tag(t, &out, r, what);
 	tfevent_histogram(&t->events, wall, r->kind->step, tag, &h);
 }
 
@@ -364,8 +364,8 @@ static int write_kind_event(void *state, const struct record_kind *r)
 	const struct journal_kind_row *k = r->kind;
 	const struct clock_base *clock = &t->files->j->head->clock;
 	/* Rows read from CSV files have no time. */
-	double wall =
-		wall_of(t->files->from_files ? clock->real_ns : clock_to_real(clock, k->tick));
+	double wall = get_wall_time(
+		t->files->from_files ? clock->real_ns : clock_to_real(clock, k->tick));
 
 	t->before = t->now;
 	t->events.len = 0;
@@ -391,19 +391,19 @@ static int write_kind_event(void *state, const struct record_kind *r)
 			add_bins(t, r, wall, KIND_BINS_EACH, "ratio");
 		}
 	}
-	return put_events(t, k->step, wall);
+	return write_step_events(t, k->step, wall);
 }
 
 /* ---- passes ---- */
 
-static void retract_event(void *state)
+static void remove_event(void *state)
 {
 	struct tensorboard *t = state;
 
 	t->now = t->before;
 }
 
-static void commit_events(void *state, bool written)
+static void handle_events_written(void *state, bool written)
 {
 	struct tensorboard *t = state;
 
@@ -413,7 +413,7 @@ static void commit_events(void *state, bool written)
 		t->now = t->committed;
 }
 
-static enum sink_file own_tb_file(const char *path)
+static enum sink_file get_tb_file_kind(const char *path)
 {
 	return strcmp(path, TB_FILE) == 0 ? SINK_FILE_BYTES : SINK_FILE_OTHER;
 }
@@ -424,8 +424,8 @@ const struct sink_format tensorboard_format = {
 	.open = open_tensorboard,
 	.kind = write_kind_event,
 	.scalar = write_scalar_event,
-	.retract = retract_event,
-	.commit = commit_events,
+	.retract = remove_event,
+	.commit = handle_events_written,
 	.close = close_tensorboard,
-	.owns = own_tb_file,
+	.owns = get_tb_file_kind,
 };

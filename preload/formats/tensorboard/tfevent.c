@@ -31,7 +31,7 @@ static uint32_t masked_crc32c(const unsigned char *p, size_t n)
 	return (crc >> 15 | crc << 17) + 0xa282ead8u;
 }
 
-static void store_le(unsigned char *p, uint64_t v, unsigned bytes)
+static void write_little_endian(unsigned char *p, uint64_t v, unsigned bytes)
 {
 	for (unsigned i = 0; i < bytes; i++)
 		p[i] = (unsigned char)(v >> 8 * i);
@@ -80,7 +80,7 @@ static void write_proto_bytes(struct tfevents *e, const void *p, size_t n)
 		memcpy(to, p, n);
 }
 
-static unsigned make_varint(unsigned char out[10], uint64_t v)
+static unsigned format_varint(unsigned char out[10], uint64_t v)
 {
 	unsigned n = 0;
 
@@ -94,7 +94,7 @@ static void write_varint(struct tfevents *e, uint64_t v)
 {
 	unsigned char b[10];
 
-	write_proto_bytes(e, b, make_varint(b, v));
+	write_proto_bytes(e, b, format_varint(b, v));
 }
 
 enum wire { WIRE_VARINT, WIRE_64, WIRE_BYTES, WIRE_32 = 5 };
@@ -119,7 +119,7 @@ static void write_double_field(struct tfevents *e, unsigned field, double v)
 	write_proto_key(e, field, WIRE_64);
 	to = get_event_space(e, 8);
 	if (to)
-		store_le(to, bits, 8);
+		write_little_endian(to, bits, 8);
 }
 
 static void write_bytes_field(struct tfevents *e, unsigned field, const void *p, size_t n)
@@ -148,7 +148,7 @@ static void close_field(struct tfevents *e, size_t from)
 {
 	unsigned char b[10];
 	size_t len = e->len - from;
-	unsigned n = make_varint(b, len);
+	unsigned n = format_varint(b, len);
 
 	if (!get_event_space(e, n))
 		return;
@@ -177,7 +177,7 @@ static struct open_event start_tf_event(struct tfevents *e, double wall, int64_t
 	return o;
 }
 
-static void end_tf_event(struct tfevents *e, const struct open_event *o)
+static void close_tf_event(struct tfevents *e, const struct open_event *o)
 {
 	size_t from = o->frame + FRAME_HEAD;
 	unsigned char *head;
@@ -192,13 +192,14 @@ static void end_tf_event(struct tfevents *e, const struct open_event *o)
 		return;
 	}
 	head = e->at + o->frame;
-	store_le(head, e->len - FRAME_TAIL - from, 8);
-	store_le(head + 8, masked_crc32c(head, 8), 4);
-	store_le(e->at + e->len - FRAME_TAIL,
+	write_little_endian(head, e->len - FRAME_TAIL - from, 8);
+	write_little_endian(head + 8, masked_crc32c(head, 8), 4);
+	write_little_endian(e->at + e->len - FRAME_TAIL,
 		masked_crc32c(e->at + from, e->len - FRAME_TAIL - from), 4);
 }
 
-static struct open_event begin_value(struct tfevents *e, double wall, int64_t step, const char *tag)
+static struct open_event open_tf_value(
+	struct tfevents *e, double wall, int64_t step, const char *tag)
 {
 	struct open_event o = start_tf_event(e, wall, step);
 
@@ -213,7 +214,7 @@ void tfevent_version(struct tfevents *e, double wall)
 	struct open_event o = start_tf_event(e, wall, 0);
 
 	write_text_field(e, EVENT_VERSION, "brain.Event:2");
-	end_tf_event(e, &o);
+	close_tf_event(e, &o);
 }
 
 void tfevent_session_start(struct tfevents *e, double wall, int64_t step)
@@ -223,12 +224,12 @@ void tfevent_session_start(struct tfevents *e, double wall, int64_t step)
 
 	write_number_field(e, 1, 1); /* status: START */
 	close_field(e, log);
-	end_tf_event(e, &o);
+	close_tf_event(e, &o);
 }
 
 void tfevent_scalar(struct tfevents *e, double wall, int64_t step, const char *tag, float value)
 {
-	struct open_event o = begin_value(e, wall, step, tag);
+	struct open_event o = open_tf_value(e, wall, step, tag);
 	unsigned char *to;
 	uint32_t bits;
 
@@ -236,8 +237,8 @@ void tfevent_scalar(struct tfevents *e, double wall, int64_t step, const char *t
 	write_proto_key(e, VALUE_SIMPLE, WIRE_32);
 	to = get_event_space(e, 4);
 	if (to)
-		store_le(to, bits, 4);
-	end_tf_event(e, &o);
+		write_little_endian(to, bits, 4);
+	close_tf_event(e, &o);
 }
 
 /* Writes a tensor of one string, for plug-in `plugin`. */
@@ -266,10 +267,10 @@ static void write_string_tensor(
 void tfevent_text(
 	struct tfevents *e, double wall, int64_t step, const char *tag, const char *text, size_t n)
 {
-	struct open_event o = begin_value(e, wall, step, tag);
+	struct open_event o = open_tf_value(e, wall, step, tag);
 
 	write_string_tensor(e, "text", text, n, true);
-	end_tf_event(e, &o);
+	close_tf_event(e, &o);
 }
 
 static void put_packed_doubles(struct tfevents *e, unsigned field, const double *v, unsigned n)
@@ -283,14 +284,14 @@ static void put_packed_doubles(struct tfevents *e, unsigned field, const double 
 		uint64_t bits;
 
 		memcpy(&bits, &v[i], 8);
-		store_le(to + 8 * (size_t)i, bits, 8);
+		write_little_endian(to + 8 * (size_t)i, bits, 8);
 	}
 }
 
 void tfevent_histogram(struct tfevents *e, double wall, int64_t step, const char *tag,
 	const struct tfevent_histogram *h)
 {
-	struct open_event o = begin_value(e, wall, step, tag);
+	struct open_event o = open_tf_value(e, wall, step, tag);
 	const double v[] = {h->min, h->max, h->num, h->sum, h->sum_squares};
 	size_t histogram = open_field(e, VALUE_HISTOGRAM);
 
@@ -299,7 +300,7 @@ void tfevent_histogram(struct tfevents *e, double wall, int64_t step, const char
 	put_packed_doubles(e, 6, h->limit, h->n);
 	put_packed_doubles(e, 7, h->bucket, h->n);
 	close_field(e, histogram);
-	end_tf_event(e, &o);
+	close_tf_event(e, &o);
 }
 
 /* Writes the message of tensorboard/plugins/custom_scalar/layout.proto. */
@@ -328,10 +329,10 @@ void tfevent_layout(struct tfevents *e, double wall, const struct tfevent_chart 
 	struct open_event o;
 
 	write_layout(&layout, chart, n);
-	o = begin_value(e, wall, 0, "custom_scalars__config__");
+	o = open_tf_value(e, wall, 0, "custom_scalars__config__");
 	write_string_tensor(e, "custom_scalars", layout.at, layout.len, false);
 	e->failed |= layout.failed;
-	end_tf_event(e, &o);
+	close_tf_event(e, &o);
 	tfevents_free(&layout);
 }
 

@@ -46,7 +46,7 @@ static bool check_zero(struct alert_series *s, const struct alert_value *v)
 	return v->zero && was;
 }
 
-static int compare_recent(const void *a, const void *b)
+static int compare_recent_values(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 
@@ -68,7 +68,7 @@ static bool check_slow_ranks(const struct alert_rule *r, struct alert_series *s,
 		return false;
 	if (n) {
 		memcpy(sorted, s->recent, n * sizeof(*sorted));
-		qsort(sorted, n, sizeof(*sorted), compare_recent);
+		qsort(sorted, n, sizeof(*sorted), compare_recent_values);
 		*history = sorted[n / 2];
 		speaks = s->n >= r->warmup && v->x > *history * (1 + r->threshold);
 	}
@@ -78,8 +78,8 @@ static bool check_slow_ranks(const struct alert_rule *r, struct alert_series *s,
 	return speaks;
 }
 
-bool alert_judge(const struct alert_rule *r, struct alert_series *s, const struct alert_value *v,
-	double *history)
+bool alert_check_value(const struct alert_rule *r, struct alert_series *s,
+	const struct alert_value *v, double *history)
 {
 	*history = NAN;
 	switch ((enum alert_rule_word)r->rule) {

@@ -34,7 +34,7 @@ struct alert_value {
 };
 
 /* Adds the value to the series. Returns true if the rule fires. *history: the value compared with; NAN: none. */
-bool alert_judge(const struct alert_rule *r, struct alert_series *s, const struct alert_value *v,
-	double *history);
+bool alert_check_value(const struct alert_rule *r, struct alert_series *s,
+	const struct alert_value *v, double *history);
 
 #endif

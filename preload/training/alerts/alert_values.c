@@ -14,7 +14,7 @@
 #define TEXT_MAX 1000 /* bytes of each text of a value */
 
 /* Appends a copy of `v` and its four texts. */
-static int keep_value(struct alert_values *all, const struct alert_seen *v)
+static int copy_alert_value(struct alert_values *all, const struct alert_seen *v)
 {
 	const char *const text[] = {v->word, v->name, v->api, v->operation};
 	size_t n[4], bytes = sizeof(*v);
@@ -48,7 +48,7 @@ static int keep_value(struct alert_values *all, const struct alert_seen *v)
 	return 0;
 }
 
-struct alert_seen *alert_values_next(struct alert_values *v, size_t *at)
+struct alert_seen *alert_values_get_next(struct alert_values *v, size_t *at)
 {
 	struct alert_seen *s = (struct alert_seen *)(v->buf + *at);
 
@@ -58,7 +58,7 @@ struct alert_seen *alert_values_next(struct alert_values *v, size_t *at)
 	return s;
 }
 
-static void take_seen_statistics(struct alert_seen *v, const struct stats *s, unsigned dtype)
+static void set_seen_statistics(struct alert_seen *v, const struct stats *s, unsigned dtype)
 {
 	v->measured = s->n != 0;
 	if (!s->n)
@@ -70,7 +70,7 @@ static void take_seen_statistics(struct alert_seen *v, const struct stats *s, un
 	v->zero = !s->nans && v->x[TO_MIN] == 0 && v->x[TO_MAX] == 0;
 }
 
-static void take_seen_number(struct alert_seen *v, double x)
+static void set_seen_number(struct alert_seen *v, double x)
 {
 	v->measured = true;
 	v->nan = isnan(x);
@@ -94,9 +94,9 @@ int alert_values_add_kind(struct alert_values *all, const struct record_kind *r)
 
 	all->before = all->len;
 	if (train_kinds[k->kind].form == KIND_OPS)
-		take_seen_statistics(&v, &k->stats, k->dtype);
+		set_seen_statistics(&v, &k->stats, k->dtype);
 	else if (is_number_kind(k->kind) && k->e.n)
-		take_seen_number(&v, r->value[0]);
+		set_seen_number(&v, r->value[0]);
 	if (!v.measured)
 		return 0;
 	/*
@@ -105,7 +105,7 @@ int alert_values_add_kind(struct alert_values *all, const struct record_kind *r)
 	 */
 	v.key = hash_u64(hash_str(hash_str(hash_u64(ALERT_OF_KIND, v.vpp_stage), v.word), v.name),
 		v.micro_step);
-	return keep_value(all, &v);
+	return copy_alert_value(all, &v);
 }
 
 int alert_values_add_scalar(struct alert_values *all, const struct record_scalar *r)
@@ -123,9 +123,9 @@ int alert_values_add_scalar(struct alert_values *all, const struct record_scalar
 
 	all->before = all->len;
 	put_scalar_name(&t, r);
-	take_seen_number(&v, r->value);
+	set_seen_number(&v, r->value);
 	v.key = hash_str(ALERT_OF_SCALAR + 1, name);
-	return keep_value(all, &v);
+	return copy_alert_value(all, &v);
 }
 
 int alert_values_add_call(struct alert_values *all, const struct record *r)
@@ -150,13 +150,13 @@ int alert_values_add_call(struct alert_values *all, const struct record *r)
 			.api = r->api.symbol,
 			.operation = r->api.op};
 
-		take_seen_statistics(&v, &t->stats, t->dtype);
+		set_seen_statistics(&v, &t->stats, t->dtype);
 		if (!v.measured)
 			continue;
 		v.key = hash_u64(hash_u64(hash_str(hash_str(ALERT_OF_CALL + 2, v.api), v.name),
 					 c->comm ^ (uint64_t)c->stack << 32),
 			(uint64_t)v.index << 1 | v.io);
-		err = keep_value(all, &v);
+		err = copy_alert_value(all, &v);
 	}
 	if (err)
 		all->len = len;

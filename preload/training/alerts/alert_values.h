@@ -25,6 +25,6 @@ int alert_values_add_scalar(struct alert_values *v, const struct record_scalar *
 int alert_values_add_call(struct alert_values *v, const struct record *r);
 
 /* Iterates over the values; *at is 0 at first. Returns NULL after the last. */
-struct alert_seen *alert_values_next(struct alert_values *v, size_t *at);
+struct alert_seen *alert_values_get_next(struct alert_values *v, size_t *at);
 
 #endif

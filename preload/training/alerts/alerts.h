@@ -84,7 +84,7 @@ struct anomaly_place {
 
 struct anomalies;
 
-struct anomalies *anomalies_new(void);
+struct anomalies *anomalies_init(void);
 void anomalies_free(struct anomalies *a);
 
 /* Reads keys anomaly_dir and process_group. mate: space for ANOMALY_MATES_MAX ranks. */

@@ -88,7 +88,7 @@ static void read_alert_names(struct alerts *a, unsigned i)
 		a->rule[i].kinds = 0, a->rule[i].scalars = 0;
 }
 
-static void sort_rules(struct alerts *a)
+static void set_rule_order(struct alerts *a)
 {
 	for (unsigned i = 0; i < a->nrule; i++) {
 		const struct alert_rule *r = &a->rule[i];
@@ -186,18 +186,18 @@ static int open_alerts(void *state, struct files *files)
 	a->nrule = alert_rules_read(get_alerts_keys(cfg)->alerts, a->rule, ALERT_RULES_MAX);
 	for (unsigned i = 0; i < a->nrule; i++)
 		read_alert_names(a, i);
-	sort_rules(a);
+	set_rule_order(a);
 	if (a->nrule && !read_old_checked(a))
 		write_checked(a);
 	if (get_alerts_keys(cfg)->anomaly_json)
-		a->anomalies = anomalies_new();
+		a->anomalies = anomalies_init();
 	if (a->anomalies)
 		anomaly_place_read(&a->place, cfg, a->mates);
 	read_old_alerts(a);
 	return 0;
 }
 
-static bool alerts_are_idle(const void *state)
+static bool has_no_alerts(const void *state)
 {
 	return !((const struct alerts *)state)->nrule;
 }
@@ -228,7 +228,7 @@ static int handle_call_values(void *state, const struct record *r)
 	return a->of_calls ? alert_values_add_call(&a->pass, r) : 0;
 }
 
-static void retract_value(void *state)
+static void remove_last_value(void *state)
 {
 	struct alerts *a = state;
 
@@ -237,7 +237,7 @@ static void retract_value(void *state)
 
 /* ---- series ---- */
 
-static struct alert_series *find_place(struct alert_series *table, uint32_t cap, uint64_t key)
+static struct alert_series *find_series_slot(struct alert_series *table, uint32_t cap, uint64_t key)
 {
 	uint32_t i = (uint32_t)hash_mix(key) & (cap - 1);
 
@@ -246,7 +246,7 @@ static struct alert_series *find_place(struct alert_series *table, uint32_t cap,
 	return &table[i];
 }
 
-static bool grow_series(struct alerts *a)
+static bool reserve_series(struct alerts *a)
 {
 	struct alert_series *more =
 		a->cap < 2 * SERIES_MOST ? calloc(2 * (size_t)a->cap, sizeof(*more)) : NULL;
@@ -255,7 +255,7 @@ static bool grow_series(struct alerts *a)
 		return false;
 	for (uint32_t i = 0; i < a->cap; i++)
 		if (a->series[i].key)
-			*find_place(more, 2 * a->cap, a->series[i].key) = a->series[i];
+			*find_series_slot(more, 2 * a->cap, a->series[i].key) = a->series[i];
 	free(a->series);
 	a->series = more;
 	a->cap *= 2;
@@ -268,11 +268,11 @@ static struct alert_series *find_series(struct alerts *a, uint64_t key)
 	struct alert_series *s;
 
 	key |= 1;
-	s = find_place(a->series, a->cap, key);
+	s = find_series_slot(a->series, a->cap, key);
 	if (s->key)
 		return s;
 	if (a->nseries >= a->cap / 2) {
-		if (!grow_series(a)) {
+		if (!reserve_series(a)) {
 			if (!a->full_said)
 				log_loss(LOSS_ALERTS,
 					"alerts: more than %u series of values: further "
@@ -282,7 +282,7 @@ static struct alert_series *find_series(struct alerts *a, uint64_t key)
 			a->full_said = true;
 			return NULL;
 		}
-		s = find_place(a->series, a->cap, key);
+		s = find_series_slot(a->series, a->cap, key);
 	}
 	a->nseries++;
 	s->key = key;
@@ -394,8 +394,8 @@ static void write_sentence(struct text *t, const struct alert_rule *r, const str
 }
 
 /* Returns the line up to its count, malloc'd, or NULL if there is no memory. */
-static char *make_head(const struct alert_rule *r, const struct alert_seen *v, const char *op,
-	uint64_t id, double value, double history, const char *sentence)
+static char *format_alert_head(const struct alert_rule *r, const struct alert_seen *v,
+	const char *op, uint64_t id, double value, double history, const char *sentence)
 {
 	char line[8192];
 	struct text t = text_over(line, sizeof(line));
@@ -531,7 +531,7 @@ static struct alert *find_alert(struct alerts *a, uint64_t id)
 	return NULL;
 }
 
-static void act_on(struct alerts *a, struct alert *to, const struct alert_rule *r,
+static void start_alert_action(struct alerts *a, struct alert *to, const struct alert_rule *r,
 	const struct alert_seen *v, const char *sentence)
 {
 	struct text done = text_over(to->action, sizeof(to->action));
@@ -558,7 +558,7 @@ static void act_on(struct alerts *a, struct alert *to, const struct alert_rule *
 	}
 }
 
-static void raise_alert(struct alerts *a, unsigned rule, const struct alert_seen *v, const char *op,
+static void emit_alert(struct alerts *a, unsigned rule, const struct alert_seen *v, const char *op,
 	double value, double history)
 {
 	const struct alert_rule *r = &a->rule[rule];
@@ -590,7 +590,7 @@ static void raise_alert(struct alerts *a, unsigned rule, const struct alert_seen
 	if (!to) {
 		to = &a->alert[a->n];
 		*to = (struct alert){.id = id, .first_step = v->step};
-		to->head = make_head(r, v, op, id, value, history, sentence);
+		to->head = format_alert_head(r, v, op, id, value, history, sentence);
 		if (!to->head) {
 			a->more++;
 			return;
@@ -604,15 +604,15 @@ static void raise_alert(struct alerts *a, unsigned rule, const struct alert_seen
 	to->count++;
 	a->changed = true;
 	if (again)
-		act_on(a, to, r, v, sentence);
+		start_alert_action(a, to, r, v, sentence);
 }
 
 /*
- * Applies one rule to one value. spoken: ops for which one of msprobe's two rules has fired; only
+ * Applies one rule to one value. fired_ops: ops for which one of msprobe's two rules has fired; only
  * the first rule counts.
  */
 static void check_op(struct alerts *a, unsigned rule, const struct alert_seen *v, enum train_op op,
-	const char *word, uint32_t *spoken)
+	const char *word, uint32_t *fired_ops)
 {
 	const struct alert_rule *r = &a->rule[rule];
 	struct alert_series none = {0}, *s = &none;
@@ -625,56 +625,57 @@ static void check_op(struct alerts *a, unsigned rule, const struct alert_seen *v
 		s = find_series(a, hash_u64(hash_u64(v->key, rule), 100 + op));
 	if (!s)
 		return;
-	speaks = alert_judge(r, s, &x, &history);
-	if (!speaks || (counts && *spoken >> op & 1))
+	speaks = alert_check_value(r, s, &x, &history);
+	if (!speaks || (counts && *fired_ops >> op & 1))
 		return;
 	if (counts)
-		*spoken |= UINT32_C(1) << op;
-	raise_alert(a, rule, v, word, v->nan && r->rule == ALERT_NAN ? NAN : x.x, history);
+		*fired_ops |= UINT32_C(1) << op;
+	emit_alert(a, rule, v, word, v->nan && r->rule == ALERT_NAN ? NAN : x.x, history);
 }
 
 /* For rules that check elements instead of one of their statistics. */
 static void check_elements(
-	struct alerts *a, unsigned rule, const struct alert_seen *v, uint32_t *spoken)
+	struct alerts *a, unsigned rule, const struct alert_seen *v, uint32_t *fired_ops)
 {
 	const struct alert_rule *r = &a->rule[rule];
 
 	switch (r->rule) {
 	case ALERT_NAN:
-		if (v->nan && !(*spoken & 1)) {
-			*spoken = UINT32_MAX;
-			raise_alert(a, rule, v, "nans", v->x[TO_NANS], NAN);
+		if (v->nan && !(*fired_ops & 1)) {
+			*fired_ops = UINT32_MAX;
+			emit_alert(a, rule, v, "nans", v->x[TO_NANS], NAN);
 		}
 		break;
 	case ALERT_INF:
 		if (v->inf)
-			raise_alert(a, rule, v, "infs", v->x[TO_INFS], NAN);
+			emit_alert(a, rule, v, "infs", v->x[TO_INFS], NAN);
 		break;
 	case ALERT_ZERO:
-		check_op(a, rule, v, TO_NORM, "", spoken);
+		check_op(a, rule, v, TO_NORM, "", fired_ops);
 		break;
 	}
 }
 
 static void check_tensor(
-	struct alerts *a, unsigned rule, const struct alert_seen *v, uint32_t *spoken)
+	struct alerts *a, unsigned rule, const struct alert_seen *v, uint32_t *fired_ops)
 {
 	const struct alert_rule *r = &a->rule[rule];
 	bool elements = r->rule == ALERT_NAN || r->rule == ALERT_INF || r->rule == ALERT_ZERO;
 
 	if (elements)
-		check_elements(a, rule, v, spoken);
+		check_elements(a, rule, v, fired_ops);
 	/* A NaN cannot be compared. */
 	if (v->nan && r->rule != ALERT_SPIKE)
 		return;
 	if (!elements || (r->rule == ALERT_NAN && r->has_threshold))
 		for (unsigned op = TO_MIN; op <= TO_INFS; op++)
 			if (r->ops >> op & 1)
-				check_op(a, rule, v, (enum train_op)op, train_op_words[op], spoken);
+				check_op(a, rule, v, (enum train_op)op, train_op_words[op],
+					fired_ops);
 }
 
 /* Numbers the values of a step; the values of one thread come in order. */
-static void number_value(struct alerts *a, struct alert_seen *v)
+static void set_value_number(struct alerts *a, struct alert_seen *v)
 {
 	v->call = -1;
 	if (v->source != ALERT_OF_KIND || v->kind == TK_PARAM_ORIGIN || v->kind == TK_PARAM_UPDATED)
@@ -686,16 +687,16 @@ static void number_value(struct alerts *a, struct alert_seen *v)
 	v->call = a->calls++;
 }
 
-static void judge_seen(struct alerts *a, struct alert_seen *v)
+static void check_seen_value(struct alerts *a, struct alert_seen *v)
 {
 	uint32_t rules = v->source == ALERT_OF_KIND	? a->of_kind[v->kind]
 			 : v->source == ALERT_OF_SCALAR ? a->of_scalar[v->which]
 							: a->of_calls;
 	bool number = v->source == ALERT_OF_SCALAR ||
 		      (v->source == ALERT_OF_KIND && train_kinds[v->kind].form != KIND_OPS);
-	uint32_t spoken = 0;
+	uint32_t fired_ops = 0;
 
-	number_value(a, v);
+	set_value_number(a, v);
 	for (; rules; rules &= rules - 1) {
 		unsigned rule = (unsigned)__builtin_ctz(rules);
 
@@ -703,9 +704,9 @@ static void judge_seen(struct alerts *a, struct alert_seen *v)
 			continue;
 		a->checked |= UINT32_C(1) << rule;
 		if (number)
-			check_op(a, rule, v, TO_NORM, "", &spoken);
+			check_op(a, rule, v, TO_NORM, "", &fired_ops);
 		else
-			check_tensor(a, rule, v, &spoken);
+			check_tensor(a, rule, v, &fired_ops);
 	}
 }
 
@@ -739,7 +740,7 @@ static void write_alerts(struct alerts *a, int32_t rank)
 	a->changed = a->news = false;
 }
 
-static void commit_alerts(void *state, bool written)
+static void handle_alerts_written(void *state, bool written)
 {
 	struct alerts *a = state;
 	const struct journal_head *h;
@@ -749,8 +750,8 @@ static void commit_alerts(void *state, bool written)
 
 	if (!a->nrule)
 		return;
-	while (written && (v = alert_values_next(&a->pass, &at)))
-		judge_seen(a, v);
+	while (written && (v = alert_values_get_next(&a->pass, &at)))
+		check_seen_value(a, v);
 	a->pass.len = a->pass.before = 0;
 	if (a->checked != a->checked_written)
 		write_checked(a);
@@ -778,11 +779,11 @@ const struct sink_format alerts_format = {
 	.formats = ~SINK_FROM_FILES,
 	.state_bytes = sizeof(struct alerts),
 	.open = open_alerts,
-	.idle = alerts_are_idle,
+	.idle = has_no_alerts,
 	.record = handle_call_values,
 	.kind = handle_kind_values,
 	.scalar = handle_scalar_value,
-	.retract = retract_value,
-	.commit = commit_alerts,
+	.retract = remove_last_value,
+	.commit = handle_alerts_written,
 	.close = close_alerts,
 };

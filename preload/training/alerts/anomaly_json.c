@@ -45,7 +45,7 @@ struct anomalies {
 	bool changed;
 };
 
-struct anomalies *anomalies_new(void)
+struct anomalies *anomalies_init(void)
 {
 	struct anomalies *a = calloc(1, sizeof(*a));
 
@@ -221,7 +221,7 @@ static int open_anomaly_folder(const struct anomaly_place *p, const char *folder
 			end ? (int)(end - folder) : 1, end ? folder : ".", p->rank);
 	if (n < 0 || (size_t)n >= sizeof(path))
 		return -ENAMETOOLONG;
-	n = io_mkdirs(path);
+	n = io_add_folders(path);
 	if (n)
 		return n;
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -53,7 +53,7 @@ bool ckpt_name_is_usual(const char *name)
 	return false;
 }
 
-static bool ends_with_directory(int fd, uint64_t size)
+static bool has_central_directory(int fd, uint64_t size)
 {
 	size_t n = size < ZIP_TAIL ? (size_t)size : ZIP_TAIL;
 	unsigned char *buf = malloc(n + 1);
@@ -110,27 +110,27 @@ static bool is_whole_safetensors(int fd, uint64_t size)
 	return whole;
 }
 
-static const char *name_of_ckpt(const char *path)
+static const char *get_ckpt_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
 	return slash ? slash + 1 : path;
 }
 
-void ckpt_look_at_file(const char *path, struct ckpt_look *l)
+void ckpt_check_file(const char *path, struct ckpt_file_state *l)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	unsigned char magic[4] = {0};
 	struct stat st;
 
-	*l = (struct ckpt_look){.format = "other"};
+	*l = (struct ckpt_file_state){.format = "other"};
 	if (fd < 0)
 		return;
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && pread(fd, magic, 4, 0) == 4) {
 		if (memcmp(magic, "PK\3\4", 4) == 0) {
 			l->format = "torch";
-			l->complete = ends_with_directory(fd, (uint64_t)st.st_size);
-		} else if (has_tail(name_of_ckpt(path), ".safetensors")) {
+			l->complete = has_central_directory(fd, (uint64_t)st.st_size);
+		} else if (has_tail(get_ckpt_name(path), ".safetensors")) {
 			l->format = "safetensors";
 			l->complete = is_whole_safetensors(fd, (uint64_t)st.st_size);
 		} else {
@@ -144,13 +144,13 @@ void ckpt_look_at_file(const char *path, struct ckpt_look *l)
 /* A folder with more entries contains data; reading it would take too long. */
 #define ENTRIES_SEEN_MAX 65536u
 
-bool ckpt_look_at_folder(const char *path, struct ckpt_look *l)
+bool ckpt_check_folder(const char *path, struct ckpt_file_state *l)
 {
 	DIR *d = opendir(path);
 	struct dirent *e;
 	unsigned parts = 0;
 
-	*l = (struct ckpt_look){.format = "dcp"};
+	*l = (struct ckpt_file_state){.format = "dcp"};
 	for (unsigned seen = 0; seen < ENTRIES_SEEN_MAX && d && (e = readdir(d)); seen++) {
 		char part[4200];
 		uint64_t ns;

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct ckpt_look {
+struct ckpt_file_state {
 	const char *format; /* torch, safetensors, dcp, other */
 	bool complete;
 	/*
@@ -27,8 +27,8 @@ bool ckpt_name_is_temporary(const char *name);
 bool ckpt_name_is_usual(const char *name);
 
 /* Examines a file. */
-void ckpt_look_at_file(const char *path, struct ckpt_look *l);
+void ckpt_check_file(const char *path, struct ckpt_file_state *l);
 /* Returns false if the folder is not one of torch.distributed.checkpoint. */
-bool ckpt_look_at_folder(const char *path, struct ckpt_look *l);
+bool ckpt_check_folder(const char *path, struct ckpt_file_state *l);
 
 #endif

@@ -93,7 +93,7 @@ static void close_health(void *state)
 
 /* ---- steps ---- */
 
-static int keep_step_health(void *state, const struct record_scalar *e)
+static int record_step_health(void *state, const struct record_scalar *e)
 {
 	struct health *h = state;
 
@@ -107,7 +107,7 @@ static int keep_step_health(void *state, const struct record_scalar *e)
 	return 0;
 }
 
-static void retract_step_health(void *state)
+static void remove_step_health(void *state)
 {
 	struct health *h = state;
 
@@ -115,7 +115,7 @@ static void retract_step_health(void *state)
 }
 
 /* File times have the resolution of the kernel's clock tick. */
-static uint64_t tick_ns(void)
+static uint64_t get_tick_ns(void)
 {
 	struct timespec t;
 
@@ -180,23 +180,23 @@ static struct health_ckpt *add_health_ckpt(
  */
 static bool is_made_meanwhile(const struct health *h, uint64_t begun_ns)
 {
-	return h->look_ns != UINT64_MAX && begun_ns + tick_ns() >= h->look_ns &&
+	return h->look_ns != UINT64_MAX && begun_ns + get_tick_ns() >= h->look_ns &&
 	       begun_ns < h->look_ns + 2 * LOOK_NS;
 }
 
 /* Handles a new file. Files older than the job are not the job's. */
-static void look_at_path(struct health *h, const char *path, bool folder)
+static void check_ckpt_path(struct health *h, const char *path, bool folder)
 {
 	uint64_t began = h->files->j->head->clock.real_ns;
-	struct ckpt_look l;
+	struct ckpt_file_state l;
 
 	if (find_health_ckpt(h, path))
 		return;
 	if (folder)
-		ckpt_look_at_folder(path, &l);
+		ckpt_check_folder(path, &l);
 	else
-		ckpt_look_at_file(path, &l);
-	if (l.begun_ns && l.begun_ns + tick_ns() >= began && !is_made_meanwhile(h, l.begun_ns))
+		ckpt_check_file(path, &l);
+	if (l.begun_ns && l.begun_ns + get_tick_ns() >= began && !is_made_meanwhile(h, l.begun_ns))
 		add_health_ckpt(h, path, folder, l.begun_ns, -1);
 }
 
@@ -223,10 +223,10 @@ static bool is_own_folder(const struct health *h, const char *dir, const char *n
 	return found;
 }
 
-static void look_below(struct health *h, const char *dir, unsigned deep)
+static void find_ckpts_below(struct health *h, const char *dir, unsigned deep)
 {
 	DIR *d = opendir(dir);
-	struct ckpt_look l;
+	struct ckpt_file_state l;
 
 	for (struct dirent *e; d && (e = readdir(d)) && h->entries < ENTRIES_MAX;) {
 		char path[4200];
@@ -239,35 +239,35 @@ static void look_below(struct health *h, const char *dir, unsigned deep)
 			lstat(path, &st))
 			continue;
 		if (S_ISREG(st.st_mode) && ckpt_name_is_usual(e->d_name))
-			look_at_path(h, path, false);
+			check_ckpt_path(h, path, false);
 		else if (!S_ISDIR(st.st_mode))
 			continue;
-		else if (ckpt_look_at_folder(path, &l))
-			look_at_path(h, path, true);
+		else if (ckpt_check_folder(path, &l))
+			check_ckpt_path(h, path, true);
 		else if (deep)
-			look_below(h, path, deep - 1);
+			find_ckpts_below(h, path, deep - 1);
 	}
 	if (d)
 		closedir(d);
 }
 
-static void look_at_named(struct health *h, const char *path)
+static void check_named_path(struct health *h, const char *path)
 {
 	const char *slash = strrchr(path, '/');
-	struct ckpt_look l;
+	struct ckpt_file_state l;
 	struct stat st;
 
 	if (stat(path, &st))
 		return;
 	if (S_ISREG(st.st_mode) && !ckpt_name_is_temporary(slash ? slash + 1 : path))
-		look_at_path(h, path, false);
-	else if (S_ISDIR(st.st_mode) && ckpt_look_at_folder(path, &l))
-		look_at_path(h, path, true);
+		check_ckpt_path(h, path, false);
+	else if (S_ISDIR(st.st_mode) && ckpt_check_folder(path, &l))
+		check_ckpt_path(h, path, true);
 	else if (S_ISDIR(st.st_mode))
-		look_below(h, path, LEVELS);
+		find_ckpts_below(h, path, LEVELS);
 }
 
-static void look_by_pattern(struct health *h, const char *word, size_t n)
+static void find_ckpts_by_pattern(struct health *h, const char *word, size_t n)
 {
 	char pattern[4200];
 	glob_t g = {0};
@@ -277,11 +277,11 @@ static void look_by_pattern(struct health *h, const char *word, size_t n)
 		return;
 	if (glob(pattern, GLOB_NOSORT, NULL, &g) == 0)
 		for (size_t i = 0; i < g.gl_pathc; i++)
-			look_at_named(h, g.gl_pathv[i]);
+			check_named_path(h, g.gl_pathv[i]);
 	globfree(&g);
 }
 
-static void look_for_files(struct health *h)
+static void find_new_ckpts(struct health *h)
 {
 	const char *word = get_alerts_keys(h->files->cfg)->ckpt_pattern;
 
@@ -289,10 +289,10 @@ static void look_for_files(struct health *h)
 	if (!h->cwd)
 		return;
 	if (!*word)
-		look_below(h, h->cwd, LEVELS);
+		find_ckpts_below(h, h->cwd, LEVELS);
 	for (size_t n; *word; word += n + (word[n] == '\n')) {
 		n = strcspn(word, "\n");
-		look_by_pattern(h, word, n);
+		find_ckpts_by_pattern(h, word, n);
 	}
 	if (h->entries >= ENTRIES_MAX)
 		log_loss(LOSS_HEALTH,
@@ -314,7 +314,7 @@ static void check_health_ckpt(struct health *h, struct health_ckpt *c)
 	c->value = value;
 	c->healthy =
 		isfinite(value) && value < get_alerts_keys(cfg)->embedding_local_norm_threshold;
-	if (health_alert_between(
+	if (health_find_alert_between(
 		    files_dir(h->files), h->last_step, c->step, c->alert, sizeof(c->alert)))
 		c->healthy = false;
 	if (c->step > h->last_step)
@@ -323,7 +323,7 @@ static void check_health_ckpt(struct health *h, struct health_ckpt *c)
 }
 
 /* Handles a line of another rank: it has found, or judged, a checkpoint. */
-static void take_peer_line(void *arg, const struct health_line *l)
+static void handle_peer_line(void *arg, const struct health_line *l)
 {
 	struct health *h = arg;
 	struct health_ckpt *c = find_health_ckpt(h, l->path);
@@ -344,7 +344,7 @@ static int compare_health_ckpts(const void *a, const void *b)
 	return (x->begun_ns > y->begun_ns) - (x->begun_ns < y->begun_ns);
 }
 
-static void write_settled(struct health *h)
+static void write_judged_ckpts(struct health *h)
 {
 	/*
 	 * The newest checkpoint is made the last in the file, whatever the order in which they
@@ -354,20 +354,20 @@ static void write_settled(struct health *h)
 		qsort(h->ckpt, h->nckpt, sizeof(h->ckpt[0]), compare_health_ckpts);
 	for (unsigned i = 0; i < h->nckpt; i++) {
 		struct health_ckpt *c = &h->ckpt[i];
-		struct ckpt_look l;
+		struct ckpt_file_state l;
 
 		if (!c->judged || c->written || c->votes < h->peers.active)
 			continue;
 		if (c->folder)
-			ckpt_look_at_folder(c->path, &l);
+			ckpt_check_folder(c->path, &l);
 		else
-			ckpt_look_at_file(c->path, &l);
+			ckpt_check_file(c->path, &l);
 		if (l.complete)
 			c->written = health_write_entry(h->files, c) == 0;
 	}
 }
 
-static unsigned count_health_votes(const struct health *h)
+static unsigned get_vote_count(const struct health *h)
 {
 	unsigned n = 0;
 
@@ -382,12 +382,12 @@ static unsigned count_health_votes(const struct health *h)
  * finds the lock taken need not wait: the rank that has it reads the lines again afterwards, and
  * a rank writes its line before it asks for the lock.
  */
-static void take_votes(struct health *h, bool last)
+static void handle_votes(struct health *h, bool last)
 {
 	int32_t rank = h->files->j->head->rank;
 	unsigned votes;
 
-	health_read_peers(&h->peers, h->files, take_peer_line, h);
+	health_read_peers(&h->peers, h->files, handle_peer_line, h);
 	if (!last && !health_is_lowest(&h->peers, rank < 0 ? 0 : rank))
 		return;
 	do {
@@ -395,14 +395,14 @@ static void take_votes(struct health *h, bool last)
 
 		if (lock < 0)
 			return;
-		votes = count_health_votes(h);
-		write_settled(h);
+		votes = get_vote_count(h);
+		write_judged_ckpts(h);
 		close(lock);
-		health_read_peers(&h->peers, h->files, take_peer_line, h);
-	} while (count_health_votes(h) != votes);
+		health_read_peers(&h->peers, h->files, handle_peer_line, h);
+	} while (get_vote_count(h) != votes);
 }
 
-static void look_at_health(struct health *h, bool last)
+static void update_health(struct health *h, bool last)
 {
 	uint64_t began = clock_ns(CLOCK_MONOTONIC), took;
 
@@ -416,16 +416,16 @@ static void look_at_health(struct health *h, bool last)
 		if (!h->ckpt[i].judged)
 			check_health_ckpt(h, &h->ckpt[i]);
 	h->look_ns = last ? UINT64_MAX : clock_ns(CLOCK_REALTIME);
-	look_for_files(h);
+	find_new_ckpts(h);
 	for (unsigned i = 0; last && i < h->nckpt; i++)
 		if (!h->ckpt[i].judged)
 			check_health_ckpt(h, &h->ckpt[i]);
-	take_votes(h, last);
+	handle_votes(h, last);
 	took = clock_ns(CLOCK_MONOTONIC) - began;
 	h->next_look = began + (took * 20 > LOOK_NS ? took * 20 : LOOK_NS);
 }
 
-static void commit_health(void *state, bool written)
+static void handle_health_written(void *state, bool written)
 {
 	struct health *h = state;
 
@@ -436,15 +436,15 @@ static void commit_health(void *state, bool written)
 	h->carried = h->nstep;
 	/* look is only set in the recorded process, not when its files are completed later. */
 	if (h->files->look)
-		look_at_health(h, false);
+		update_health(h, false);
 }
 
-static void finish_health(void *state)
+static void handle_health_end(void *state)
 {
 	struct health *h = state;
 
 	if (h->files->look)
-		look_at_health(h, true);
+		update_health(h, true);
 }
 
 const struct sink_format health_format = {
@@ -452,9 +452,9 @@ const struct sink_format health_format = {
 	.state_bytes = sizeof(struct health),
 	.open = open_health,
 	.idle = health_is_idle,
-	.scalar = keep_step_health,
-	.retract = retract_step_health,
-	.commit = commit_health,
-	.finish = finish_health,
+	.scalar = record_step_health,
+	.retract = remove_step_health,
+	.commit = handle_health_written,
+	.finish = handle_health_end,
 	.close = close_health,
 };

@@ -28,23 +28,23 @@
 #define LINE_BYTES 9000
 #define JOB_NS UINT64_C(600000000000) /* ranks of a job start within this time of each other */
 
-static const char *name_of_path(const char *path)
+static const char *get_file_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
 	return slash ? slash + 1 : path;
 }
 
-static int report_health(const char *what, int err)
+static int handle_health_error(const char *file_name, int err)
 {
-	log_loss(LOSS_HEALTH, "%s: %s: the health of checkpoints is not written there", what,
+	log_loss(LOSS_HEALTH, "%s: %s: the health of checkpoints is not written there", file_name,
 		io_error_text(err));
 	return err;
 }
 
 /* ---- members of lines that libprobe wrote ---- */
 
-static uint64_t health_number(const char *line, const char *key)
+static uint64_t read_health_number(const char *line, const char *key)
 {
 	const char *p = find_line_member(line, key);
 
@@ -52,7 +52,7 @@ static uint64_t health_number(const char *line, const char *key)
 }
 
 /* Copies the text of a member, with escaped quotes and backslashes restored. */
-static bool health_text(const char *line, const char *key, char *to, size_t cap)
+static bool read_health_text(const char *line, const char *key, char *to, size_t cap)
 {
 	const char *p = find_line_member(line, key);
 	size_t n = 0;
@@ -99,14 +99,14 @@ static bool is_own_file(const struct files *f, int fd)
 	       st.st_uid == own.st_uid && st.st_nlink == 1;
 }
 
-static int append_health_line(const struct files *f, const struct text *t)
+static int write_health_line(const struct files *f, const struct text *t)
 {
 	int32_t rank = f->j->head->rank;
 	char name[40];
 	int dir = open_health_folder(f, true), fd, err;
 
 	if (dir < 0)
-		return report_health(HEALTH_FOLDER, dir);
+		return handle_health_error(HEALTH_FOLDER, dir);
 	snprintf(name, sizeof(name), "rank%d.jsonl", rank < 0 ? 0 : rank);
 	fd = io_open_regular(
 		dir, name, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, IO_FILE_MODE);
@@ -116,7 +116,7 @@ static int append_health_line(const struct files *f, const struct text *t)
 	if (fd >= 0)
 		close(fd);
 	close(dir);
-	return err ? report_health(name, err) : 0;
+	return err ? handle_health_error(name, err) : 0;
 }
 
 int health_write_head(const struct files *f)
@@ -131,7 +131,7 @@ int health_write_head(const struct files *f)
 	text_fmt(&t, ", \"pid\": %d, \"begun_ns\": ", (int)h->owner.pid);
 	text_u64(&t, h->clock.real_ns);
 	text_str(&t, "}\n");
-	return append_health_line(f, &t);
+	return write_health_line(f, &t);
 }
 
 static void write_health_value(struct text *t, double v)
@@ -175,7 +175,7 @@ int health_write_line(const struct files *f, const struct health_ckpt *c)
 	struct text t = text_over(buf, sizeof(buf));
 
 	text_str(&t, "{\"ckpt_name\": ");
-	text_json(&t, name_of_path(c->path));
+	text_json(&t, get_file_name(c->path));
 	text_str(&t, ", \"path\": ");
 	text_json(&t, c->path);
 	text_fmt(&t, ", \"folder\": %s, \"step\": %u, \"begun_ns\": ", c->folder ? "true" : "false",
@@ -188,7 +188,7 @@ int health_write_line(const struct files *f, const struct health_ckpt *c)
 	text_fmt(&t, ", \"is_health\": %d, \"why\": ", !c->healthy);
 	write_health_reason(&t, f, c);
 	text_str(&t, "}\n");
-	return append_health_line(f, &t);
+	return write_health_line(f, &t);
 }
 
 /* ---- other ranks ---- */
@@ -211,33 +211,33 @@ static struct health_peer *find_health_peer(struct health_peers *p, int rank)
 	return &p->at[p->n++];
 }
 
-static void take_health_head(struct health_peer *peer, const struct files *f, const char *line)
+static void handle_health_head(struct health_peer *peer, const struct files *f, const char *line)
 {
 	const struct journal_head *h = f->j->head;
 	const char *world = find_line_member(line, "world_size");
 
 	peer->active = world && atoi(world) == h->world_size &&
-		       health_number(line, "begun_ns") + JOB_NS >= h->clock.real_ns;
+		       read_health_number(line, "begun_ns") + JOB_NS >= h->clock.real_ns;
 }
 
-static void take_health_text(struct health_peer *peer, const struct files *f, char *line,
+static void handle_health_lines(struct health_peer *peer, const struct files *f, char *line,
 	health_line_fn *take, void *arg)
 {
 	struct health_line *l;
 	const char *folder = find_line_member(line, "folder");
 
 	if (!find_line_member(line, "ckpt_name")) {
-		take_health_head(peer, f, line);
+		handle_health_head(peer, f, line);
 		return;
 	}
 	l = peer->active ? calloc(1, sizeof(*l)) : NULL;
 	if (!l)
 		return;
 	l->folder = folder && *folder == 't';
-	l->healthy = health_number(line, "is_health") == 0;
-	l->begun_ns = health_number(line, "begun_ns");
-	l->step = (int64_t)health_number(line, "step");
-	if (health_text(line, "path", l->path, sizeof(l->path)))
+	l->healthy = read_health_number(line, "is_health") == 0;
+	l->begun_ns = read_health_number(line, "begun_ns");
+	l->step = (int64_t)read_health_number(line, "step");
+	if (read_health_text(line, "path", l->path, sizeof(l->path)))
 		take(arg, l);
 	free(l);
 }
@@ -252,7 +252,7 @@ static void read_health_peer(
 		buf[n] = 0;
 		while ((end = memchr(line, '\n', (size_t)(buf + n - line)))) {
 			*end = 0;
-			take_health_text(peer, f, line, take, arg);
+			handle_health_lines(peer, f, line, take, arg);
 			line = end + 1;
 		}
 		peer->offset += (uint64_t)(line - buf);
@@ -345,12 +345,12 @@ static void write_ckpt_status(const struct health_ckpt *c)
 		return;
 	*slash = 0;
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	snprintf(path, sizeof(path), "%s.ckpt_status", name_of_path(c->path));
+	snprintf(path, sizeof(path), "%s.ckpt_status", get_file_name(c->path));
 	err = fd < 0 ? -errno : io_replace_file(fd, path, buf, (size_t)n);
 	if (fd >= 0)
 		close(fd);
 	if (err)
-		report_health(path, err);
+		handle_health_error(path, err);
 }
 
 int health_lock_entries(const struct files *f)
@@ -380,7 +380,7 @@ int health_write_entry(const struct files *f, const struct health_ckpt *c)
 		struct text t = text_over(buf, ENTRIES_BYTES);
 
 		io_read_file(dir, HEALTH_FILE, old, ENTRIES_BYTES - 1);
-		text_json(&q, name_of_path(c->path));
+		text_json(&q, get_file_name(c->path));
 		text_char(&t, '[');
 		write_old_entries(&t, &n, old, quoted);
 		write_health_entry(&t, &n, c->against != 0, quoted);
@@ -392,7 +392,7 @@ int health_write_entry(const struct files *f, const struct health_ckpt *c)
 	free(old);
 	free(buf);
 	if (err)
-		return report_health(HEALTH_FILE, err);
+		return handle_health_error(HEALTH_FILE, err);
 	if (c->folder)
 		write_ckpt_status(c);
 	return 0;
@@ -400,7 +400,7 @@ int health_write_entry(const struct files *f, const struct health_ckpt *c)
 
 /* ---- alerts ---- */
 
-bool health_alert_between(int dirfd, int64_t before, uint32_t step, char *why, size_t cap)
+bool health_find_alert_between(int dirfd, int64_t before, uint32_t step, char *why, size_t cap)
 {
 	char *buf = malloc(ALERTS_BYTES), *line, *save = NULL;
 	ssize_t n = buf ? io_read_file(dirfd, "alerts.jsonl", buf, ALERTS_BYTES - 1) : 0;
@@ -410,8 +410,8 @@ bool health_alert_between(int dirfd, int64_t before, uint32_t step, char *why, s
 		buf[n] = 0;
 		for (line = strtok_r(buf, "\n", &save); line && !found;
 			line = strtok_r(NULL, "\n", &save)) {
-			int64_t first = (int64_t)health_number(line, "first_step");
-			int64_t last = (int64_t)health_number(line, "last_step");
+			int64_t first = (int64_t)read_health_number(line, "first_step");
+			int64_t last = (int64_t)read_health_number(line, "last_step");
 
 			/*
 			 * If the alert fired before and after the range, it is not known whether
@@ -419,9 +419,9 @@ bool health_alert_between(int dirfd, int64_t before, uint32_t step, char *why, s
 			 */
 			found = (first > before && first <= step) ||
 				(last > before && last <= step) ||
-				(health_number(line, "count") > 2 && first <= before &&
+				(read_health_number(line, "count") > 2 && first <= before &&
 					last > step);
-			if (found && !health_text(line, "text", why, cap))
+			if (found && !read_health_text(line, "text", why, cap))
 				snprintf(why, cap, "of step %lld", (long long)first);
 		}
 	}

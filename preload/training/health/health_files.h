@@ -18,11 +18,11 @@
 
 struct health_ckpt {
 	char *path;
-	/* folder: it is a folder. By this rank: it was judged; it is healthy */
+	/* the checkpoint is a folder; this rank has judged it; this rank found it healthy */
 	bool folder, judged, healthy;
 	bool written; /* the entry in health_ckpts.json agrees with the votes */
 	uint64_t begun_ns;
-	int64_t asked_step; /* step for which another rank judged it; -1: to be found by begun_ns */
+	int64_t asked_step; /* step for which another rank judged the checkpoint; -1: to be found by begun_ns */
 	uint32_t step;
 	double value;
 	/* ranks that voted, and that voted "not healthy"; including this rank */
@@ -69,6 +69,6 @@ int health_write_entry(const struct files *f, const struct health_ckpt *c);
  * True if an alert of the rank's folder fired in a step after `before`, up to `step`. `why`
  * receives its text.
  */
-bool health_alert_between(int dirfd, int64_t before, uint32_t step, char *why, size_t cap);
+bool health_find_alert_between(int dirfd, int64_t before, uint32_t step, char *why, size_t cap);
 
 #endif

@@ -19,7 +19,7 @@ static bool start_heads(struct max_logits *m, uint64_t heads)
 	return true;
 }
 
-/* A NaN stays. */
+/* Sets *bound to the larger of both; a NaN is kept. */
 static void update_bound(double *bound, double v)
 {
 	if (v > *bound || __builtin_isnan(v))
@@ -35,7 +35,7 @@ static void add_logits_piece(
 	stats_add_piece(acc, p, count, next);
 }
 
-/* The logits of one head and sequence: all rows and keys, from that address on. */
+/* Measures the logits of one head and sequence: `count` elements from address `at` on. */
 static bool measure_head(
 	const struct buffer *logits, const unsigned char *at, uint64_t count, struct stats *s)
 {
@@ -51,7 +51,7 @@ static bool measure_head(
 	one.counts = size + logits->ndim - 2;
 	one.displs = stride + logits->ndim - 2;
 	if (stats_begin(&acc, (enum dtype)one.dtype, 0) ||
-		!buffer_show(&one, false, add_logits_piece, &acc))
+		!buffer_read_pieces(&one, false, add_logits_piece, &acc))
 		return false;
 	stats_end(&acc, s);
 	return true;
@@ -259,7 +259,7 @@ static struct row_sample get_row_sample(
 	return sample;
 }
 
-static void finish_spread(struct attention_spread *s)
+static void compute_spread_result(struct attention_spread *s)
 {
 	s->entropy /= (double)s->rows;
 	s->softmax_max /= (double)s->rows;
@@ -306,7 +306,7 @@ bool compute_attention_spread(const struct buffer *q, const struct buffer *k, ui
 
 		add_rows(&a, &b, &sample, i, left < BLOCK_ROWS ? (unsigned)left : BLOCK_ROWS, s);
 	}
-	finish_spread(s);
+	compute_spread_result(s);
 	return true;
 }
 
@@ -328,6 +328,6 @@ bool compute_logits_spread(
 			add_key(&row, v.load(at));
 		add_row_spread(&row, s);
 	}
-	finish_spread(s);
+	compute_spread_result(s);
 	return true;
 }

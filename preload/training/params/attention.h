@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Numbers of attention: its largest logit, and how evenly its rows spread over the keys. Names no framework. Each reads elements
- * in the host's memory, of any strides; false: a tensor is another one, or what is asked is not defined.
+ * Numbers of attention: the largest logit, and how evenly each row is spread over the keys. Names no framework. Each function reads
+ * tensors in host memory, of any strides. It returns false if a tensor has another shape or type, or the number is not defined.
  */
 #ifndef PROBE_TRAIN_ATTENTION_H
 #define PROBE_TRAIN_ATTENTION_H
@@ -15,8 +15,8 @@
 #define ATTENTION_WIDTH_MAX 512 /* elements of a query */
 
 /*
- * The largest logit of each head lies from lower to upper. Both are equal where it is known; lower is -Inf where only the upper
- * bound is. Both NaN: there is a NaN among the logits. upper is -Inf: the head has no key that is not masked.
+ * Bounds of the largest logit of each head. They are equal if it is known exactly; lower is -Inf if only an upper bound is known.
+ * Both are NaN if a logit is NaN. upper is -Inf if all keys of the head are masked.
  */
 struct max_logits {
 	uint32_t heads;
@@ -45,13 +45,13 @@ struct attention_mask {
 bool compute_lse_bounds(
 	const struct buffer *lse, const struct attention_mask *mask, struct max_logits *m);
 
-/* From the numbers themselves, one a head. */
+/* Reads a tensor of the largest logits themselves, one per head. */
 bool read_max_logits(const struct buffer *values, struct max_logits *m);
 
 /*
- * Of the first sequence and head of q and k, [batch, heads, tokens, width] or [heads, tokens, width] of equal numbers of tokens:
- * the means over rows of softmax(q k' / sqrt(width)) with a causal mask of -sum p ln p, and of max p. As msprobe 26.2.0 has them
- * (pytorch/monitor/features.py, cal_qkt and cal_entropy), which takes all rows. rows_max: most rows, evenly spaced; 0: all.
+ * For the first sequence and head of q and k, [batch, heads, tokens, width] or [heads, tokens, width] with equal numbers of tokens.
+ * p is a row of softmax(q k' / sqrt(width)) with a causal mask. Computes the means over rows of -sum p ln p and of max p. As msprobe 26.2.0 does
+ * (pytorch/monitor/features.py, cal_qkt and cal_entropy), over all rows. rows_max: maximum number of rows, evenly spaced; 0: all.
  */
 struct attention_spread {
 	double entropy, softmax_max;
@@ -61,8 +61,8 @@ bool compute_attention_spread(const struct buffer *q, const struct buffer *k, ui
 	struct attention_spread *s);
 
 /*
- * The same of the input of a softmax over the last dimension, [batch, heads, queries, keys], in the first head of the first sequence:
- * with the model's own scale and mask.
+ * The same numbers from the input of a softmax over the last dimension, [batch, heads, queries, keys], for the first head of the
+ * first sequence. The model itself has applied scale and mask.
  */
 bool compute_logits_spread(
 	const struct buffer *logits, uint64_t rows_max, struct attention_spread *s);

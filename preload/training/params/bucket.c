@@ -33,7 +33,7 @@ static struct grad {
 } * grads;
 static uint32_t ngrads, grad_round = 1;
 
-static struct grad *grad_place(const void *impl)
+static struct grad *find_grad_slot(const void *impl)
 {
 	uint32_t i = (uint32_t)hash_mix((uintptr_t)impl) % GRADS;
 
@@ -42,7 +42,7 @@ static struct grad *grad_place(const void *impl)
 	return &grads[i];
 }
 
-void train_grad_seen(const struct train_param *p, const void *impl, uintptr_t lo, uintptr_t hi)
+void train_record_grad(const struct train_param *p, const void *impl, uintptr_t lo, uintptr_t hi)
 {
 	struct grad *g;
 
@@ -51,14 +51,14 @@ void train_grad_seen(const struct train_param *p, const void *impl, uintptr_t lo
 	if (!grads)
 		grads = calloc(GRADS, sizeof(*grads));
 	if (grads && ngrads < GRADS / 2) {
-		g = grad_place(impl);
+		g = find_grad_slot(impl);
 		ngrads += g->round != grad_round;
 		*g = (struct grad){impl, lo, p->id, grad_round};
 	}
 	pthread_mutex_unlock(&lock);
 }
 
-void train_grads_forget(void)
+void train_reset_grads(void)
 {
 	pthread_mutex_lock(&lock);
 	grad_round++;
@@ -66,13 +66,13 @@ void train_grads_forget(void)
 	pthread_mutex_unlock(&lock);
 }
 
-uint32_t train_grad_of(const void *impl, uintptr_t lo)
+uint32_t train_find_grad(const void *impl, uintptr_t lo)
 {
 	const struct grad *g;
 	uint32_t name = 0;
 
 	pthread_mutex_lock(&lock);
-	g = grads ? grad_place(impl) : NULL;
+	g = grads ? find_grad_slot(impl) : NULL;
 	if (g && g->round == grad_round && g->impl == impl && g->lo == lo)
 		name = g->id | JOURNAL_NAME_GRAD;
 	pthread_mutex_unlock(&lock);
@@ -95,8 +95,8 @@ static THREAD_OWN struct {
 	uint64_t count;
 } bucket_here;
 
-static bool enter_part(uint32_t bucket, const struct train_param *p, const struct train_part *part,
-	uint8_t what, uint32_t flags)
+static bool register_part(uint32_t bucket, const struct train_param *p,
+	const struct train_part *part, uint8_t what, uint32_t flags)
 {
 	struct journal_name e = {.what = what,
 		.id = p->id,
@@ -109,12 +109,13 @@ static bool enter_part(uint32_t bucket, const struct train_param *p, const struc
 
 	snprintf(name, sizeof(name), "%s%s", p->name, part->grad ? ".grad" : "");
 	e.e.n = what == JN_PART ? p->ndim : 0;
-	return train_name_enter(&e, p->dims, name, p->module, "");
+	return train_write_name(&e, p->dims, name, p->module, "");
 }
 
-uint32_t train_bucket_seen(uintptr_t lo, uint64_t count, const struct train_part *part, uint32_t n)
+uint32_t train_register_bucket(
+	uintptr_t lo, uint64_t count, const struct train_part *part, uint32_t n)
 {
-	const struct train_params *now = train_params_now();
+	const struct train_params *now = train_get_params();
 	uint64_t key = hash_u64(hash_u64(1, lo), count);
 	uint32_t number, lost = 0;
 
@@ -137,19 +138,21 @@ uint32_t train_bucket_seen(uintptr_t lo, uint64_t count, const struct train_part
 	pthread_mutex_unlock(&lock);
 	for (uint32_t i = 0; i < n; i++)
 		if (part[i].id && part[i].id <= now->n)
-			lost += !enter_part(number, &now->at[part[i].id - 1], &part[i], JN_PART, 0);
+			lost += !register_part(
+				number, &now->at[part[i].id - 1], &part[i], JN_PART, 0);
 	if (lost)
-		log_loss(LOSS_ENTRY, "what a bucket holds is not recorded: the journal is full");
+		log_loss(LOSS_ENTRY,
+			"the parameters of a bucket are not recorded: the journal is full");
 	return number | JOURNAL_NAME_BUCKET;
 }
 
-uint32_t train_name_buffer(const struct buffer *v)
+uint32_t train_find_buffer_name(const struct buffer *v)
 {
 	const struct train_param *p;
 
 	if (own(bucket_here).name && v->count == own(bucket_here).count)
 		return own(bucket_here).name;
-	p = train_param_by_address(train_params_now(), v->base);
+	p = train_find_param_by_address(train_get_params(), v->base);
 	return p ? p->id : 0;
 }
 
@@ -172,7 +175,7 @@ struct bad_search {
 
 enum { FINITE, IS_NAN, IS_INF };
 
-static int classify_bits(uint64_t bits, unsigned exponent, unsigned fraction)
+static int get_class_of_bits(uint64_t bits, unsigned exponent, unsigned fraction)
 {
 	uint64_t all = (UINT64_C(1) << exponent) - 1;
 
@@ -181,33 +184,33 @@ static int classify_bits(uint64_t bits, unsigned exponent, unsigned fraction)
 	return bits & ((UINT64_C(1) << fraction) - 1) ? IS_NAN : IS_INF;
 }
 
-static int classify_element(const char *p, enum dtype dt)
+static int get_class_of_element(const char *p, enum dtype dt)
 {
 	uint64_t bits = 0;
 
 	memcpy(&bits, p, dtype_info(dt)->size);
 	switch (dt) {
 	case DT_FLOAT16:
-		return classify_bits(bits, 5, 10);
+		return get_class_of_bits(bits, 5, 10);
 	case DT_BFLOAT16:
-		return classify_bits(bits, 8, 7);
+		return get_class_of_bits(bits, 8, 7);
 	case DT_FLOAT32:
-		return classify_bits(bits, 8, 23);
+		return get_class_of_bits(bits, 8, 23);
 	case DT_FLOAT64:
-		return classify_bits(bits, 11, 52);
+		return get_class_of_bits(bits, 11, 52);
 	default:
 		return FINITE;
 	}
 }
 
-static void search_piece(void *arg, const void *p, uint64_t count, enum dtype dt, const void *next)
+static void find_in_piece(void *arg, const void *p, uint64_t count, enum dtype dt, const void *next)
 {
 	struct bad_search *s = arg;
 	unsigned size = dtype_info(dt)->size;
 
 	(void)next;
 	for (uint64_t i = 0; i < count && s->nan == UINT64_MAX && size <= 8; i++) {
-		int is = classify_element((const char *)p + i * size, dt);
+		int is = get_class_of_element((const char *)p + i * size, dt);
 
 		if (is == IS_NAN)
 			s->nan = s->at + i;
@@ -220,7 +223,7 @@ static void search_piece(void *arg, const void *p, uint64_t count, enum dtype dt
 void train_find_bad(const struct buffer *v, const struct journal_tensor *t)
 {
 	static atomic_uint rows;
-	const struct train_params *now = train_params_now();
+	const struct train_params *now = train_get_params();
 	uint32_t number = t->name & JOURNAL_NAME_ID;
 	struct bad_search s = {0, UINT64_MAX, UINT64_MAX};
 	const struct bucket *b = &buckets[number % BUCKETS];
@@ -228,7 +231,8 @@ void train_find_bad(const struct buffer *v, const struct journal_tensor *t)
 
 	if (!(t->name & JOURNAL_NAME_BUCKET) || !b->part || !now ||
 		t->name != own(bucket_here).name || own(bad_here).pending ||
-		atomic_fetch_add(&rows, 1) >= BADS_MAX || !buffer_show(v, true, search_piece, &s))
+		atomic_fetch_add(&rows, 1) >= BADS_MAX ||
+		!buffer_read_pieces(v, true, find_in_piece, &s))
 		return;
 	at = s.nan != UINT64_MAX ? s.nan : s.inf;
 	for (uint32_t i = 0; i < b->n && at != UINT64_MAX; i++) {
@@ -244,7 +248,7 @@ void train_find_bad(const struct buffer *v, const struct journal_tensor *t)
 	}
 }
 
-bool train_bucket_enter(uint32_t name, uintptr_t lo, uint64_t count)
+bool train_open_bucket(uint32_t name, uintptr_t lo, uint64_t count)
 {
 	if (own(bucket_here).name)
 		return false;
@@ -255,13 +259,13 @@ bool train_bucket_enter(uint32_t name, uintptr_t lo, uint64_t count)
 	return true;
 }
 
-void train_bucket_leave(void)
+void train_close_bucket(void)
 {
-	const struct train_params *now = train_params_now();
+	const struct train_params *now = train_get_params();
 
 	own(bucket_here).name = 0;
 	if (own(bad_here).pending && now && own(bad_here).part.id <= now->n)
-		enter_part(own(bad_here).bucket, &now->at[own(bad_here).part.id - 1],
+		register_part(own(bad_here).bucket, &now->at[own(bad_here).part.id - 1],
 			&own(bad_here).part, JN_BAD, own(bad_here).flags);
 	own(bad_here).pending = false;
 }

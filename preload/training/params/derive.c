@@ -14,11 +14,11 @@
  * Returns the address of a tensor's elements if they fill a contiguous piece of memory, else
  * NULL.
  */
-static const unsigned char *dense_memory(const struct buffer *b, unsigned size)
+static const unsigned char *get_dense_memory(const struct buffer *b, unsigned size)
 {
 	uintptr_t lo, hi;
 
-	if (b->nostats || !b->base || !b->count || !size || !buffer_bounds(b, &lo, &hi))
+	if (b->nostats || !b->base || !b->count || !size || !buffer_get_bounds(b, &lo, &hi))
 		return NULL;
 	return hi - lo == b->count * size ? (const unsigned char *)lo : NULL;
 }
@@ -62,7 +62,7 @@ static bool open_both(struct both *k, const struct buffer *a, const struct buffe
 		k->dtype[i] = of[i]->dtype;
 		k->size[i] = d->size;
 		k->at[i] = d->cls == DTC_FLOAT && d->component == of[i]->dtype
-				   ? dense_memory(of[i], d->size)
+				   ? get_dense_memory(of[i], d->size)
 				   : NULL;
 		if (!k->at[i])
 			return false;
@@ -121,7 +121,7 @@ void derive_load(double *to, const unsigned char *p, unsigned n, uint8_t dtype)
 }
 
 /* Loads the next elements into a[] and b[] and returns their number; 0 after the last. */
-static unsigned next_block(struct both *k, double *a, double *b)
+static unsigned read_next_block(struct both *k, double *a, double *b)
 {
 	unsigned n = k->left < BLOCK ? (unsigned)k->left : BLOCK;
 
@@ -133,12 +133,12 @@ static unsigned next_block(struct both *k, double *a, double *b)
 	return n;
 }
 
-static int sign_of(double v)
+static int get_sign(double v)
 {
 	return (v > 0) - (v < 0);
 }
 
-bool derive_sign_agreement(const struct buffer *a, const struct buffer *b, double *out)
+bool derive_compute_sign_agreement(const struct buffer *a, const struct buffer *b, double *out)
 {
 	double x[BLOCK], y[BLOCK];
 	struct stats_fenv fenv;
@@ -148,11 +148,11 @@ bool derive_sign_agreement(const struct buffer *a, const struct buffer *b, doubl
 	if (!open_both(&k, a, b))
 		return false;
 	stats_fenv_enter(&fenv);
-	for (unsigned n; (n = next_block(&k, x, y));) {
+	for (unsigned n; (n = read_next_block(&k, x, y));) {
 		int block = 0;
 
 		for (unsigned i = 0; i < n; i++)
-			block += sign_of(x[i]) * sign_of(y[i]);
+			block += get_sign(x[i]) * get_sign(y[i]);
 		sum += block;
 	}
 	*out = ((double)sum / (double)a->count + 1) / 2;
@@ -163,11 +163,12 @@ bool derive_sign_agreement(const struct buffer *a, const struct buffer *b, doubl
 /* independent sums, so that the compiler can use the vector unit of every machine */
 #define LANES 8
 
-bool derive_squares(const struct buffer *b, double *sum)
+bool derive_compute_squares(const struct buffer *b, double *sum)
 {
 	const struct dtype_info *d = dtype_info(b->dtype);
-	const unsigned char *at =
-		d->cls == DTC_FLOAT && d->component == b->dtype ? dense_memory(b, d->size) : NULL;
+	const unsigned char *at = d->cls == DTC_FLOAT && d->component == b->dtype
+					  ? get_dense_memory(b, d->size)
+					  : NULL;
 	double x[BLOCK], lane[LANES] = {0};
 	struct stats_fenv fenv;
 
@@ -191,7 +192,7 @@ bool derive_squares(const struct buffer *b, double *sum)
 	return true;
 }
 
-static double to_power(double base, double n)
+static double compute_power(double base, double n)
 {
 	double p = 1;
 
@@ -202,7 +203,7 @@ static double to_power(double base, double n)
 	return p;
 }
 
-static void count_in_bins(double *bins, double v)
+static void add_to_bins(double *bins, double v)
 {
 	unsigned i;
 
@@ -223,11 +224,11 @@ bool derive_adam_update(const struct adam *a, const struct buffer *exp_avg,
 	if (!(a->step >= 1) || !open_both(&k, exp_avg, exp_avg_sq))
 		return false;
 	stats_fenv_enter(&fenv);
-	of_m = 1 - to_power(a->beta1, a->step);
-	of_v = 1 - to_power(a->beta2, a->step);
+	of_m = 1 - compute_power(a->beta1, a->step);
+	of_v = 1 - compute_power(a->beta2, a->step);
 	if (bins)
 		memset(bins, 0, KIND_VALUES_MAX * sizeof(*bins));
-	for (unsigned n; (n = next_block(&k, m, v));) {
+	for (unsigned n; (n = read_next_block(&k, m, v));) {
 		double block = 0;
 
 		for (unsigned i = 0; i < n; i++) {
@@ -236,8 +237,8 @@ bool derive_adam_update(const struct adam *a, const struct buffer *exp_avg,
 
 			block += update * update;
 			if (bins) {
-				count_in_bins(bins, update);
-				count_in_bins(bins + KIND_BINS_EACH, m[i] / of_m / root);
+				add_to_bins(bins, update);
+				add_to_bins(bins + KIND_BINS_EACH, m[i] / of_m / root);
 			}
 		}
 		sum += block;

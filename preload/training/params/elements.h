@@ -24,7 +24,7 @@ struct element_view {
 	uint64_t bytes; /* of an element */
 };
 
-/* False: it cannot be read, has no elements, too many dimensions or another type. */
+/* Returns false if the tensor cannot be read, has no elements, too many dimensions, or another type. */
 bool read_element_view(const struct buffer *b, struct element_view *v);
 
 #endif

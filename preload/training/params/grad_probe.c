@@ -18,7 +18,7 @@
 #define MIB (UINT64_C(1) << 20)
 #define BLOCK 256 /* elements converted at once */
 
-uint32_t grad_probe_kinds_of(const struct config *cfg)
+uint32_t grad_probe_get_kinds(const struct config *cfg)
 {
 	return get_dump_keys(cfg)->task == DUMP_GRAD_PROBE &&
 			       output_has_format(get_files_keys(cfg)->format, FORMAT_DUMP)
@@ -26,7 +26,7 @@ uint32_t grad_probe_kinds_of(const struct config *cfg)
 		       : 0;
 }
 
-static const char *skip_wrapper(const char *name, const char *end)
+static const char *get_name_without_wrapper(const char *name, const char *end)
 {
 	static const char wrapper[] = "module.";
 	size_t n = sizeof(wrapper) - 1;
@@ -39,10 +39,11 @@ bool grad_probe_has_param(const char *name)
 	const char *list = get_dump_keys(config_now())->param_list;
 	size_t n;
 
-	name = skip_wrapper(name, name + strlen(name));
+	name = get_name_without_wrapper(name, name + strlen(name));
 	n = strlen(name);
 	for (const char *line = list; *line;) {
-		const char *end = line + strcspn(line, "\n"), *at = skip_wrapper(line, end);
+		const char *end = line + strcspn(line, "\n"),
+			   *at = get_name_without_wrapper(line, end);
 
 		if ((size_t)(end - at) == n && memcmp(at, name, n) == 0)
 			return true;
@@ -80,7 +81,7 @@ static void read_bounds(struct grad_scan *g, const char *lines)
  * Returns i for v in (bound[i - 1], bound[i]]; NaN belongs to the last interval, as in
  * torch.bucketize.
  */
-static unsigned interval_of(const struct grad_scan *g, double v)
+static unsigned find_interval(const struct grad_scan *g, double v)
 {
 	unsigned i = 0;
 
@@ -89,7 +90,8 @@ static unsigned interval_of(const struct grad_scan *g, double v)
 	return i;
 }
 
-static void scan_block(struct grad_scan *g, const unsigned char *p, unsigned n, uint8_t dtype)
+static void measure_scan_block(
+	struct grad_scan *g, const unsigned char *p, unsigned n, uint8_t dtype)
 {
 	double v[BLOCK];
 	float narrow[BLOCK];
@@ -102,7 +104,7 @@ static void scan_block(struct grad_scan *g, const unsigned char *p, unsigned n, 
 			g->crc, (const unsigned char *)narrow, n * sizeof(*narrow));
 	}
 	for (unsigned i = 0; g->level == GRAD_L2 && i < n; i++) {
-		g->in[interval_of(g, v[i])]++;
+		g->in[find_interval(g, v[i])]++;
 		g->zeros += v[i] == 0;
 	}
 	for (unsigned i = 0; g->signs && i < n; i++)
@@ -123,7 +125,7 @@ static void scan_strided(struct grad_scan *g, const struct buffer *b, size_t siz
 	for (uint64_t left = b->count; left; left--) {
 		memcpy(block + n * size, (const void *)at, size);
 		if (++n == BLOCK || left == 1) {
-			scan_block(g, block, n, b->dtype);
+			measure_scan_block(g, block, n, b->dtype);
 			n = 0;
 		}
 		for (unsigned d = b->n; d-- > 0;) {
@@ -136,14 +138,14 @@ static void scan_strided(struct grad_scan *g, const struct buffer *b, size_t siz
 	}
 }
 
-static void scan_dense(struct grad_scan *g, const struct buffer *b, size_t size)
+static void measure_dense(struct grad_scan *g, const struct buffer *b, size_t size)
 {
 	const unsigned char *p = b->base;
 
 	for (uint64_t left = b->count; left;) {
 		unsigned n = left < BLOCK ? (unsigned)left : BLOCK;
 
-		scan_block(g, p, n, b->dtype);
+		measure_scan_block(g, p, n, b->dtype);
 		p += n * size;
 		left -= n;
 	}
@@ -151,7 +153,7 @@ static void scan_dense(struct grad_scan *g, const struct buffer *b, size_t size)
 
 /* ---- signs ---- */
 
-static struct tensor_copy *reserve_signs(const struct buffer *b, uint32_t id, uint32_t step)
+static struct tensor_copy *find_or_add_signs(const struct buffer *b, uint32_t id, uint32_t step)
 {
 	const struct config *cfg = config_now();
 	const struct dump_keys *keys = get_dump_keys(cfg);
@@ -187,7 +189,7 @@ static struct tensor_copy *reserve_signs(const struct buffer *b, uint32_t id, ui
 	return c;
 }
 
-unsigned grad_probe_look(
+unsigned grad_probe_measure(
 	const struct buffer *grad, uint32_t id, uint32_t step, double numbers[GRAD_PROBE_NUMBERS])
 {
 	const struct dtype_info *d = dtype_info(grad->dtype);
@@ -204,12 +206,12 @@ unsigned grad_probe_look(
 						: grad->layout != BUFFER_CONTIG))
 		return 0;
 	if (g.level != GRAD_L0)
-		copy = reserve_signs(grad, id, step);
+		copy = find_or_add_signs(grad, id, step);
 	g.signs = copy ? tensor_copy_data(copy) : NULL;
 	stats_fenv_enter(&fenv);
 	if (g.level == GRAD_L2)
 		read_bounds(&g, keys->bounds);
-	(grad->layout == BUFFER_STRIDED ? scan_strided : scan_dense)(&g, grad, d->size);
+	(grad->layout == BUFFER_STRIDED ? scan_strided : measure_dense)(&g, grad, d->size);
 	numbers[0] = copy ? id : 0;
 	numbers[1] = g.crc;
 	for (unsigned i = 0; g.level == GRAD_L2 && i <= g.nbound; i++)

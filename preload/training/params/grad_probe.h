@@ -20,7 +20,7 @@
 #define GRAD_PROBE_NUMBERS (CONFIG_NUMBERS_MAX + 4)
 
 /* Returns the kind to be measured for task grad_probe under cfg, or 0. */
-uint32_t grad_probe_kinds_of(const struct config *cfg);
+uint32_t grad_probe_get_kinds(const struct config *cfg);
 
 /*
  * True if key param_list selects the parameter, with or without the prefix "module." that a
@@ -34,7 +34,7 @@ bool grad_probe_has_param(const char *name);
  * If the pool is full, the signs are skipped (reported). Returns the count of numbers; 0: the
  * gradient cannot be read.
  */
-unsigned grad_probe_look(
+unsigned grad_probe_measure(
 	const struct buffer *grad, uint32_t id, uint32_t step, double numbers[GRAD_PROBE_NUMBERS]);
 
 #endif

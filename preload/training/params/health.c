@@ -26,7 +26,7 @@ bool health_is_alone(void)
 
 /* ---- which parameter is the embedding ---- */
 
-static uint64_t count_of_param(const struct train_param *p)
+static uint64_t get_param_count(const struct train_param *p)
 {
 	const uint64_t *dims = p->whole_count ? p->whole_dims : p->dims;
 	unsigned ndim = p->whole_count ? p->whole_ndim : p->ndim;
@@ -37,7 +37,7 @@ static uint64_t count_of_param(const struct train_param *p)
 	return n;
 }
 
-static bool fits_embedding(const struct train_param *p)
+static bool is_possible_embedding(const struct train_param *p)
 {
 	const struct config *cfg = config_now();
 	const struct alerts_keys *keys = get_alerts_keys(cfg);
@@ -45,12 +45,12 @@ static bool fits_embedding(const struct train_param *p)
 	if (p->flags & (TP_FROZEN | TP_FLAT))
 		return false;
 	if (keys->hidden_size && keys->vocab_size)
-		return count_of_param(p) ==
+		return get_param_count(p) ==
 		       (uint64_t)keys->hidden_size * (uint64_t)keys->vocab_size;
 	return is_embedding_name(p->name);
 }
 
-static void say_no_embedding(const struct train_params *all)
+static void handle_missing_embedding(const struct train_params *all)
 {
 	char list[LOSS_TEXT_MAX / 2];
 	struct text t = text_over(list, sizeof(list));
@@ -84,11 +84,11 @@ static uint32_t find_embedding(const struct train_params *all)
 	 * order.
 	 */
 	for (uint32_t i = 0; i < all->n; i++)
-		if (fits_embedding(&all->at[i]) &&
+		if (is_possible_embedding(&all->at[i]) &&
 			(!id || (all->at[id - 1].ndim < 2 && all->at[i].ndim >= 2)))
 			id = all->at[i].id;
 	if (!id && all->n)
-		say_no_embedding(all);
+		handle_missing_embedding(all);
 	atomic_store_explicit(
 		&known, ((uint64_t)all->generation + 1) << 32 | id, memory_order_relaxed);
 	return id;
@@ -110,15 +110,15 @@ static struct {
 static void write_embedding_norm(uint32_t step)
 {
 	if (seen.step == step + 1)
-		scalar_put_metric(SCALAR_EMBEDDING_NORM, step, seen.value);
+		scalar_write_metric(SCALAR_EMBEDDING_NORM, step, seen.value);
 	seen.step = 0;
 }
 
-bool health_see_value(const struct train_value *v)
+bool health_handle_value(const struct train_value *v)
 {
 	const struct config *cfg = config_now();
 	const struct alerts_keys *alerts_keys = get_alerts_keys(cfg);
-	const struct train_params *all = alerts_keys->health_checkpoint ? train_params_now() : NULL;
+	const struct train_params *all = alerts_keys->health_checkpoint ? train_get_params() : NULL;
 	uint32_t id;
 	bool alone;
 
@@ -131,7 +131,7 @@ bool health_see_value(const struct train_value *v)
 		return false;
 	}
 	id = find_embedding(all);
-	if (!id || strcmp(v->name, train_kind_name(all, &all->at[id - 1])))
+	if (!id || strcmp(v->name, train_get_kind_name(all, &all->at[id - 1])))
 		return false;
 	alone = health_is_alone() || !train_is_target(all->at[id - 1].name);
 	/*

@@ -22,6 +22,6 @@ bool health_is_alone(void);
  * Receives a measurement. Returns true if it was made only for this key, and is not needed
  * elsewhere.
  */
-bool health_see_value(const struct train_value *v);
+bool health_handle_value(const struct train_value *v);
 
 #endif

@@ -58,7 +58,7 @@ static bool is_finite(double v)
 	return v - v == 0;
 }
 
-static void spread_block(void *arg, const double *v, unsigned n)
+static void update_range(void *arg, const double *v, unsigned n)
 {
 	struct spread *s = arg;
 	double sum = 0, squares = 0;
@@ -78,7 +78,7 @@ static void spread_block(void *arg, const double *v, unsigned n)
 	s->squares += squares;
 }
 
-static void count_block(void *arg, const double *v, unsigned n)
+static void add_block_to_bins(void *arg, const double *v, unsigned n)
 {
 	const struct bins *b = arg;
 
@@ -92,31 +92,31 @@ static void count_block(void *arg, const double *v, unsigned n)
 }
 
 /* Returns the number of bins, as calc_histogram_bins() in mindspore/ccsrc/utils/summary. */
-static unsigned bins_of_count(uint64_t n)
+static unsigned compute_bin_count(uint64_t n)
 {
 	return n <= 5 ? 2 : n <= 10 ? 3 : n <= 880 ? (unsigned)(n / 10 + 1) : HISTOGRAM_BINS_MAX;
 }
 
 /* Returns false if the tensor cannot be read, or has no finite element. */
-static bool fill_histogram(const struct buffer *b, double *values, uint16_t *n)
+static bool compute_histogram(const struct buffer *b, double *values, uint16_t *n)
 {
 	struct spread s = {0};
-	struct blocks look = {spread_block, &s};
+	struct blocks look = {update_range, &s};
 	struct bins bins;
 
 	if (b->nostats || !b->base || dtype_info(b->dtype)->cls != DTC_FLOAT ||
 		dtype_info(b->dtype)->component != b->dtype ||
-		!buffer_show(b, false, add_blocks, &look) || !s.n)
+		!buffer_read_pieces(b, false, add_blocks, &look) || !s.n)
 		return false;
-	bins = (struct bins){s.least, 0, bins_of_count(s.n), values + HISTOGRAM_HEAD};
+	bins = (struct bins){s.least, 0, compute_bin_count(s.n), values + HISTOGRAM_HEAD};
 	if (s.most > s.least)
 		bins.per_width = bins.n / (s.most - s.least);
 	/* The range is too small to be divided: all elements are in the first bin. */
 	if (!is_finite(bins.per_width))
 		bins.per_width = 0;
 	memset(bins.count, 0, bins.n * sizeof(*bins.count));
-	look = (struct blocks){count_block, &bins};
-	if (!buffer_show(b, false, add_blocks, &look))
+	look = (struct blocks){add_block_to_bins, &bins};
+	if (!buffer_read_pieces(b, false, add_blocks, &look))
 		return false;
 	values[HISTOGRAM_LEAST] = s.least;
 	values[HISTOGRAM_MOST] = s.most;
@@ -126,17 +126,17 @@ static bool fill_histogram(const struct buffer *b, double *values, uint16_t *n)
 	return true;
 }
 
-void histogram_see(const struct train_value *of, unsigned index, const struct buffer *b)
+void histogram_write(const struct train_value *param_value, unsigned index, const struct buffer *b)
 {
 	double values[HISTOGRAM_VALUES_MAX];
-	struct train_value v = *of;
+	struct train_value v = *param_value;
 	struct stats_fenv fenv;
 	bool filled;
 
 	if (!histogram_has_target(v.name, index))
 		return;
 	stats_fenv_enter(&fenv);
-	filled = fill_histogram(b, values, &v.nvalue);
+	filled = compute_histogram(b, values, &v.nvalue);
 	stats_fenv_leave(&fenv);
 	if (!filled)
 		return;

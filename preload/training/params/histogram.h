@@ -19,6 +19,6 @@ bool histogram_is_due(uint32_t step);
  * Makes the histogram of the optimizer's index-th parameter (from 0), if it is requested. v:
  * name, step and vpp_stage of the row.
  */
-void histogram_see(const struct train_value *v, unsigned index, const struct buffer *b);
+void histogram_write(const struct train_value *v, unsigned index, const struct buffer *b);
 
 #endif

@@ -17,7 +17,7 @@
 
 /* ---- which kinds, on which ranks ---- */
 
-uint32_t train_kinds_wanted(void)
+uint32_t train_get_kinds(void)
 {
 	/* One word: 1 + the number of a configuration, and its kinds. */
 	static _Atomic uint64_t known;
@@ -30,13 +30,13 @@ uint32_t train_kinds_wanted(void)
 		return 0;
 	g = generation_now();
 	k = ((uint64_t)g->number + 1) << 32 | train_kinds_of(get_kinds_keys(g->cfg)->kinds) |
-	    metric_kinds_of(g->cfg) | grad_probe_kinds_of(g->cfg);
+	    metric_get_kinds(g->cfg) | grad_probe_get_kinds(g->cfg);
 	atomic_store_explicit(&known, k, memory_order_relaxed);
 	return (uint32_t)k;
 }
 
 /* Returns the position of this rank in a list of world ranks; -1: not in it. */
-static int64_t place_in_group(const struct ranges *group, uint64_t rank)
+static int64_t find_place_in_group(const struct ranges *group, uint64_t rank)
 {
 	uint64_t before = 0;
 
@@ -63,9 +63,9 @@ static bool is_rank_wanted(
 	if (!wanted->n)
 		return true;
 	if (group->n) {
-		place = place_in_group(group, (uint64_t)(place < 0 ? 0 : place));
+		place = find_place_in_group(group, (uint64_t)(place < 0 ? 0 : place));
 	} else {
-		int32_t found = train_place_in(axis);
+		int32_t found = train_get_place(axis);
 
 		if (found >= 0)
 			place = found;
@@ -75,7 +75,7 @@ static bool is_rank_wanted(
 	return place < 0 || ranges_contain(wanted, (uint64_t)place);
 }
 
-bool train_kinds_due(void)
+bool train_are_kinds_due(void)
 {
 	const struct generation *g = generation_now();
 	const struct config *c = g->cfg;
@@ -122,13 +122,13 @@ void train_kind_measure(struct train_value *v, const struct buffer *b)
 
 	if (!read_shape_of(v, b) || b->nostats)
 		return;
-	own = own_work_begin();
+	own = own_work_start();
 	stats_fenv_enter(&fenv);
 	if (!stats_begin(&acc, (enum dtype)b->dtype, keys->eps) &&
-		buffer_show(b, false, add_kind_piece, &acc))
+		buffer_read_pieces(b, false, add_kind_piece, &acc))
 		stats_end(&acc, &v->stats);
 	stats_fenv_leave(&fenv);
-	own_work_end(&own);
+	own_work_stop(&own);
 }
 
 void train_kind_measure_on(struct train_value *v, const struct buffer *b, uint64_t stream)
@@ -141,9 +141,9 @@ void train_kind_measure_on(struct train_value *v, const struct buffer *b, uint64
 	}
 	if (!read_shape_of(v, b))
 		return;
-	own = own_work_begin();
+	own = own_work_start();
 	v->snapshot = late_measure(b, stream).snapshot;
-	own_work_end(&own);
+	own_work_stop(&own);
 }
 
 static struct late_number get_kind_number(const struct train_value *v)
@@ -159,7 +159,7 @@ void train_kind_remove(struct train_value *v)
 	v->snapshot = 0;
 }
 
-static uint32_t wanted_ops(void)
+static uint32_t get_wanted_ops(void)
 {
 	static _Atomic uint32_t known; /* fixed when the recording starts */
 	uint32_t ops = atomic_load_explicit(&known, memory_order_relaxed);
@@ -216,7 +216,7 @@ static char *write_kind_tail(char *to, const struct train_value *v)
 /* True if the kind is written, not only measured. */
 static bool is_written_kind(enum train_kind k)
 {
-	static _Atomic uint64_t known; /* as in train_kinds_wanted() */
+	static _Atomic uint64_t known; /* as in train_get_kinds() */
 	const struct generation *g = generation_now();
 	uint64_t w = atomic_load_explicit(&known, memory_order_relaxed);
 
@@ -232,7 +232,7 @@ static bool is_written_kind(enum train_kind k)
 	return w >> k & 1 || (k >= TK_LOCAL_NORM && k != TK_SR && k != TK_KERNEL_NORM);
 }
 
-static bool enter_kind(const struct train_value *v);
+static bool write_kind_record(const struct train_value *v);
 
 static bool write_kind_now(struct train_value *v)
 {
@@ -242,10 +242,10 @@ static bool write_kind_now(struct train_value *v)
 		if (!v->nvalue)
 			return true;
 	}
-	if (health_see_value(v))
+	if (health_handle_value(v))
 		return true;
-	metric_see_value(v);
-	return !is_written_kind(v->kind) || enter_kind(v);
+	metric_handle_value(v);
+	return !is_written_kind(v->kind) || write_kind_record(v);
 }
 
 /* ---- rows whose values arrive later (training/steps/late.h) ---- */
@@ -296,7 +296,7 @@ bool train_kind_write(const struct train_value *v)
 	return write_kind_now(&now);
 }
 
-static bool enter_kind(const struct train_value *v)
+static bool write_kind_record(const struct train_value *v)
 {
 	struct thread *t = session_start() ? thread_get() : NULL;
 	size_t text =
@@ -320,7 +320,7 @@ static bool enter_kind(const struct train_value *v)
 	e->tick = clock_ticks();
 	e->step = v->step;
 	e->micro_step = v->micro_step;
-	e->ops = wanted_ops();
+	e->ops = get_wanted_ops();
 	e->vpp_stage = v->vpp_stage;
 	e->kind = (uint8_t)v->kind;
 	e->dtype = v->dtype;
@@ -340,7 +340,7 @@ bool train_kind_write_tensor(enum train_kind kind, const char *name, uint16_t vp
 		.micro_step = micro_step,
 		.dtype_prefix = dtype_prefix};
 
-	if (!(train_kinds_wanted() >> kind & 1) || !train_kinds_due())
+	if (!(train_get_kinds() >> kind & 1) || !train_are_kinds_due())
 		return true;
 	train_kind_measure_on(&v, b, stream);
 	return train_kind_write(&v);

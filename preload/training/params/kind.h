@@ -22,10 +22,10 @@
  * Returns the kinds of the configuration, a mask of KIND_BIT(). 0: none, and there is nothing to
  * do. Any thread.
  */
-uint32_t train_kinds_wanted(void);
+uint32_t train_get_kinds(void);
 
 /* True if kinds are written in this step on this rank. */
-bool train_kinds_due(void);
+bool train_are_kinds_due(void);
 
 /* A row to be written. The texts are copied. */
 struct train_value {
@@ -55,7 +55,7 @@ void train_kind_measure(struct train_value *v, const struct buffer *b);
 
 /*
  * The same for a tensor in any memory. If b->device is set, it is measured there, at this point of
- * `stream`, and v->shot is its pending result, which belongs to train_kind_write() or
+ * `stream`, and v->snapshot is its pending result, which belongs to train_kind_write() or
  * train_kind_remove(). Between late_open_tensors() and late_close_tensors() many are one launch.
  */
 void train_kind_measure_on(struct train_value *v, const struct buffer *b, uint64_t stream);
@@ -75,10 +75,10 @@ bool train_kind_write_tensor(enum train_kind kind, const char *name, uint16_t vp
 	uint32_t micro_step, const char *dtype_prefix, const struct buffer *b, uint64_t stream);
 
 /* Returns the name to be used in files, by key squash_name. p must belong to the current table. */
-const char *train_kind_name(const struct train_params *all, const struct train_param *p);
+const char *train_get_kind_name(const struct train_params *all, const struct train_param *p);
 
 /* Returns a module's or parameter's name as key squash_name shortens it: a pointer into `name`. */
-const char *train_squash(const char *name);
+const char *train_get_short_name(const char *name);
 
 /* True if `name` is selected by key targets. */
 bool train_is_target(const char *name);
@@ -90,7 +90,7 @@ bool train_is_target(const char *name);
 bool is_target_module(const char *name);
 
 /* Identifies the current value of key targets: another value has another pointer. */
-const void *train_targets_now(void);
+const void *train_get_targets(void);
 
 /* Like train_is_target(), for a known parameter; uses a table that is made once. */
 bool train_param_is_target(const struct train_params *all, const struct train_param *p);

@@ -36,7 +36,7 @@ static const char *find_last_part(const char *name, const char *word, bool dot)
 	return found;
 }
 
-const char *train_squash(const char *name)
+const char *train_get_short_name(const char *name)
 {
 	/*
 	 * Words at which names are cut, to the same result as the regular expression
@@ -102,7 +102,7 @@ static bool is_pattern(const char *text, size_t len)
 	return false;
 }
 
-static unsigned count_target_lines(const char *words)
+static unsigned get_target_line_count(const char *words)
 {
 	unsigned n = 0;
 
@@ -112,10 +112,10 @@ static unsigned count_target_lines(const char *words)
 }
 
 /* words must live as long as the process. Returns NULL if there is no memory. */
-static struct target_set *make_target_set(const char *words)
+static struct target_set *read_target_words(const char *words)
 {
 	struct target_set *s =
-		calloc(1, sizeof(*s) + count_target_lines(words) * sizeof(struct target));
+		calloc(1, sizeof(*s) + get_target_line_count(words) * sizeof(struct target));
 	char one[512];
 
 	if (!s)
@@ -146,7 +146,7 @@ static struct target_set *make_target_set(const char *words)
  * Returns the targets of the configuration in use; a later one may have others. Returns NULL if
  * there are none, or no memory.
  */
-static struct target_set *targets_in_use(bool locked)
+static struct target_set *get_targets(bool locked)
 {
 	const struct kinds_keys *keys = get_kinds_keys(config_now());
 	const char *words = keys->targets ? keys->targets : "";
@@ -158,7 +158,7 @@ static struct target_set *targets_in_use(bool locked)
 		pthread_mutex_lock(&making);
 	s = atomic_load(&targets_made);
 	if ((!s || strcmp(s->words, words)) && target_sets < GENERATIONS_MAX &&
-		(made = make_target_set(words))) {
+		(made = read_target_words(words))) {
 		target_sets++;
 		atomic_store_explicit(&targets_made, made, memory_order_release);
 		s = made;
@@ -168,16 +168,16 @@ static struct target_set *targets_in_use(bool locked)
 	return s;
 }
 
-const void *train_targets_now(void)
+const void *train_get_targets(void)
 {
-	return targets_in_use(false);
+	return get_targets(false);
 }
 
 /*
  * A plain text matches whole parts between dots: layers.1 matches module.layers.1.weight, but not
  * layers.10.weight.
  */
-static bool matches_plain(const char *name, const struct target *t)
+static bool match_plain(const char *name, const struct target *t)
 {
 	for (const char *p = name; (p = memmem(p, strlen(p), t->text, t->len)); p++)
 		if ((p == name || p[-1] == '.') && (!p[t->len] || p[t->len] == '.'))
@@ -185,17 +185,17 @@ static bool matches_plain(const char *name, const struct target *t)
 	return false;
 }
 
-static bool matches_target(const char *name, const struct target *t)
+static bool match_target(const char *name, const struct target *t)
 {
 	if (t->exact)
 		return !strncmp(name, t->text, t->len) ||
-		       !strncmp(train_squash(name), t->text, t->len);
-	return t->pattern ? regexec(&t->re, name, 0, NULL, 0) == 0 : matches_plain(name, t);
+		       !strncmp(train_get_short_name(name), t->text, t->len);
+	return t->pattern ? regexec(&t->re, name, 0, NULL, 0) == 0 : match_plain(name, t);
 }
 
 static bool is_kind_target(const char *name, bool (*matches)(const char *, const struct target *))
 {
-	const struct target_set *s = targets_in_use(false);
+	const struct target_set *s = get_targets(false);
 
 	for (unsigned i = 0; s && i < s->n; i++)
 		if (matches(name, &s->at[i]))
@@ -205,7 +205,7 @@ static bool is_kind_target(const char *name, bool (*matches)(const char *, const
 
 bool train_is_target(const char *name)
 {
-	return is_kind_target(name, matches_target);
+	return is_kind_target(name, match_target);
 }
 
 static bool is_same_target(const char *name, const struct target *t)
@@ -215,8 +215,8 @@ static bool is_same_target(const char *name, const struct target *t)
 
 static bool is_module_matched(const char *name, const struct target *t)
 {
-	return t->exact ? is_same_target(name, t) || is_same_target(train_squash(name), t)
-			: matches_target(name, t);
+	return t->exact ? is_same_target(name, t) || is_same_target(train_get_short_name(name), t)
+			: match_target(name, t);
 }
 
 bool is_target_module(const char *name)
@@ -231,7 +231,7 @@ enum { DECIDED = 1, TARGET = 2, SHORT = 4 };
 static struct decisions {
 	uint32_t generation, n;
 	const struct target_set *targets;
-	uint8_t *of; /* index: id - 1 */
+	uint8_t *name_flags; /* index: id - 1 */
 } decisions;
 
 struct short_name {
@@ -251,7 +251,7 @@ static int compare_short(const void *a, const void *b)
  * Decides which names are shortened: of several with the same short name only the first, as in
  * msprobe. The others keep their complete name.
  */
-static void decide_short(const struct train_params *all, uint8_t *of)
+static void set_short_names(const struct train_params *all, uint8_t *name_flags)
 {
 	size_t bytes = all->n * sizeof(struct short_name);
 	struct short_name *s =
@@ -260,7 +260,7 @@ static void decide_short(const struct train_params *all, uint8_t *of)
 	if (s == MAP_FAILED)
 		return;
 	for (uint32_t i = 0; i < all->n; i++)
-		s[i] = (struct short_name){train_squash(all->at[i].name), i};
+		s[i] = (struct short_name){train_get_short_name(all->at[i].name), i};
 	qsort(s, all->n, sizeof(*s), compare_short);
 	for (uint32_t i = 0, end; i < all->n; i = end) {
 		/* True if another parameter has this short name as its complete name. */
@@ -269,7 +269,7 @@ static void decide_short(const struct train_params *all, uint8_t *of)
 		for (end = i; end < all->n && !strcmp(s[end].name, s[i].name); end++)
 			is_taken |= !strcmp(all->at[s[end].at].name, s[end].name);
 		if (!is_taken || end == i + 1)
-			of[s[i].at] |= SHORT;
+			name_flags[s[i].at] |= SHORT;
 	}
 	munmap(s, bytes);
 }
@@ -290,7 +290,7 @@ static uint32_t write_target_matches(
 	text_json(out, entry);
 	text_str(out, ", \"names\": [");
 	for (uint32_t i = 0; i < all->n; i++) {
-		if (!matches_target(all->at[i].name, t) || n++ >= NAMES_SHOWN)
+		if (!match_target(all->at[i].name, t) || n++ >= NAMES_SHOWN)
 			continue;
 		text_str(out, n > 1 ? ", " : "");
 		text_json(out, all->at[i].name);
@@ -305,7 +305,7 @@ static uint32_t write_target_matches(
  * Writes the matches of each entry into meta.json, once, and reports entries without a match.
  * Called under `making`.
  */
-static void report_targets(const struct train_params *all, const struct target_set *s)
+static void record_targets(const struct train_params *all, const struct target_set *s)
 {
 	static char part[8192];
 	static bool reported;
@@ -322,7 +322,7 @@ static void report_targets(const struct train_params *all, const struct target_s
 		text_str(&t, i ? ", " : "");
 		if (!write_target_matches(&t, &s->at[i], all) && !modules)
 			log_loss(LOSS_CONFIG,
-				"targets: %.*s is the name of no parameter: no kind is written for "
+				"targets: no parameter is named %.*s: no kind is written for "
 				"it; "
 				"names.csv has the names",
 				(int)s->at[i].len, s->at[i].text);
@@ -333,42 +333,42 @@ static void report_targets(const struct train_params *all, const struct target_s
 }
 
 /* Called under `making`. */
-static void decide_params(const struct train_params *all, const struct target_set *targets)
+static void set_params_decisions(const struct train_params *all, const struct target_set *targets)
 {
-	uint8_t *of =
+	uint8_t *name_flags =
 		mmap(NULL, all->n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	if (of == MAP_FAILED)
+	if (name_flags == MAP_FAILED)
 		return;
 	if (get_kinds_keys(config_now())->squash_name)
-		decide_short(all, of);
-	if (decisions.of)
-		munmap(decisions.of, decisions.n);
-	decisions = (struct decisions){all->generation, all->n, targets, of};
-	report_targets(all, targets);
+		set_short_names(all, name_flags);
+	if (decisions.name_flags)
+		munmap(decisions.name_flags, decisions.n);
+	decisions = (struct decisions){all->generation, all->n, targets, name_flags};
+	record_targets(all, targets);
 }
 
-static uint8_t decision_of(const struct train_params *all, const struct train_param *p)
+static uint8_t get_decision(const struct train_params *all, const struct train_param *p)
 {
 	uint8_t d = 0;
 
 	pthread_mutex_lock(&making);
 
-	const struct target_set *targets = targets_in_use(true);
+	const struct target_set *targets = get_targets(true);
 
 	if (all->n && (decisions.generation != all->generation || decisions.targets != targets))
-		decide_params(all, targets);
+		set_params_decisions(all, targets);
 	if (decisions.generation == all->generation && p->id <= decisions.n)
-		d = decisions.of[p->id - 1];
+		d = decisions.name_flags[p->id - 1];
 	pthread_mutex_unlock(&making);
 	return d;
 }
 
-const char *train_kind_name(const struct train_params *all, const struct train_param *p)
+const char *train_get_kind_name(const struct train_params *all, const struct train_param *p)
 {
 	if (!get_kinds_keys(config_now())->squash_name)
 		return p->name;
-	return decision_of(all, p) & SHORT ? train_squash(p->name) : p->name;
+	return get_decision(all, p) & SHORT ? train_get_short_name(p->name) : p->name;
 }
 
 bool train_param_is_target(const struct train_params *all, const struct train_param *p)
@@ -380,17 +380,17 @@ bool train_param_is_target(const struct train_params *all, const struct train_pa
 	if (health_is_alone())
 		return false;
 
-	const struct target_set *targets = targets_in_use(false);
+	const struct target_set *targets = get_targets(false);
 
 	if (targets && !targets->n)
 		return true;
-	d = decision_of(all, p);
+	d = get_decision(all, p);
 	if (!(d & DECIDED)) {
 		d |= DECIDED | (train_is_target(p->name) ? TARGET : 0);
 		pthread_mutex_lock(&making);
 		if (decisions.generation == all->generation && decisions.targets == targets &&
 			p->id <= decisions.n)
-			decisions.of[p->id - 1] = d;
+			decisions.name_flags[p->id - 1] = d;
 		pthread_mutex_unlock(&making);
 	}
 	return d & TARGET;

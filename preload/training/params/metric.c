@@ -20,25 +20,25 @@
 #include "training/steps/scalar.h"
 #include "training/steps/step_times.h"
 
-static bool wants_metric(const struct config *cfg, enum metric m)
+static bool is_metric_wanted(const struct config *cfg, enum metric m)
 {
 	return config_metrics(cfg) >> m & 1;
 }
 
-uint32_t metric_kinds_of(const struct config *cfg)
+uint32_t metric_get_kinds(const struct config *cfg)
 {
 	const struct tensorboard_keys *keys = get_tensorboard_keys(cfg);
 	uint32_t kinds = 0;
 
-	if (wants_metric(cfg, METRIC_LOCAL_NORM))
+	if (is_metric_wanted(cfg, METRIC_LOCAL_NORM))
 		kinds |= KIND_BIT(GRAD_UNREDUCED) | KIND_BIT(LOCAL_NORM);
-	if (wants_metric(cfg, METRIC_DEVICE_LOCAL_NORM))
+	if (is_metric_wanted(cfg, METRIC_DEVICE_LOCAL_NORM))
 		kinds |= KIND_BIT(GRAD_UNREDUCED);
-	if (wants_metric(cfg, METRIC_WEIGHT_NORM))
+	if (is_metric_wanted(cfg, METRIC_WEIGHT_NORM))
 		kinds |= KIND_BIT(PARAM_UPDATED);
-	if (wants_metric(cfg, METRIC_ADAM_NORM))
+	if (is_metric_wanted(cfg, METRIC_ADAM_NORM))
 		kinds |= KIND_BIT(ADAM_M_NORM) | KIND_BIT(ADAM_V_NORM);
-	if (wants_metric(cfg, METRIC_STABLE_RANK))
+	if (is_metric_wanted(cfg, METRIC_STABLE_RANK))
 		kinds |= KIND_BIT(STABLE_RANK) | KIND_BIT(EIGENVALUE);
 	if (get_alerts_keys(cfg)->health_checkpoint)
 		kinds |= KIND_BIT(GRAD_UNREDUCED);
@@ -53,7 +53,7 @@ bool metric_is_due(enum metric m, uint32_t step)
 {
 	const struct config *cfg = config_now();
 
-	return wants_metric(cfg, m) &&
+	return is_metric_wanted(cfg, m) &&
 	       ((uint64_t)step + 1) % (uint64_t)get_training_keys(cfg)->metrics_interval == 0;
 }
 
@@ -175,7 +175,7 @@ static struct {
 	uint32_t step; /* 1 + the step; 0: none */
 	uint32_t n;
 	uint32_t last; /* n of the last step with an update */
-	uint32_t least; /* set by metric_expect_values() */
+	uint32_t least; /* set by metric_set_expected_values() */
 } updates;
 
 static void add_norm(struct norm_sum *s, const struct train_value *v)
@@ -206,7 +206,7 @@ static void write_norm(enum metric m, enum scalar which, uint32_t step, struct n
 		expected = s->n + s->unread;
 	if ((any || updated) && metric_is_due(m, step)) {
 		if (any && s->n == expected && !s->unread)
-			scalar_put_metric(which, step, stats_sqrt(s->squares));
+			scalar_write_metric(which, step, stats_sqrt(s->squares));
 		else
 			log_loss(LOSS_ENTRY,
 				"step %u: %s is not written: it needs all %u parameters, and %u "
@@ -246,12 +246,12 @@ static void write_norms(uint32_t step)
 	write_norm(METRIC_WEIGHT_NORM, SCALAR_WEIGHT_NORM, step, &weights);
 }
 
-void metric_expect_values(uint32_t n)
+void metric_set_expected_values(uint32_t n)
 {
 	updates.least = n;
 }
 
-void metric_expect_value(uint32_t step)
+void metric_add_expected_value(uint32_t step)
 {
 	if (!config_metrics(config_now()))
 		return;
@@ -263,24 +263,24 @@ void metric_expect_value(uint32_t step)
 	updates.n++;
 }
 
-static void write_local_norm(const struct train_value *of)
+static void write_local_norm(const struct train_value *param_value)
 {
-	struct train_value v = *of;
+	struct train_value v = *param_value;
 
 	if (!metric_is_due(METRIC_LOCAL_NORM, v.step) || !metric_has_target(v.name))
 		return;
 	v.kind = TK_LOCAL_NORM;
-	v.value = &of->stats.norm;
+	v.value = &param_value->stats.norm;
 	v.nvalue = 1;
 	train_kind_write(&v);
 }
 
-void metric_put_losses(uint32_t step, double mean, uint32_t passes)
+void metric_record_losses(uint32_t step, double mean, uint32_t passes)
 {
 	if (metric_is_due(METRIC_LOCAL_LOSS, step))
-		scalar_put_metric(SCALAR_LOCAL_LOSS, step, mean);
+		scalar_write_metric(SCALAR_LOCAL_LOSS, step, mean);
 	if (metric_is_due(METRIC_DEVICE_LOCAL_LOSS, step))
-		scalar_put_metric(SCALAR_DEVICE_LOCAL_LOSS, step, mean * passes);
+		scalar_write_metric(SCALAR_DEVICE_LOCAL_LOSS, step, mean * passes);
 }
 
 void record_micro_losses(uint32_t step, const double *loss, uint32_t n)
@@ -291,7 +291,7 @@ void record_micro_losses(uint32_t step, const double *loss, uint32_t n)
 		record_metric_of(SCALAR_MICRO_LOSS, step, (uint16_t)i, loss[i]);
 }
 
-void metric_see_value(const struct train_value *v)
+void metric_handle_value(const struct train_value *v)
 {
 	const struct config *cfg = config_now();
 

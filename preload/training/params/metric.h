@@ -14,7 +14,7 @@
 #include "training/params/kind.h"
 
 /* Returns the kinds that the metrics of configuration cfg need, to be measured or written. */
-uint32_t metric_kinds_of(const struct config *cfg);
+uint32_t metric_get_kinds(const struct config *cfg);
 
 /*
  * True if metric m is requested and `step` is one of its steps, by key metrics_interval.
@@ -36,7 +36,7 @@ bool router_has_target(const char *name);
 bool histogram_has_target(const char *name, unsigned index);
 
 /* Records the mean of this rank's losses over `passes` micro steps. */
-void metric_put_losses(uint32_t step, double mean, uint32_t passes);
+void metric_record_losses(uint32_t step, double mean, uint32_t passes);
 
 /* Records the losses of the step's micro steps, in order, as scalar micro-loss. */
 void record_micro_losses(uint32_t step, const double *loss, uint32_t n);
@@ -45,18 +45,18 @@ void record_micro_losses(uint32_t step, const double *loss, uint32_t n);
  * Receives a parameter's measurement before it is written as a kind. Called on the thread that
  * steps the optimizer.
  */
-void metric_see_value(const struct train_value *v);
+void metric_handle_value(const struct train_value *v);
 
 /*
  * Announces a parameter that is updated in `step` and will be measured. If an adapter calls this
  * for each parameter, norms over all parameters are recorded only for steps in which each one was
- * measured once. One thread at a time, like metric_see_value().
+ * measured once. One thread at a time, like metric_handle_value().
  */
-void metric_expect_value(uint32_t step);
+void metric_add_expected_value(uint32_t step);
 /*
  * Announces that at least n parameters will be measured in each step, until the adapter gives
  * another number.
  */
-void metric_expect_values(uint32_t n);
+void metric_set_expected_values(uint32_t n);
 
 #endif

@@ -34,14 +34,14 @@ static uint32_t tables_made;
  */
 static uint32_t generations;
 
-const struct train_params *train_params_now(void)
+const struct train_params *train_get_params(void)
 {
 	const struct param_table *t = atomic_load_explicit(&table_now, memory_order_acquire);
 
 	return t ? &t->params : NULL;
 }
 
-static const struct param_table *table_of(const struct train_params *p)
+static const struct param_table *get_param_table(const struct train_params *p)
 {
 	return (const struct param_table *)((const char *)p - offsetof(struct param_table, params));
 }
@@ -51,13 +51,13 @@ static bool has_handle(const struct train_param *p, const void *impl)
 	return p->impl == impl || p->outer == impl || p->alias == impl;
 }
 
-const struct train_param *train_param_by_impl(const struct train_params *p, const void *impl)
+const struct train_param *train_find_param_by_impl(const struct train_params *p, const void *impl)
 {
 	const struct param_table *t;
 
 	if (!p || !impl)
 		return NULL;
-	t = table_of(p);
+	t = get_param_table(p);
 	for (uint32_t i = (uint32_t)hash_mix((uintptr_t)impl) & t->mask; t->by_impl[i];
 		i = (i + 1) & t->mask)
 		if (has_handle(&p->at[t->by_impl[i] - 1], impl))
@@ -65,7 +65,8 @@ const struct train_param *train_param_by_impl(const struct train_params *p, cons
 	return NULL;
 }
 
-const struct train_param *train_param_by_address(const struct train_params *p, const void *address)
+const struct train_param *train_find_param_by_address(
+	const struct train_params *p, const void *address)
 {
 	const struct param_table *t;
 	uintptr_t a = (uintptr_t)address;
@@ -73,7 +74,7 @@ const struct train_param *train_param_by_address(const struct train_params *p, c
 
 	if (!p || !a)
 		return NULL;
-	t = table_of(p);
+	t = get_param_table(p);
 	for (hi = t->nlo; lo < hi;) {
 		uint32_t mid = (lo + hi) / 2;
 
@@ -87,10 +88,10 @@ const struct train_param *train_param_by_address(const struct train_params *p, c
 	return &p->at[t->by_lo[lo - 1] - 1];
 }
 
-void train_params_kept_in(
+void train_handle_params_kept_in(
 	const struct train_params *p, uintptr_t lo, uintptr_t hi, train_param_fn *fn, void *arg)
 {
-	const struct param_table *t = p ? table_of(p) : NULL;
+	const struct param_table *t = p ? get_param_table(p) : NULL;
 	uint32_t from = 0, to;
 
 	if (!t || !t->ngrad)
@@ -153,7 +154,7 @@ static char *copy_text(char **to, const char *s)
 	return at;
 }
 
-static void index_handle(uint32_t *slot, uint32_t mask, const void *handle, uint32_t id)
+static void add_handle_index(uint32_t *slot, uint32_t mask, const void *handle, uint32_t id)
 {
 	uint32_t i = (uint32_t)hash_mix((uintptr_t)handle) & mask;
 
@@ -164,7 +165,7 @@ static void index_handle(uint32_t *slot, uint32_t mask, const void *handle, uint
 	slot[i] = id;
 }
 
-static struct param_table *make_table(const struct train_param *list, uint32_t n)
+static struct param_table *add_param_table(const struct train_param *list, uint32_t n)
 {
 	uint32_t slots = 16;
 	size_t texts = 0, dims = 0, bytes;
@@ -215,9 +216,9 @@ static struct param_table *make_table(const struct train_param *list, uint32_t n
 			by_lo[t->nlo++] = id;
 		if (at[id - 1].grad_lo)
 			by_grad[t->ngrad++] = id;
-		index_handle(by_impl, t->mask, at[id - 1].impl, id);
-		index_handle(by_impl, t->mask, at[id - 1].outer, id);
-		index_handle(by_impl, t->mask, at[id - 1].alias, id);
+		add_handle_index(by_impl, t->mask, at[id - 1].impl, id);
+		add_handle_index(by_impl, t->mask, at[id - 1].outer, id);
+		add_handle_index(by_impl, t->mask, at[id - 1].alias, id);
 	}
 	params_of_cmp = &t->params;
 	qsort(by_lo, t->nlo, sizeof(*by_lo), compare_lo);
@@ -227,7 +228,7 @@ static struct param_table *make_table(const struct train_param *list, uint32_t n
 
 /* ---- to the journal ---- */
 
-bool train_name_enter(const struct journal_name *e, const uint64_t *dims, const char *name,
+bool train_write_name(const struct journal_name *e, const uint64_t *dims, const char *name,
 	const char *module, const char *type)
 {
 	struct thread *t = session_is_on() ? thread_get() : NULL;
@@ -260,7 +261,7 @@ bool train_name_enter(const struct journal_name *e, const uint64_t *dims, const 
 	return true;
 }
 
-static bool enter_param(const struct train_param *p)
+static bool write_param_record(const struct train_param *p)
 {
 	struct journal_name e = {.what = JN_PARAM,
 		.id = p->id,
@@ -271,10 +272,10 @@ static bool enter_param(const struct train_param *p)
 		.flags = p->flags};
 
 	e.e.n = p->ndim;
-	return train_name_enter(&e, p->dims, p->name, p->module, "");
+	return train_write_name(&e, p->dims, p->name, p->module, "");
 }
 
-void train_modules_enter(const struct train_module *list, uint32_t n)
+void train_write_modules(const struct train_module *list, uint32_t n)
 {
 	struct journal_name e = {.what = JN_MODULE};
 	uint32_t lost = 0;
@@ -282,10 +283,10 @@ void train_modules_enter(const struct train_module *list, uint32_t n)
 	for (uint32_t i = 0; i < n; i++) {
 		e.id = i + 1;
 		e.vpp_stage = list[i].vpp_stage;
-		lost += !train_name_enter(&e, NULL, list[i].name, "", list[i].type);
+		lost += !train_write_name(&e, NULL, list[i].name, "", list[i].type);
 	}
 	e = (struct journal_name){.what = JN_STRUCT};
-	lost += !train_name_enter(&e, NULL, "", "", "");
+	lost += !train_write_name(&e, NULL, "", "", "");
 	if (lost)
 		log_loss(LOSS_ENTRY, "module_struct.json is not complete: the journal is full");
 }
@@ -297,7 +298,7 @@ static bool has_changed(const struct train_param *was, const struct train_param 
 	       was->flags != is->flags || strcmp(was->name, is->name) != 0;
 }
 
-int train_params_publish(struct train_param *list, uint32_t n, const char *why)
+int train_update_params(struct train_param *list, uint32_t n, const char *why)
 {
 	const struct param_table *old = atomic_load_explicit(&table_now, memory_order_acquire);
 	uint32_t known = old ? old->params.n : 0, next = known, lost = 0;
@@ -310,16 +311,16 @@ int train_params_publish(struct train_param *list, uint32_t n, const char *why)
 			list[i].id = ++next;
 	if (next != n)
 		return -EINVAL; /* a parameter of an earlier table is missing */
-	t = make_table(list, n);
+	t = add_param_table(list, n);
 	if (!t)
 		return -ENOMEM;
 	t->params.generation = ++generations;
 	tables_made++;
 	for (uint32_t id = 1; id <= n; id++)
 		if (id > known || has_changed(&old->params.at[id - 1], &t->params.at[id - 1]))
-			lost += !enter_param(&t->params.at[id - 1]);
+			lost += !write_param_record(&t->params.at[id - 1]);
 	atomic_store_explicit(&table_now, t, memory_order_release);
-	tensor_namer = train_name_buffer;
+	tensor_namer = train_find_buffer_name;
 	tensor_bad = train_find_bad;
 	log_info(2, "names of %u parameters (%s), %u of them new", n, why, n - known);
 	if (lost)

@@ -83,20 +83,21 @@ struct train_params {
 };
 
 /* Returns the current table, NULL: none yet. Any thread. */
-const struct train_params *train_params_now(void);
+const struct train_params *train_get_params(void);
 
 /*
  * Returns the parameter whose .impl, .outer or .alias is impl, or NULL. If the handle of a freed
  * parameter was reused: the newer parameter.
  */
-const struct train_param *train_param_by_impl(const struct train_params *p, const void *impl);
+const struct train_param *train_find_param_by_impl(const struct train_params *p, const void *impl);
 
 /* Returns the parameter whose data contain `address`, or NULL. */
-const struct train_param *train_param_by_address(const struct train_params *p, const void *address);
+const struct train_param *train_find_param_by_address(
+	const struct train_params *p, const void *address);
 
 /* Calls fn for each parameter whose .grad_lo is in [lo, hi). */
 typedef void train_param_fn(void *arg, const struct train_params *all, const struct train_param *p);
-void train_params_kept_in(
+void train_handle_params_kept_in(
 	const struct train_params *p, uintptr_t lo, uintptr_t hi, train_param_fn *fn, void *arg);
 
 /*
@@ -105,28 +106,28 @@ void train_params_kept_in(
  * the log. Returns the number of new parameters, or -errno (nothing has changed). One thread at a
  * time: the adapter's lock.
  */
-int train_params_publish(struct train_param *list, uint32_t n, const char *why);
+int train_update_params(struct train_param *list, uint32_t n, const char *why);
 
 /*
  * Writes a JE_NAME: the fields of e, its e->e.n dims, three texts. Returns false if the journal
  * is full, or nothing is recorded.
  */
-bool train_name_enter(const struct journal_name *e, const uint64_t *dims, const char *name,
+bool train_write_name(const struct journal_name *e, const uint64_t *dims, const char *name,
 	const char *module, const char *type);
 
 /* ---- current gradients and buckets ---- */
 
 /*
- * Notes the gradient of p, by handle and memory, until train_grads_forget(). Called on any thread
+ * Notes the gradient of p, by handle and memory, until train_reset_grads(). Called on any thread
  * when the gradient has been accumulated.
  */
-void train_grad_seen(const struct train_param *p, const void *impl, uintptr_t lo, uintptr_t hi);
-void train_grads_forget(void);
+void train_record_grad(const struct train_param *p, const void *impl, uintptr_t lo, uintptr_t hi);
+void train_reset_grads(void);
 /*
  * Returns the parameter's number with JOURNAL_NAME_GRAD if the tensor is a noted gradient, else
  * 0.
  */
-uint32_t train_grad_of(const void *impl, uintptr_t lo);
+uint32_t train_find_grad(const void *impl, uintptr_t lo);
 
 /*
  * The content of a communication buffer: its parts in order. Buffers with the same content in the
@@ -138,22 +139,23 @@ struct train_part {
 	bool grad;
 	uint64_t offset, count; /* range of elements in the bucket */
 };
-uint32_t train_bucket_seen(uintptr_t lo, uint64_t count, const struct train_part *part, uint32_t n);
+uint32_t train_register_bucket(
+	uintptr_t lo, uint64_t count, const struct train_part *part, uint32_t n);
 
 /*
  * Between these two calls the calling thread communicates bucket `name`: a collective's buffer at
- * lo with `count` elements is this bucket. train_bucket_enter() returns false, without effect, if
+ * lo with `count` elements is this bucket. train_open_bucket() returns false, without effect, if
  * the thread already communicates another bucket.
  */
-bool train_bucket_enter(uint32_t name, uintptr_t lo, uint64_t count);
-void train_bucket_leave(void);
+bool train_open_bucket(uint32_t name, uintptr_t lo, uint64_t count);
+void train_close_bucket(void);
 
 /*
  * Identifies a buffer by the thread's bucket or by its memory. Returns JOURNAL_NAME_*, 0: not
  * known. A tensor_namer_fn.
  */
 struct buffer;
-uint32_t train_name_buffer(const struct buffer *v);
+uint32_t train_find_buffer_name(const struct buffer *v);
 /* Finds the first NaN or Inf of a bucket, for a row of names.csv. A tensor_bad_fn. */
 void train_find_bad(const struct buffer *v, const struct journal_tensor *t);
 /*
@@ -172,7 +174,7 @@ struct train_module {
  * Writes the names of all modules, once in the life of a process, after the parameters. Called
  * with the adapter's lock.
  */
-void train_modules_enter(const struct train_module *list, uint32_t n);
+void train_write_modules(const struct train_module *list, uint32_t n);
 
 /* Call in a forked child: its folder has no names yet. */
 void train_params_forked(void);

@@ -31,7 +31,7 @@ bool train_places_wanted(void)
 	       (keys->pp_ranks.n && !keys->process_group.n);
 }
 
-static struct group *claim_group(uint64_t id)
+static struct group *find_or_add_group(uint64_t id)
 {
 	for (uint32_t i = (uint32_t)hash_mix(id), k = 0; k < GROUPS_MAX; k++) {
 		struct group *g = &groups[(i + k) % GROUPS_MAX];
@@ -44,26 +44,27 @@ static struct group *claim_group(uint64_t id)
 	return NULL;
 }
 
-void train_group_carries(enum train_carries what, uint64_t comm, int32_t place, int32_t size,
+void train_record_group_use(enum train_carries carried, uint64_t comm, int32_t place, int32_t size,
 	uint64_t elements, uint32_t phase)
 {
-	struct group *g = comm && size > 1 ? claim_group(comm) : NULL;
+	struct group *g = comm && size > 1 ? find_or_add_group(comm) : NULL;
 
 	if (!g)
 		return;
 	atomic_store_explicit(&g->place, place, memory_order_relaxed);
 	atomic_store_explicit(&g->size, size, memory_order_release);
-	if (what == CARRIES_GRADIENTS)
+	if (carried == CARRIES_GRADIENTS)
 		atomic_fetch_add_explicit(&g->gradients, elements, memory_order_relaxed);
-	else if (what == CARRIES_MESSAGE)
+	else if (carried == CARRIES_MESSAGE)
 		atomic_fetch_add_explicit(&g->messages, 1, memory_order_relaxed);
-	else if (what == CARRIES_REDUCTION && (phase == PHASE_FORWARD || phase == PHASE_BACKWARD))
+	else if (carried == CARRIES_REDUCTION &&
+		 (phase == PHASE_FORWARD || phase == PHASE_BACKWARD))
 		atomic_fetch_add_explicit(
 			&g->reductions[phase == PHASE_BACKWARD], 1, memory_order_relaxed);
 }
 
 /* Returns how much traffic shows that the group has the role of `axis`; 0: none. */
-static uint64_t rate_group(const struct group *g, enum train_axis axis)
+static uint64_t compute_group_rating(const struct group *g, enum train_axis axis)
 {
 	uint64_t forward = atomic_load_explicit(&g->reductions[0], memory_order_relaxed),
 		 backward = atomic_load_explicit(&g->reductions[1], memory_order_relaxed),
@@ -85,14 +86,14 @@ static uint64_t rate_group(const struct group *g, enum train_axis axis)
 	return 0;
 }
 
-int32_t train_place_in(enum train_axis axis)
+int32_t train_get_place(enum train_axis axis)
 {
 	const struct group *best = NULL;
 	uint64_t most = 0;
 
 	for (unsigned i = 0; i < GROUPS_MAX; i++) {
 		uint64_t n = atomic_load_explicit(&groups[i].size, memory_order_acquire)
-				     ? rate_group(&groups[i], axis)
+				     ? compute_group_rating(&groups[i], axis)
 				     : 0;
 
 		if (n > most) {
@@ -111,8 +112,8 @@ bool train_is_one_group(void)
 		const struct group *g = &groups[i];
 		int32_t size = atomic_load_explicit(&g->size, memory_order_acquire);
 
-		if (size &&
-			(size != session.world_size || g->messages || rate_group(g, AXIS_TENSOR)))
+		if (size && (size != session.world_size || g->messages ||
+				    compute_group_rating(g, AXIS_TENSOR)))
 			return false;
 		any |= size != 0;
 	}

@@ -22,11 +22,11 @@ bool train_places_wanted(void);
  * Notes a call on communicator `comm`, in which this rank is number `place` of `size`. elements:
  * number of gradient elements. Any thread.
  */
-void train_group_carries(enum train_carries what, uint64_t comm, int32_t place, int32_t size,
+void train_record_group_use(enum train_carries carried, uint64_t comm, int32_t place, int32_t size,
 	uint64_t elements, uint32_t phase);
 
 /* Returns this rank's number in its group along `axis`; -1: not known (yet). Any thread. */
-int32_t train_place_in(enum train_axis axis);
+int32_t train_get_place(enum train_axis axis);
 
 /* True if there are communicators, all of them contain all ranks, and all carry only data. */
 bool train_is_one_group(void);

@@ -23,7 +23,7 @@ struct iteration {
 	double squares; /* sum over all elements, after the first pass */
 };
 
-static double multiply_rows(const double *a, const double *b, uint64_t n)
+static double compute_row_product(const double *a, const double *b, uint64_t n)
 {
 	pair s[4] = {{0}}, x, y;
 
@@ -37,10 +37,10 @@ static double multiply_rows(const double *a, const double *b, uint64_t n)
 	return s[0][0] + s[0][1];
 }
 
-/* Computes to += by * a. */
-static void add_row(double *to, const double *a, double by, uint64_t n)
+/* Computes to += factor * a. */
+static void add_row(double *to, const double *a, double factor, uint64_t n)
 {
-	pair f = {by, by}, x, y;
+	pair f = {factor, factor}, x, y;
 
 	for (uint64_t i = 0; i < n; i += 2) {
 		memcpy(&x, a + i, sizeof(x));
@@ -51,8 +51,8 @@ static void add_row(double *to, const double *a, double by, uint64_t n)
 }
 
 /* Computes next = W'Wv. Returns false if it took too long. */
-static bool pass_rows(struct iteration *it, const unsigned char *p, uint64_t m, enum dtype dt,
-	bool first, uint64_t until)
+static bool compute_next_vector(struct iteration *it, const unsigned char *p, uint64_t m,
+	enum dtype dt, bool first, uint64_t until)
 {
 	size_t bytes = (size_t)it->n * dtype_info(dt)->size;
 	uint64_t since = 0;
@@ -61,8 +61,9 @@ static bool pass_rows(struct iteration *it, const unsigned char *p, uint64_t m, 
 	for (uint64_t i = 0; i < m; i++, p += bytes) {
 		derive_load(it->row, p, (unsigned)it->n, dt);
 		if (first)
-			it->squares += multiply_rows(it->row, it->row, it->lanes);
-		add_row(it->next, it->row, multiply_rows(it->row, it->v, it->lanes), it->lanes);
+			it->squares += compute_row_product(it->row, it->row, it->lanes);
+		add_row(it->next, it->row, compute_row_product(it->row, it->v, it->lanes),
+			it->lanes);
 		since += it->n;
 		if (until && since >= LOOK_EVERY) {
 			since = 0;
@@ -74,7 +75,7 @@ static bool pass_rows(struct iteration *it, const unsigned char *p, uint64_t m, 
 }
 
 /* Returns memory for three rows, reused by the next call. */
-static double *scratch_of(uint64_t lanes)
+static double *get_scratch(uint64_t lanes)
 {
 	static double *at;
 	static size_t have;
@@ -100,7 +101,7 @@ static void start_vector(struct iteration *it)
 
 	for (uint64_t i = 0; i < it->lanes; i++)
 		it->v[i] = i < it->n ? (double)(hash_mix(i + 1) >> 11) * 0x1p-52 - 1 : 0;
-	norm = stats_sqrt(multiply_rows(it->v, it->v, it->lanes));
+	norm = stats_sqrt(compute_row_product(it->v, it->v, it->lanes));
 	for (uint64_t i = 0; i < it->n; i++)
 		it->v[i] /= norm;
 }
@@ -108,16 +109,16 @@ static void start_vector(struct iteration *it)
 /* Relative difference of two successive estimates below which the iteration has converged. */
 #define AT_REST 1e-12
 
-static bool iterate_power(struct iteration *it, const unsigned char *p, uint64_t m, enum dtype dt,
-	unsigned iterations, uint64_t until, struct stable_rank *out)
+static bool compute_iterations(struct iteration *it, const unsigned char *p, uint64_t m,
+	enum dtype dt, unsigned iterations, uint64_t until, struct stable_rank *out)
 {
 	double norm = 0, before;
 
 	for (unsigned k = 0; k < iterations; k++) {
-		if (!pass_rows(it, p, m, dt, k == 0, until))
+		if (!compute_next_vector(it, p, m, dt, k == 0, until))
 			return false;
 		before = norm;
-		norm = stats_sqrt(multiply_rows(it->next, it->next, it->lanes));
+		norm = stats_sqrt(compute_row_product(it->next, it->next, it->lanes));
 		if (!(norm > 0) || norm - norm != 0)
 			break;
 		for (uint64_t i = 0; i < it->n; i++)
@@ -130,7 +131,7 @@ static bool iterate_power(struct iteration *it, const unsigned char *p, uint64_t
 	return true;
 }
 
-bool stable_rank_of(const void *p, uint64_t m, uint64_t n, enum dtype dt, unsigned iterations,
+bool stable_rank_compute(const void *p, uint64_t m, uint64_t n, enum dtype dt, unsigned iterations,
 	uint64_t until, struct stable_rank *out)
 {
 	struct iteration it = {.n = n, .lanes = (n + LANES - 1) / LANES * LANES};
@@ -139,7 +140,7 @@ bool stable_rank_of(const void *p, uint64_t m, uint64_t n, enum dtype dt, unsign
 
 	if (!m || !n || n > STABLE_RANK_COLUMNS)
 		return false;
-	it.v = scratch_of(it.lanes);
+	it.v = get_scratch(it.lanes);
 	if (!it.v)
 		return false;
 	it.next = it.v + it.lanes;
@@ -147,7 +148,7 @@ bool stable_rank_of(const void *p, uint64_t m, uint64_t n, enum dtype dt, unsign
 	stats_fenv_enter(&fenv);
 	memset(it.row, 0, it.lanes * sizeof(*it.row));
 	start_vector(&it);
-	done = iterate_power(&it, p, m, dt, iterations, until, out);
+	done = compute_iterations(&it, p, m, dt, iterations, until, out);
 	stats_fenv_leave(&fenv);
 	return done;
 }

@@ -21,7 +21,7 @@
 struct stable_rank {
 	double rank, eigenvalue;
 };
-bool stable_rank_of(const void *p, uint64_t m, uint64_t n, enum dtype dt, unsigned iterations,
+bool stable_rank_compute(const void *p, uint64_t m, uint64_t n, enum dtype dt, unsigned iterations,
 	uint64_t until, struct stable_rank *out);
 
 #endif

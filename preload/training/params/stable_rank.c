@@ -29,14 +29,14 @@ static struct {
 	uint32_t step; /* 1 + the step to which `spent` belongs */
 	uint64_t spent; /* ns of the step's budget that were used */
 	uint64_t cost, longest; /* ns: of all rounds together; of the longest step */
-	uint64_t rows, left_out;
+	uint64_t rows, skipped_count;
 	uint32_t rounds;
 	double ns_each; /* measured time per element and pass, ns; 0: not measured yet */
 } rounds;
 /* bit by the parameter's number: measured in this round */
 static uint64_t measured[NUMBERS_MAX / WORD_BITS];
 
-static uint64_t budget_ns(void)
+static uint64_t compute_budget_ns(void)
 {
 	return (uint64_t)get_training_keys(config_now())->stable_rank_budget_ms * 1000000;
 }
@@ -51,7 +51,7 @@ bool stable_rank_is_due(uint32_t step)
 	       rounds.left || rounds.step == step + 1;
 }
 
-static void begin_step(uint32_t step)
+static void start_rank_step(uint32_t step)
 {
 	bool due = ((uint64_t)step + 1) %
 			   (uint64_t)get_training_keys(config_now())->stable_rank_interval ==
@@ -109,15 +109,16 @@ static bool find_stack(const struct buffer *b, struct stack *s)
 	return plain || turned;
 }
 
-static void write_rank(const struct train_value *of, const char *part, const struct stable_rank *r)
+static void write_rank(
+	const struct train_value *param_value, const char *part, const struct stable_rank *r)
 {
-	uint32_t wanted = train_kinds_wanted();
+	uint32_t wanted = train_get_kinds();
 	char name[TRAIN_NAME_MAX + 32];
-	struct train_value v = *of;
+	struct train_value v = *param_value;
 	double kernel_norm = stats_sqrt(r->eigenvalue),
 	       sr = kernel_norm == 0 ? 0 : stats_sqrt(r->rank);
 
-	snprintf(name, sizeof(name), "%.*s%s", TRAIN_NAME_MAX, of->name, part);
+	snprintf(name, sizeof(name), "%.*s%s", TRAIN_NAME_MAX, param_value->name, part);
 	v.name = name;
 	v.nvalue = 1;
 	v.kind = TK_STABLE_RANK;
@@ -181,7 +182,7 @@ static bool measure_stack(const struct train_value *v, const struct stack *s, ui
 		struct stable_rank r;
 		char part[32] = "";
 
-		if (!stable_rank_of(s->at + i * bytes, s->m, s->n, v->dtype,
+		if (!stable_rank_compute(s->at + i * bytes, s->m, s->n, v->dtype,
 			    (unsigned)keys->stable_rank_iterations, until, &r))
 			return false;
 		if (v->ndim == 3)
@@ -196,7 +197,7 @@ static bool measure_stack(const struct train_value *v, const struct stack *s, ui
 }
 
 /* Returns the work of one pass: rows are computed in blocks of 8 elements. */
-static double rank_work_of(const struct stack *s)
+static double compute_rank_work(const struct stack *s)
 {
 	return (double)(s->count * s->m * ((s->n + 7) / 8 * 8));
 }
@@ -207,18 +208,19 @@ static double rank_work_of(const struct stack *s)
  */
 static bool has_time(const struct stack *s, bool *ever)
 {
-	double need = rounds.ns_each * rank_work_of(s) *
+	double need = rounds.ns_each * compute_rank_work(s) *
 		      (double)get_training_keys(config_now())->stable_rank_iterations;
 
-	*ever = need <= (double)budget_ns();
-	return rounds.spent < budget_ns() && need <= (double)(budget_ns() - rounds.spent);
+	*ever = need <= (double)compute_budget_ns();
+	return rounds.spent < compute_budget_ns() &&
+	       need <= (double)(compute_budget_ns() - rounds.spent);
 }
 
 static void record_time(uint64_t took, const struct stack *s, bool whole)
 {
-	double each =
-		(double)took /
-		(rank_work_of(s) * (double)get_training_keys(config_now())->stable_rank_iterations);
+	double each = (double)took /
+		      (compute_rank_work(s) *
+			      (double)get_training_keys(config_now())->stable_rank_iterations);
 
 	rounds.spent += took;
 	rounds.cost += took;
@@ -234,18 +236,18 @@ static void record_time(uint64_t took, const struct stack *s, bool whole)
 		rounds.ns_each = (3 * rounds.ns_each + each) / 4;
 }
 
-void stable_rank_see(const struct train_value *of, uint32_t id, const struct buffer *b)
+void stable_rank_measure(const struct train_value *param_value, uint32_t id, const struct buffer *b)
 {
-	struct train_value v = *of;
+	struct train_value v = *param_value;
 	uint64_t bit = UINT64_C(1) << id % WORD_BITS, begin;
 	bool ever, whole, fresh;
 	struct stack s;
 
-	begin_step(v.step);
+	start_rank_step(v.step);
 	if (b->ndim != 2 && b->ndim != 3)
 		return;
 	if (id >= NUMBERS_MAX || !find_stack(b, &s)) {
-		rounds.left_out += rounds.begun == v.step + 1;
+		rounds.skipped_count += rounds.begun == v.step + 1;
 		return;
 	}
 	if (measured[id / WORD_BITS] & bit)
@@ -260,14 +262,14 @@ void stable_rank_see(const struct train_value *of, uint32_t id, const struct buf
 	v.dims = b->counts;
 	fresh = rounds.spent == 0;
 	begin = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-	whole = ever && measure_stack(&v, &s, begin + (budget_ns() - rounds.spent));
+	whole = ever && measure_stack(&v, &s, begin + (compute_budget_ns() - rounds.spent));
 	if (ever)
 		record_time(clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin, &s, whole);
 	if (ever && !whole && !fresh) {
 		rounds.left = true;
 		return;
 	}
-	rounds.left_out += !whole;
+	rounds.skipped_count += !whole;
 	measured[id / WORD_BITS] |= bit;
 }
 
@@ -277,7 +279,7 @@ static bool is_said(uint32_t n)
 	return n <= 4 || (n & (n - 1)) == 0;
 }
 
-void stable_rank_seen(void)
+void stable_rank_close_step(void)
 {
 	static uint64_t reported;
 	char part[200];
@@ -297,7 +299,7 @@ void stable_rank_seen(void)
 	text_str(&t, ", \"rows\": ");
 	text_u64(&t, rounds.rows);
 	text_str(&t, ", \"left_out\": ");
-	text_u64(&t, rounds.left_out);
+	text_u64(&t, rounds.skipped_count);
 	text_char(&t, '}');
 	if (!t.cut)
 		journal_dict_add(&session.journal, DICT_META, META_STABLE_RANK, part, t.len + 1);

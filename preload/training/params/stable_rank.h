@@ -28,9 +28,9 @@ bool stable_rank_is_due(uint32_t step);
  * Measures a weight after step v->step. id: the parameter's number; v: name, step and vpp_stage
  * of its row.
  */
-void stable_rank_see(const struct train_value *v, uint32_t id, const struct buffer *b);
+void stable_rank_measure(const struct train_value *v, uint32_t id, const struct buffer *b);
 
 /* To be called when all weights of an optimizer have been passed. */
-void stable_rank_seen(void);
+void stable_rank_close_step(void);
 
 #endif

@@ -52,22 +52,22 @@ void flops_add_leader_call(uint64_t shapes)
 	atomic_fetch_add_explicit(&leader_hash, hash_mix(shapes | 1), memory_order_relaxed);
 }
 
-void flops_miss(void)
+void flops_set_unknown(void)
 {
 	atomic_store_explicit(&missed, true, memory_order_relaxed);
 }
 
-void flops_give_up(void)
+void flops_stop_counting(void)
 {
 	atomic_store_explicit(&given_up, true, memory_order_relaxed);
 }
 
-void flops_on_switch(flops_switch_fn *fn)
+void flops_register_switch(flops_switch_fn *fn)
 {
 	atomic_store_explicit(&switch_watch, fn, memory_order_relaxed);
 }
 
-static void switch_counting(bool on)
+static void set_counting(bool on)
 {
 	flops_switch_fn *fn = atomic_load_explicit(&switch_watch, memory_order_relaxed);
 
@@ -76,7 +76,7 @@ static void switch_counting(bool on)
 }
 
 /* Keeps the result of a counted step. Returns true if the next step is to be counted too. */
-static bool keep_count(uint32_t step, const struct flops *f, uint64_t leader, bool whole)
+static bool record_step_count(uint32_t step, const struct flops *f, uint64_t leader, bool whole)
 {
 	bool same = known.there && leader && known.leader_hash == leader;
 
@@ -87,19 +87,19 @@ static bool keep_count(uint32_t step, const struct flops *f, uint64_t leader, bo
 	return !whole || !same || get_training_keys(config_now())->flops_interval <= 1;
 }
 
-bool flops_end_step(uint32_t step, struct flops *of_step)
+bool flops_close_step(uint32_t step, struct flops *of_step)
 {
 	struct flops f = {(double)atomic_exchange(&model, 0), (double)atomic_exchange(&all, 0)};
 	uint64_t n = atomic_exchange(&operators, 0), leader = atomic_exchange(&leader_hash, 0);
 	bool whole = !atomic_exchange(&missed, false), there, next;
 
 	if (atomic_load_explicit(&given_up, memory_order_relaxed)) {
-		switch_counting(false);
+		set_counting(false);
 		return false;
 	}
 	if (flops_are_counted()) {
 		there = whole && n;
-		next = keep_count(step, &f, leader, there);
+		next = record_step_count(step, &f, leader, there);
 	} else {
 		there = known.there && leader && leader == known.leader_hash && whole;
 		f = known.of_step;
@@ -108,7 +108,7 @@ bool flops_end_step(uint32_t step, struct flops *of_step)
 			       (uint64_t)known.step +
 				       (uint64_t)get_training_keys(config_now())->flops_interval;
 	}
-	switch_counting(next);
+	set_counting(next);
 	*of_step = f;
 	return there;
 }

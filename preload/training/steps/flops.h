@@ -6,8 +6,8 @@
  *
  * Operators are counted in one of `flops_interval` steps. The first operator called in the
  * counted step is the leader. In the steps between, the result is used as long as the leader is
- * called with the same shapes and equally often. A step in which it is not has no number, and the
- * next step is counted. While shapes keep changing, each step is counted; so are the first steps,
+ * called with the same shapes and equally often. If it is not, the
+ * number of this step is unknown, and the next step is counted. While shapes keep changing, each step is counted; so are the first steps,
  * until it is known that they do not change.
  *
  * Threads: operators add atomically; everything else is done by the thread that ends the step,
@@ -41,22 +41,22 @@ void flops_add(double model, double all);
 void flops_add_leader_call(uint64_t shapes);
 
 /* Notes that an operator's shapes could not be read: this step has no number. */
-void flops_miss(void);
+void flops_set_unknown(void);
 
 /*
  * Stops counting permanently: some computation is not visible. The caller writes the reason to
  * meta.json.
  */
-void flops_give_up(void);
+void flops_stop_counting(void);
 
 /*
  * Called when counting begins (true) and ends, on the thread that ends the step. Only one adapter
  * may set it.
  */
 typedef void flops_switch_fn(bool count);
-void flops_on_switch(flops_switch_fn *fn);
+void flops_register_switch(flops_switch_fn *fn);
 
 /* Ends a step. Returns false if its number of operations is not known. */
-bool flops_end_step(uint32_t step, struct flops *of_step);
+bool flops_close_step(uint32_t step, struct flops *of_step);
 
 #endif

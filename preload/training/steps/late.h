@@ -5,8 +5,7 @@
  * which it was added. That is at one of the next events of the training, mostly one step later.
  * What depends on earlier work (the end of a step) is queued too while anything is pending.
  *
- * Results that never arrive (dropped, or the process ends) are unknown numbers; the work is done
- * nevertheless. Limit: LATE_BYTES of pending work. Beyond it work is dropped, which is counted,
+ * Results that never arrive (dropped, or the process ends) count as unknown numbers; the work is still done. Limit: LATE_BYTES of pending work. Beyond it work is dropped, which is counted,
  * until the queue is empty.
  *
  * Lock: one, a leaf. The work is done without it, by one thread at a time; it must not add work.
@@ -54,7 +53,7 @@ void late_close_tensors(void);
 
 /*
  * Measures a tensor on a device (v->device is set) at this point of its stream. Returns the
- * pending result for late_add() or late_remove_number(). shot 0: it is not measured.
+ * pending result for late_add() or late_remove_number(). snapshot 0: it is not measured.
  */
 struct late_number late_measure(const struct buffer *v, uint64_t stream);
 void late_remove_number(const struct late_number *n);

@@ -44,7 +44,7 @@ static uint64_t get_scalar_time(bool real)
 	return real ? clock_ns(CLOCK_REALTIME_COARSE) : clock_ticks();
 }
 
-static void enter_scalar(
+static void write_scalar_record(
 	enum scalar which, uint32_t step, uint16_t optimizer, uint16_t group, double value)
 {
 	bool real = which == SCALAR_EMBEDDING_NORM;
@@ -80,26 +80,26 @@ static void enter_scalar(
 	chain_publish(&t->chain, sizeof(*e));
 }
 
-void scalar_put_of(
+void scalar_write_of(
 	enum scalar which, uint32_t step, uint16_t optimizer, uint16_t group, double value)
 {
 	if (scalar_is_wanted(which))
-		enter_scalar(which, step, optimizer, group, value);
+		write_scalar_record(which, step, optimizer, group, value);
 }
 
 void record_metric_of(enum scalar which, uint32_t step, uint16_t group, double value)
 {
-	enter_scalar(which, step, 0, group, value);
+	write_scalar_record(which, step, 0, group, value);
 }
 
-void scalar_put_metric(enum scalar which, uint32_t step, double value)
+void scalar_write_metric(enum scalar which, uint32_t step, double value)
 {
-	enter_scalar(which, step, 0, JOURNAL_NO_GROUP, value);
+	write_scalar_record(which, step, 0, JOURNAL_NO_GROUP, value);
 }
 
-void scalar_put(enum scalar which, uint32_t step, double value)
+void scalar_write(enum scalar which, uint32_t step, double value)
 {
-	scalar_put_of(which, step, 0, JOURNAL_NO_GROUP, value);
+	scalar_write_of(which, step, 0, JOURNAL_NO_GROUP, value);
 }
 
 void scalar_is_derived(enum scalar which)

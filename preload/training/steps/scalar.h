@@ -33,12 +33,12 @@ static inline bool scalar_is_wanted(enum scalar which)
  * Writes a scalar if it is requested, its step is recorded and this rank records. If the journal
  * is full, the value is counted (training_values in meta.json). Any thread of the job.
  */
-void scalar_put(enum scalar which, uint32_t step, double value);
-void scalar_put_of(
+void scalar_write(enum scalar which, uint32_t step, double value);
+void scalar_write_of(
 	enum scalar which, uint32_t step, uint16_t optimizer, uint16_t group, double value);
 
-/* Like scalar_put(), for a number that key `metrics` requests. */
-void scalar_put_metric(enum scalar which, uint32_t step, double value);
+/* Like scalar_write(), for a number that key `metrics` requests. */
+void scalar_write_metric(enum scalar which, uint32_t step, double value);
 void record_metric_of(enum scalar which, uint32_t step, uint16_t group, double value);
 
 /*
@@ -51,7 +51,7 @@ struct scalar_time {
 struct scalar_time scalar_get_time(void);
 void scalar_set_time(const struct scalar_time *t);
 
-/* True if scalar_put() would write this scalar in the current step. */
+/* True if scalar_write() would write this scalar in the current step. */
 bool scalar_is_due(enum scalar which);
 
 /*

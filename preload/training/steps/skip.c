@@ -81,7 +81,7 @@ static void write_skip_member(struct text *t, const char *key, bool first)
 }
 
 /* Writes the part of meta.json after a withheld step, or (changed) after another change. */
-static void tell_meta(bool changed)
+static void write_skip_meta(bool changed)
 {
 	const struct config *cfg = config_now();
 	const struct alerts_keys *keys = get_alerts_keys(cfg);
@@ -114,13 +114,13 @@ static void tell_meta(bool changed)
 		journal_dict_add(&session.journal, DICT_META, META_SKIP_ON_SPIKE, part, t.len + 1);
 }
 
-void skip_begin(void)
+void skip_start(void)
 {
 	uint8_t none = SKIP_UNSEEN;
 
 	if (atomic_load_explicit(&state, memory_order_relaxed) == SKIP_UNSEEN &&
 		atomic_compare_exchange_strong(&state, &none, SKIP_WAITING))
-		tell_meta(true);
+		write_skip_meta(true);
 }
 
 /* ---- messages between ranks ---- */
@@ -161,7 +161,7 @@ static void write_peer_path(struct text *t, int rank)
  * Appends a line to PEER_OFF. text: "" if the file only has to be made, so that no rank takes a
  * cached absence of the file on its host for the truth.
  */
-static int append_peer_off(const char *text, size_t n)
+static int write_peer_off(const char *text, size_t n)
 {
 	char path[CONFIG_PATH_MAX + 64];
 	struct text p = text_over(path, sizeof(path));
@@ -186,7 +186,7 @@ static int append_peer_off(const char *text, size_t n)
 }
 
 /* Writes this rank's file. Returns 0 or -errno. */
-static int tell_peers(const char *word)
+static int write_skip_file(const char *word)
 {
 	char path[CONFIG_PATH_MAX + 64], line[PEER_BYTES];
 	struct text p = text_over(path, sizeof(path)), l = text_over(line, sizeof(line));
@@ -198,11 +198,11 @@ static int tell_peers(const char *word)
 	write_peer_text(&l, word);
 	if (strcmp(word, "on") == 0 && promised)
 		format_promise(&l);
-	err = io_mkdirs(path);
+	err = io_add_folders(path);
 	p = text_over(path, sizeof(path));
 	write_peer_path(&p, session.world_rank);
 	if (!err)
-		err = append_peer_off(line, strcmp(word, "off") == 0 ? l.len : 0);
+		err = write_peer_off(line, strcmp(word, "off") == 0 ? l.len : 0);
 	if (!err || strcmp(word, "off") == 0)
 		err = io_replace_file(AT_FDCWD, path, line, l.len);
 	/* The file must not keep the line `on`. */
@@ -252,14 +252,14 @@ static int find_unready_peer(bool first)
 	return -1;
 }
 
-void skip_refuse(const char *why)
+void skip_stop(const char *why)
 {
 	if (skip_is_refused())
 		return;
 	snprintf(refusal, sizeof(refusal), "%s", why);
 	atomic_store(&state, SKIP_REFUSED);
-	tell_peers("off");
-	tell_meta(true);
+	write_skip_file("off");
+	write_skip_meta(true);
 	log_loss(LOSS_SKIP,
 		"use_skip_data_by_global_norm: no step is withheld: %s; a spike of the global norm "
 		"is an alert",
@@ -279,7 +279,7 @@ void record_skip_promise(unsigned count)
 	promise_tries++;
 	promised = count;
 	/* A file of an earlier run must be replaced. */
-	if (tell_peers(count ? "on" : "waiting"))
+	if (write_skip_file(count ? "on" : "waiting"))
 		promised = 0;
 	told = promised > 0;
 }
@@ -314,21 +314,21 @@ static bool is_everybody_ready(bool first, bool is_promised)
 		return true;
 	}
 	if (r < 0) {
-		skip_refuse("another rank has said in folder " PEER_FOLDER
-			    " of output_dir that it no longer withholds steps");
+		skip_stop("another rank has said in folder " PEER_FOLDER
+			  " of output_dir that it no longer withholds steps");
 		return false;
 	}
 	snprintf(why, sizeof(why),
 		"rank %d has not said in %.80s/" PEER_FOLDER " that it withholds steps", r,
 		get_files_keys(config_now())->output_dir);
-	skip_refuse(why);
+	skip_stop(why);
 	return false;
 }
 
 /* ---- a step ---- */
 
 /* Reports the first withheld step; each one is in monitor.log and in the scalars. */
-static void say_withheld(double norm)
+static void print_first_withheld(double norm)
 {
 	static bool reported;
 	char value[32], most[32];
@@ -354,12 +354,12 @@ static void say_withheld(double norm)
 static void write_withheld(unsigned optimizer)
 {
 	if (of[optimizer].put != last_step + 1)
-		scalar_put_of(SCALAR_WITHHELD, last_step, (uint16_t)optimizer, JOURNAL_NO_GROUP,
+		scalar_write_of(SCALAR_WITHHELD, last_step, (uint16_t)optimizer, JOURNAL_NO_GROUP,
 			(double)last_count);
 	of[optimizer].put = last_step + 1;
 }
 
-bool skip_judge(unsigned optimizer, double norm, bool is_promised)
+bool skip_check_step(unsigned optimizer, double norm, bool is_promised)
 {
 	double most = get_alerts_keys(config_now())->global_norm_spike_threshold;
 	bool first;
@@ -370,12 +370,12 @@ bool skip_judge(unsigned optimizer, double norm, bool is_promised)
 	first = !of[optimizer].steps++;
 	if (atomic_load(&state) != SKIP_ON) {
 		atomic_store(&state, SKIP_ON);
-		tell_meta(true);
+		write_skip_meta(true);
 	}
 	if (!told && session.world_size > 1) {
-		if (tell_peers("on")) {
-			skip_refuse("the file that tells the other ranks could not be written "
-				    "(folder " PEER_FOLDER " in output_dir)");
+		if (write_skip_file("on")) {
+			skip_stop("the file that tells the other ranks could not be written "
+				  "(folder " PEER_FOLDER " in output_dir)");
 			return false;
 		}
 		told = true;
@@ -391,8 +391,8 @@ bool skip_judge(unsigned optimizer, double norm, bool is_promised)
 	last_norm = norm;
 	withheld++;
 	was_withheld = true;
-	tell_meta(false);
-	say_withheld(norm);
+	write_skip_meta(false);
+	print_first_withheld(norm);
 	write_withheld(optimizer);
 	return true;
 }

@@ -27,7 +27,7 @@ bool skip_is_wanted(void);
 /*
  * Called once, when a training was detected: meta.json then shows `waiting` until the first step.
  */
-void skip_begin(void);
+void skip_start(void);
 
 /*
  * True if the promise for the first step must still be made. True only a few times, and only with
@@ -46,7 +46,7 @@ void record_skip_promise(unsigned count);
  * step of this process is withheld. Reported in a message and in meta.json; the rule `spike`
  * still fires.
  */
-void skip_refuse(const char *why);
+void skip_stop(const char *why);
 bool skip_is_refused(void); /* any thread */
 
 /*
@@ -54,7 +54,7 @@ bool skip_is_refused(void); /* any thread */
  * promised: the optimizer is one of those of record_skip_promise(). Returns true if the step must
  * be withheld (it is counted), false if it is to be made.
  */
-bool skip_judge(unsigned optimizer, double norm, bool promised);
+bool skip_check_step(unsigned optimizer, double norm, bool promised);
 
 /*
  * To be called when the withheld step has ended. Returns true if it was the

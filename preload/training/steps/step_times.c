@@ -41,10 +41,10 @@ static struct {
 	uint64_t comm; /* total waiting time of `thread` when this step ended */
 	const struct thread *thread;
 	bool steps; /* an optimizer's steps are seen, so optimizer-time is known */
-	uint32_t comms; /* pending communications, by step_comm_begins() */
+	uint32_t comms; /* pending communications, by step_comm_start() */
 	/* ticks since when there are pending ones; ticks of the step with at least one */
 	uint64_t comm_since, comm_other_ticks;
-	/* step_comm_begins() was called; step_comm_unknown() was called */
+	/* step_comm_start() was called; step_comm_set_unknown() was called */
 	bool comm_told, comm_unknown;
 } now;
 
@@ -66,7 +66,7 @@ void step_add_source(step_source_fn *source)
 	}
 }
 
-static uint64_t ticks_inside_optimizer(void)
+static uint64_t get_ticks_inside_optimizer(void)
 {
 	return now.forward + now.part[PART_BACKWARD] + now.part[PART_DATA];
 }
@@ -82,7 +82,7 @@ static void start_first_step(uint64_t at, bool loads)
 	now.step_began = at;
 }
 
-void step_part_begins(enum step_part p)
+void step_part_start(enum step_part p)
 {
 	uint64_t at = clock_ticks();
 
@@ -95,14 +95,14 @@ void step_part_begins(enum step_part p)
 		now.forwards = true;
 	}
 	if (p == PART_OPTIMIZER) {
-		now.inside = ticks_inside_optimizer();
+		now.inside = get_ticks_inside_optimizer();
 		now.passed_inside = false;
 	}
 	now.since = at;
 	pthread_mutex_unlock(&lock);
 }
 
-void step_part_ends(enum step_part p)
+void step_part_stop(enum step_part p)
 {
 	uint64_t at = clock_ticks();
 
@@ -111,7 +111,7 @@ void step_part_ends(enum step_part p)
 		uint64_t took = at - now.began[p];
 
 		if (p == PART_OPTIMIZER)
-			took -= ticks_inside_optimizer() - now.inside;
+			took -= get_ticks_inside_optimizer() - now.inside;
 		now.part[p] += took;
 		now.began[p] = 0;
 		now.since = at;
@@ -132,7 +132,7 @@ void step_part_ends(enum step_part p)
 	pthread_mutex_unlock(&lock);
 }
 
-void step_part_was(enum step_part p, uint64_t began, uint64_t ended)
+void step_part_add(enum step_part p, uint64_t began, uint64_t ended)
 {
 	pthread_mutex_lock(&lock);
 	now.part[p] += ended - began;
@@ -141,7 +141,7 @@ void step_part_was(enum step_part p, uint64_t began, uint64_t ended)
 	pthread_mutex_unlock(&lock);
 }
 
-void step_comm_begins(void)
+void step_comm_start(void)
 {
 	uint64_t at = clock_ticks();
 
@@ -152,7 +152,7 @@ void step_comm_begins(void)
 	pthread_mutex_unlock(&lock);
 }
 
-void step_comm_ends(void)
+void step_comm_stop(void)
 {
 	uint64_t at = clock_ticks();
 
@@ -162,14 +162,14 @@ void step_comm_ends(void)
 	pthread_mutex_unlock(&lock);
 }
 
-void step_comm_unknown(void)
+void step_comm_set_unknown(void)
 {
 	pthread_mutex_lock(&lock);
 	now.comm_unknown = true;
 	pthread_mutex_unlock(&lock);
 }
 
-void step_forward_begins(void)
+void step_forward_start(void)
 {
 	uint64_t at = clock_ticks();
 
@@ -189,7 +189,7 @@ void step_forward_begins(void)
 	pthread_mutex_unlock(&lock);
 }
 
-bool step_wants_batch(void)
+bool step_is_batch_wanted(void)
 {
 	const struct config *c = config_now();
 	const struct training_keys *keys = get_training_keys(c);
@@ -209,7 +209,7 @@ void record_input_size(uint64_t samples, uint64_t tokens)
 	pthread_mutex_unlock(&lock);
 }
 
-void step_saw_batch(uint64_t samples, uint64_t tokens)
+void step_record_batch(uint64_t samples, uint64_t tokens)
 {
 	pthread_mutex_lock(&lock);
 	now.samples = samples;
@@ -229,7 +229,7 @@ void step_waited_for_comm(uint64_t ticks)
 
 static _Atomic uint64_t device_peak; /* bytes in use at most; 0: no device */
 
-void step_device_memory(uint64_t bytes)
+void step_record_device_memory(uint64_t bytes)
 {
 	uint64_t most = atomic_load_explicit(&device_peak, memory_order_relaxed);
 
@@ -239,7 +239,7 @@ void step_device_memory(uint64_t bytes)
 }
 
 /* Returns bytes of resident memory, 0: not known. syscall() is not a cancellation point. */
-static uint64_t resident_bytes(void)
+static uint64_t read_resident_bytes(void)
 {
 	char text[128] = "";
 	const char *p = text;
@@ -268,23 +268,23 @@ static void write_memory(uint32_t step)
 	struct rusage used;
 	uint64_t bytes;
 
-	if (scalar_is_wanted(SCALAR_MEMORY_RSS) && (bytes = resident_bytes()))
-		scalar_put(SCALAR_MEMORY_RSS, step, (double)bytes);
+	if (scalar_is_wanted(SCALAR_MEMORY_RSS) && (bytes = read_resident_bytes()))
+		scalar_write(SCALAR_MEMORY_RSS, step, (double)bytes);
 	bytes = atomic_load_explicit(&device_peak, memory_order_relaxed);
 	if (bytes)
-		scalar_put(SCALAR_MEMORY_ALLOCATOR, step, (double)bytes);
+		scalar_write(SCALAR_MEMORY_ALLOCATOR, step, (double)bytes);
 	if (scalar_is_wanted(SCALAR_MEMORY_PEAK) && getrusage(RUSAGE_SELF, &used) == 0)
-		scalar_put(SCALAR_MEMORY_PEAK, step, (double)used.ru_maxrss * 1024);
+		scalar_write(SCALAR_MEMORY_PEAK, step, (double)used.ru_maxrss * 1024);
 }
 
 /* ---- the end of a step ---- */
 
-static double ticks_in_ms(uint64_t ticks)
+static double compute_ms(uint64_t ticks)
 {
 	return (double)clock_to_dur(&session.journal.head->clock, ticks) / 1e6;
 }
 
-static uint64_t ranks_in(const struct ranges *r)
+static uint64_t get_rank_count(const struct ranges *r)
 {
 	uint64_t n = 0;
 
@@ -294,16 +294,17 @@ static uint64_t ranks_in(const struct ranges *r)
 }
 
 /* Returns the number of ranks with batches of their own: from the keys if set; else all ranks. */
-static double data_parallel_size(void)
+static double get_data_parallel_size(void)
 {
 	const struct config *cfg = config_now();
 	const struct kinds_keys *kinds_keys = get_kinds_keys(cfg);
 	uint64_t world = session.world_size > 0 ? (uint64_t)session.world_size : 1;
-	uint64_t others = (kinds_keys->tp_group.n ? ranks_in(&kinds_keys->tp_group) : 1) *
-			  (kinds_keys->process_group.n ? ranks_in(&kinds_keys->process_group) : 1);
+	uint64_t others =
+		(kinds_keys->tp_group.n ? get_rank_count(&kinds_keys->tp_group) : 1) *
+		(kinds_keys->process_group.n ? get_rank_count(&kinds_keys->process_group) : 1);
 
 	if (kinds_keys->dp_group.n)
-		return (double)ranks_in(&kinds_keys->dp_group);
+		return (double)get_rank_count(&kinds_keys->dp_group);
 	return others && world % others == 0 ? (double)(world / others) : (double)world;
 }
 
@@ -317,7 +318,7 @@ static struct batch find_batch(const __typeof__(now) *was)
 	const struct config *cfg = config_now();
 	const struct training_keys *keys = get_training_keys(cfg);
 
-	double times = (was->passes ? was->passes : 1) * data_parallel_size();
+	double times = (was->passes ? was->passes : 1) * get_data_parallel_size();
 	struct batch b = {.samples = (double)keys->global_batch_size};
 
 	if (!keys->global_batch_size)
@@ -341,7 +342,7 @@ static void write_batch_size(uint32_t step, const struct batch *b)
 			scalar_is_derived(SCALAR_TOKENS_PER_SECOND);
 	}
 	if (b->samples > 0)
-		scalar_put(SCALAR_BATCH_SIZE, step, b->samples);
+		scalar_write(SCALAR_BATCH_SIZE, step, b->samples);
 }
 
 /* all: samples per second of all ranks, 0: not known. */
@@ -351,10 +352,10 @@ static void write_throughput(uint32_t step, double all, double world)
 
 	if (all <= 0)
 		return;
-	scalar_put(SCALAR_THROUGHPUT, step, all / world);
-	scalar_put(SCALAR_B_SAMPLES, step, all * 86400 / 1e9);
+	scalar_write(SCALAR_THROUGHPUT, step, all / world);
+	scalar_write(SCALAR_B_SAMPLES, step, all * 86400 / 1e9);
 	if (baseline > 0)
-		scalar_put(SCALAR_LINEARITY, step, all / world / baseline);
+		scalar_write(SCALAR_LINEARITY, step, all / world / baseline);
 }
 
 /* ms: duration of the step; counted: floating-point operations counted in it, 0: not known. */
@@ -370,11 +371,11 @@ static void write_flops(uint32_t step, const struct flops *counted, double ms)
 		scalar_is_derived(SCALAR_MFU);
 	}
 	if (per_s > 0)
-		scalar_put(SCALAR_MODEL_FLOPS, step, per_s / 1e12);
+		scalar_write(SCALAR_MODEL_FLOPS, step, per_s / 1e12);
 	if (per_s > 0 && keys->peak_flops > 0)
-		scalar_put(SCALAR_MFU, step, per_s / keys->peak_flops);
+		scalar_write(SCALAR_MFU, step, per_s / keys->peak_flops);
 	if (counted->all > 0 && keys->peak_flops > 0)
-		scalar_put(SCALAR_HFU, step, counted->all / ms * 1e3 / keys->peak_flops);
+		scalar_write(SCALAR_HFU, step, counted->all / ms * 1e3 / keys->peak_flops);
 }
 
 static void write_rates(
@@ -385,7 +386,7 @@ static void write_rates(
 	if (ms <= 0)
 		return;
 	if (b->tokens > 0)
-		scalar_put(SCALAR_TOKENS_PER_SECOND, step, b->tokens / ms * 1e3);
+		scalar_write(SCALAR_TOKENS_PER_SECOND, step, b->tokens / ms * 1e3);
 	write_throughput(step, b->samples / ms * 1e3, world);
 	write_flops(step, counted, ms);
 }
@@ -394,7 +395,7 @@ static void write_rates(
  * Copies the values of the step, and begins a new one. Returns false if another thread has just
  * ended the step.
  */
-static bool take_step(uint32_t step, __typeof__(now) *was)
+static bool copy_and_reset_step(uint32_t step, __typeof__(now) *was)
 {
 	const struct thread *t = thread_inside()->recorder;
 	uint64_t at = clock_ticks();
@@ -438,35 +439,35 @@ static double find_comm_time(const __typeof__(now) *was)
 	if (was->comm_unknown)
 		return NAN;
 	if (was->comm_told)
-		return ticks_in_ms(was->comm_other_ticks);
+		return compute_ms(was->comm_other_ticks);
 	/*
 	 * In a job of several ranks, if this rank was never seen to communicate, its
 	 * communication is not visible.
 	 */
 	if (!was->thread || (session.world_size > 1 && !was->thread->comm_ticks))
 		return NAN;
-	return ticks_in_ms(was->comm);
+	return compute_ms(was->comm);
 }
 
 static void write_times(uint32_t step, const __typeof__(now) *was, const struct batch *b,
 	const struct flops *counted)
 {
 	bool trains = was->steps && (was->passes || was->part[PART_OPTIMIZER]);
-	double ms = was->step_began ? ticks_in_ms(was->step_began) : 0;
+	double ms = was->step_began ? compute_ms(was->step_began) : 0;
 	double comm = was->step_began ? find_comm_time(was) : NAN;
 
 	if (was->step_began)
-		scalar_put(SCALAR_ITERATION_TIME, step, ms);
+		scalar_write(SCALAR_ITERATION_TIME, step, ms);
 	if (was->data)
-		scalar_put(SCALAR_DATA_TIME, step, ticks_in_ms(was->part[PART_DATA]));
+		scalar_write(SCALAR_DATA_TIME, step, compute_ms(was->part[PART_DATA]));
 	if (was->forwards)
-		scalar_put(SCALAR_FORWARD_TIME, step, ticks_in_ms(was->forward));
+		scalar_write(SCALAR_FORWARD_TIME, step, compute_ms(was->forward));
 	if (was->passes)
-		scalar_put(SCALAR_BACKWARD_TIME, step, ticks_in_ms(was->part[PART_BACKWARD]));
+		scalar_write(SCALAR_BACKWARD_TIME, step, compute_ms(was->part[PART_BACKWARD]));
 	if (trains)
-		scalar_put(SCALAR_OPTIMIZER_TIME, step, ticks_in_ms(was->part[PART_OPTIMIZER]));
+		scalar_write(SCALAR_OPTIMIZER_TIME, step, compute_ms(was->part[PART_OPTIMIZER]));
 	if (!isnan(comm))
-		scalar_put(SCALAR_COMM_TIME, step, comm);
+		scalar_write(SCALAR_COMM_TIME, step, comm);
 	write_rates(step, b, counted, ms);
 }
 
@@ -503,7 +504,7 @@ static void add_step_sources(uint32_t step)
 	late_add(handle_step_sources_late, &e, sizeof(e), NULL, 0);
 }
 
-void step_times_end(uint32_t step)
+void step_times_close(uint32_t step)
 {
 	__typeof__(now) was;
 	struct flops counted = {0}, f;
@@ -513,7 +514,7 @@ void step_times_end(uint32_t step)
 		return;
 	/* Makes the thread's recorder, so that waits of the next step are counted. */
 	thread_get();
-	if (!take_step(step, &was))
+	if (!copy_and_reset_step(step, &was))
 		return;
 	/* Computed first, because other values depend on it. */
 	batch = find_batch(&was);
@@ -523,7 +524,7 @@ void step_times_end(uint32_t step)
 		add_step_sources(step);
 	else
 		handle_step_sources(step);
-	if (flops_are_wanted() && flops_end_step(step, &f))
+	if (flops_are_wanted() && flops_close_step(step, &f))
 		counted = f;
 	write_times(step, &was, &batch, &counted);
 	write_memory(step);

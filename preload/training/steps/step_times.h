@@ -24,35 +24,35 @@ enum step_part { PART_DATA, PART_BACKWARD, PART_OPTIMIZER, STEP_PARTS };
  * To be called when an allocator of device memory has allocated or freed a block. bytes: now in
  * use on the device. Any thread.
  */
-void step_device_memory(uint64_t bytes);
+void step_record_device_memory(uint64_t bytes);
 
-void step_part_begins(enum step_part p);
-void step_part_ends(enum step_part p);
+void step_part_start(enum step_part p);
+void step_part_stop(enum step_part p);
 
 /*
  * A batch with this many samples has arrived; tokens 0: not known. Replaces keys
  * global_batch_size and micro_batch_size: the step's samples are those of the last batch, times
  * the backward passes of the step, times the data-parallel ranks.
  */
-void step_saw_batch(uint64_t samples, uint64_t tokens);
+void step_record_batch(uint64_t samples, uint64_t tokens);
 
-/* Like step_saw_batch(), for the input of the model: it is used if no DataLoader is seen. */
+/* Like step_record_batch(), for the input of the model: it is used if no DataLoader is seen. */
 void record_input_size(uint64_t samples, uint64_t tokens);
 
 /* True if a requested number needs batches. */
-bool step_wants_batch(void);
+bool step_is_batch_wanted(void);
 
 /*
  * The first forward pass after a step, or after a backward pass, begins: the time before does not
  * count as forward.
  */
-void step_forward_begins(void);
+void step_forward_start(void);
 
 /*
  * Reports a part that has already ended, in ticks (clock_ticks()), because its type was not known
  * before.
  */
-void step_part_was(enum step_part p, uint64_t began, uint64_t ended);
+void step_part_add(enum step_part p, uint64_t began, uint64_t ended);
 
 /* The calling thread waited `ticks` for a communication. */
 void step_waited_for_comm(uint64_t ticks);
@@ -60,12 +60,12 @@ void step_waited_for_comm(uint64_t ticks);
 /*
  * A communication begins, or has ended, on any thread: for frameworks whose main thread never
  * waits for communication. comm-time is then the time in which at least one was pending.
- * step_comm_unknown(): the end of some communication is not visible; comm-time is not known from
+ * step_comm_set_unknown(): the end of some communication is not visible; comm-time is not known from
  * then on.
  */
-void step_comm_begins(void);
-void step_comm_ends(void);
-void step_comm_unknown(void);
+void step_comm_start(void);
+void step_comm_stop(void);
+void step_comm_set_unknown(void);
 
 /*
  * Registers a source of other numbers of a step. It is called for each step that ends, on the
@@ -78,7 +78,7 @@ typedef void step_source_fn(uint32_t step);
 void step_add_source(step_source_fn *source);
 
 /* Ends a step. Called through struct session_hooks. */
-void step_times_end(uint32_t step);
+void step_times_close(uint32_t step);
 
 /* In a forked child. */
 void step_times_forked(void);

@@ -295,7 +295,7 @@ static int write_analysis(const struct anomaly_set *s, unsigned n, const char *d
 		text_str(&t, i + 1 < n ? ",\n" : "\n");
 	}
 	text_char(&t, '}');
-	err = io_mkdirs(dir);
+	err = io_add_folders(dir);
 	fd = err ? -1 : open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0 && !err)
 		err = -errno;

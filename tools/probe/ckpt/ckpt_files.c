@@ -35,10 +35,10 @@ static bool add_checkpoint(struct checkpoints *all, const char *path, bool folde
 		.step = -1,
 		.rank = -1};
 	bool is = !is_known_checkpoint(all, path);
-	struct ckpt_look l;
+	struct ckpt_file_state l;
 
 	if (is && folder)
-		is = ckpt_look_at_folder(path, &l);
+		is = ckpt_check_folder(path, &l);
 	else if (is)
 		is = named ? !ckpt_name_is_temporary(c.name) : ckpt_name_is_usual(c.name);
 	if (!is) {
@@ -46,7 +46,7 @@ static bool add_checkpoint(struct checkpoints *all, const char *path, bool folde
 		return false;
 	}
 	if (!folder)
-		ckpt_look_at_file(path, &l);
+		ckpt_check_file(path, &l);
 	c.format = l.format;
 	c.state = l.complete ? CKPT_COMPLETE : CKPT_PARTIAL;
 	c.begun_ns = l.begun_ns;

@@ -401,7 +401,8 @@ static bool is_unwritten_row(const struct row *r)
 		return false;
 	snprintf(function, sizeof(function), "%.*s", (int)strcspn(at, "."), at);
 	at = strstr(at, out ? ".output." : ".input.");
-	return unwritten_may_be(function, out, at ? strtol(strchr(at + 1, '.') + 1, NULL, 10) : -1);
+	return is_possibly_unwritten(
+		function, out, at ? strtol(strchr(at + 1, '.') + 1, NULL, 10) : -1);
 }
 
 static void count_call_rows(

@@ -291,7 +291,7 @@ static bool write_csv_of_rank(
 	if (!out)
 		return is_complete(d) && write_csv_of_folder(d, d->path, files, rows);
 	to = tool_format("%s/%s", out, d->name);
-	err = io_mkdirs(to);
+	err = io_add_folders(to);
 	if (!err)
 		err = copy_others(d->path, to);
 	if (err)

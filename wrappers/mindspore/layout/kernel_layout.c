@@ -69,7 +69,8 @@ _Static_assert(offsetof(struct old_string, text) == 24, "");
 static struct old_string device_name = {3, sizeof(device_name.text) - 1, 1, "CPU"};
 
 /* Makes a DeviceAddress of `bytes` bytes at `data`. Returns false if that is not possible. */
-static bool make_address(const struct kernel_layout *l, void *address, void *data, uint64_t bytes)
+static bool init_device_address(
+	const struct kernel_layout *l, void *address, void *data, uint64_t bytes)
 {
 	static const int format = 0;
 	void (*new_address)(void *, void *, uint64_t, int, uint32_t);
@@ -93,7 +94,7 @@ static bool make_address(const struct kernel_layout *l, void *address, void *dat
  * Follows a path of a table that may be wrong. Returns NULL if it leads to memory that cannot be
  * read.
  */
-static const void *try_way(const void *object, const struct layout_way *w)
+static const void *read_path(const void *object, const struct layout_path *w)
 {
 	const char *p = (const char *)object + w->at[0];
 
@@ -105,7 +106,7 @@ static const void *try_way(const void *object, const struct layout_way *w)
 	return memory_readable((uintptr_t)p) ? p : NULL;
 }
 
-static bool is_dims_at(const struct longs *made, const int64_t *dims, ptrdiff_t n)
+static bool has_dims_values(const struct longs *made, const int64_t *dims, ptrdiff_t n)
 {
 	return made && made->end - made->begin == n && made->begin != dims &&
 	       memory_readable((uintptr_t)made->begin) &&
@@ -116,14 +117,15 @@ static bool is_dims_at(const struct longs *made, const int64_t *dims, ptrdiff_t 
 static bool has_valid_path(
 	const struct kernel_layout *l, const void *tensor, const int64_t *shape, ptrdiff_t n)
 {
-	const void *const *data = try_way(tensor, &l->data);
-	const void *const *view = try_way(tensor, &l->view);
+	const void *const *data = read_path(tensor, &l->data);
+	const void *const *view = read_path(tensor, &l->view);
 
-	return data && view && !*view && try_way(tensor, &l->bytes) && try_way(tensor, &l->dtype) &&
-	       is_dims_at(try_way(tensor, &l->shape), shape, n);
+	return data && view && !*view && read_path(tensor, &l->bytes) &&
+	       read_path(tensor, &l->dtype) &&
+	       has_dims_values(read_path(tensor, &l->shape), shape, n);
 }
 
-static bool holds_tensor(const struct kernel_layout *l)
+static bool has_kernel_tensor(const struct kernel_layout *l)
 {
 	static const int64_t shape[3] = {5, 7, 3};
 	static uint64_t address[OBJECT_BYTES / 8], tensor[OBJECT_BYTES / 8];
@@ -137,7 +139,8 @@ static bool holds_tensor(const struct kernel_layout *l)
 	int64_t strides[CXX_DIMS_MAX];
 	struct buffer v;
 
-	if (l->tensor_bytes > sizeof(tensor) || !make_address(l, address, data, sizeof(data)))
+	if (l->tensor_bytes > sizeof(tensor) ||
+		!init_device_address(l, address, data, sizeof(data)))
 		return false;
 	if (ms_find_function(NEW_TENSOR, (void **)&new_tensor))
 		new_tensor(tensor, &of, &none, l->type[DT_INT16], &dims, &none);
@@ -148,7 +151,7 @@ static bool holds_tensor(const struct kernel_layout *l)
 	return has_valid_path(l, tensor, shape, 3) && ms_read_tensor(l, tensor, &v, strides) &&
 	       v.base == data && v.dtype == DT_INT16 && v.count == 105 && v.bytes == sizeof(data) &&
 	       v.ndim == 3 && !v.nostats &&
-	       *(const uint64_t *)ms_member(tensor, &l->bytes) == sizeof(data);
+	       *(const uint64_t *)ms_get_member(tensor, &l->bytes) == sizeof(data);
 }
 
 #define NEW_HOST_TENSOR                                                \
@@ -172,16 +175,16 @@ static bool has_host_tensor(const struct kernel_layout *l)
 
 	if (l->host_bytes > sizeof(tensor) ||
 		!ms_find_function(NEW_HOST_TENSOR, (void **)&new_tensor) ||
-		!make_address(l, address, data, sizeof(data)))
+		!init_device_address(l, address, data, sizeof(data)))
 		return false;
 	new_tensor(tensor, l->type[DT_INT64], &dims, &of);
 	made = (const struct longs *)(at + l->host_shape);
 	return *(const int32_t *)(at + l->host_dtype) == l->type[DT_INT64] &&
 	       *(const void *const *)(at + l->host_address) == address &&
-	       !*(const void *const *)(at + l->host_info) && is_dims_at(made, shape, 2);
+	       !*(const void *const *)(at + l->host_info) && has_dims_values(made, shape, 2);
 }
 
-bool ms_host_tensors_hold(void)
+bool ms_is_host_layout_valid(void)
 {
 	return layout_fact_state(LAYOUT_MS_TENSORS) == LAYOUT_VERIFIED;
 }
@@ -200,7 +203,7 @@ static bool has_primitive(const struct kernel_layout *l)
 		return false;
 	new_primitive(primitive, &text, true, 1, false);
 	at = (const void *const *)((const char *)primitive + l->primitive_name);
-	read = memory_readable((uintptr_t)*at) ? ms_primitive_name(l, primitive) : NULL;
+	read = memory_readable((uintptr_t)*at) ? ms_read_primitive_name(l, primitive) : NULL;
 	return read && strcmp(read, PROBE_NAME) == 0;
 }
 
@@ -221,34 +224,35 @@ static const struct kernel_layout *find_release(char *version, size_t cap)
 	return NULL;
 }
 
-static void decide_layout(void)
+static void find_layout_of_release(void)
 {
 	char version[LIBRARY_TEXT_MAX] = "", why[LIBRARY_TEXT_MAX];
 	const struct kernel_layout *l = find_release(version, sizeof(version));
-	bool holds = l && holds_tensor(l) && has_primitive(l);
+	bool holds = l && has_kernel_tensor(l) && has_primitive(l);
 
 	if (*version)
-		session_library("mindspore", version);
+		session_record_library("mindspore", version);
 	if (!holds) {
 		snprintf(why, sizeof(why),
-			l ? "%s: its objects are not as its headers say: no kernels, no steps by "
+			l ? "%s: objects do not match the headers of this release: no kernels, no "
+			    "steps by "
 			    "optimizers; collectives are recorded"
-			  : "%s: a release whose objects libprobe does not know: no kernels, no "
+			  : "%s: the layout of this release is unknown: no kernels, no "
 			    "steps by optimizers; collectives are recorded; update libprobe",
 			*version ? version : "no version found");
-		session_invisible("kernels of MindSpore", why);
+		session_record_invisible("kernels of MindSpore", why);
 		if (ms_kernels_listed())
 			log_loss(LOSS_ENTRY, "MindSpore %s", why);
 	}
-	session_layout_fact(LAYOUT_MS_KERNELS, holds);
+	session_record_layout_fact(LAYOUT_MS_KERNELS, holds);
 	if (holds)
-		session_layout_fact(LAYOUT_MS_TENSORS,
-			l->host_bytes && has_host_tensor(l) && ms_members_hold(l));
+		session_record_layout_fact(LAYOUT_MS_TENSORS,
+			l->host_bytes && has_host_tensor(l) && ms_are_members_valid(l));
 	layout = l;
 	atomic_store_explicit(&state, holds ? KNOWN : REFUSED, memory_order_release);
 }
 
-const struct kernel_layout *ms_layout(void)
+const struct kernel_layout *ms_get_layout(void)
 {
 	int now = atomic_load_explicit(&state, memory_order_acquire), unknown = UNKNOWN;
 
@@ -256,7 +260,7 @@ const struct kernel_layout *ms_layout(void)
 		return layout;
 	if (now != UNKNOWN || !atomic_compare_exchange_strong(&state, &unknown, LOOKING))
 		return NULL;
-	decide_layout();
+	find_layout_of_release();
 	return atomic_load(&state) == KNOWN ? layout : NULL;
 }
 
@@ -285,7 +289,7 @@ static bool is_copy_of(const char *name, const void *function)
 	return false;
 }
 
-int ms_launch_place(const void *executor)
+int ms_find_launch_slot(const void *executor)
 {
 	void *const *functions = *(void *const *const *)executor;
 	unsigned found = 0;

@@ -39,7 +39,7 @@ static bool is_collective_name(const char *name)
 	return false;
 }
 
-static bool only_communicates(const char *name)
+static bool is_communication_kernel(const char *name)
 {
 	for (size_t i = 0; i < sizeof(collectives) / sizeof(*collectives); i++)
 		if (i != GATHER && i != SCATTER && strcmp(collectives[i], name) == 0)
@@ -80,7 +80,7 @@ static bool write_plain_name(char *out, const char *name, size_t len)
  */
 static const struct {
 	char function[20], kernel[28];
-} spelled[] = {
+} other_names[] = {
 	{"sum", "reducesum"},
 	{"mean", "reducemean"},
 	{"max", "reducemax"},
@@ -144,7 +144,7 @@ static bool is_same_kernel(const char *kernel, const char *wanted)
  * True if the Python function `function` may become `kernel`; both names are plain. of_operator:
  * the list had it as __function__.
  */
-static bool may_become(const char *function, const char *kernel, bool of_operator)
+static bool is_kernel_of_function(const char *function, const char *kernel, bool of_operator)
 {
 	/* x + y is __add__, __radd__ or __iadd__. */
 	const char *forms[2] = {function, ""};
@@ -156,16 +156,16 @@ static bool may_become(const char *function, const char *kernel, bool of_operato
 			continue;
 		if (is_same_kernel(kernel, forms[f]))
 			return true;
-		for (size_t i = 0; i < sizeof(spelled) / sizeof(*spelled); i++)
-			if (strcmp(spelled[i].function, forms[f]) == 0 &&
-				is_same_kernel(kernel, spelled[i].kernel))
+		for (size_t i = 0; i < sizeof(other_names) / sizeof(*other_names); i++)
+			if (strcmp(other_names[i].function, forms[f]) == 0 &&
+				is_same_kernel(kernel, other_names[i].kernel))
 				return true;
 	}
 	return false;
 }
 
 /* sum_ex, relu_ext: other entries of one function. */
-static size_t length_of_function(const char *name)
+static size_t get_base_length(const char *name)
 {
 	size_t n = strlen(name);
 
@@ -188,11 +188,11 @@ static bool is_listed_by_python(struct wraplist *w, const char *name)
 
 			if (w->entry[e].section != s)
 				continue;
-			if (w->entry[e].glob ? glob_match(text, name)
-					     : write_plain_name(
-						       function, text, length_of_function(text)) &&
-						       may_become(function, kernel,
-							       strncmp(text, "__", 2) == 0))
+			if (w->entry[e].glob
+					? glob_match(text, name)
+					: write_plain_name(function, text, get_base_length(text)) &&
+						  is_kernel_of_function(function, kernel,
+							  strncmp(text, "__", 2) == 0))
 				return true;
 		}
 	}
@@ -225,11 +225,11 @@ bool ms_kernel_listed(const char *name)
 {
 	struct wraplist *w = list_now();
 
-	return !only_communicates(name) &&
+	return !is_communication_kernel(name) &&
 	       (is_listed_by_name(w, name) || is_listed_by_python(w, name));
 }
 
-static bool may_list_kernels(const struct wraplist *w)
+static bool has_kernel_patterns(const struct wraplist *w)
 {
 	if (!w)
 		return false;
@@ -249,5 +249,5 @@ static bool may_list_kernels(const struct wraplist *w)
 
 bool ms_kernels_listed(void)
 {
-	return may_list_kernels(list_now()) || may_list_kernels(generation_armable);
+	return has_kernel_patterns(list_now()) || has_kernel_patterns(generation_armable);
 }

@@ -21,10 +21,10 @@
  * A multiple of element sizes 8, 16, 24 ... 128 bytes, so that vectors of such elements find the second element within
  * it.
  */
-#define WORDS_APART (8 * 720720ul)
+#define WORD_DISTANCE (8 * 720720ul)
 
 /* std::shared_ptr, in memory that the caller provides, wherever the ABI places its address. */
-struct answer {
+struct returned_pointer {
 	const void *object, *owner, *more_than_registers_hold;
 };
 
@@ -36,7 +36,7 @@ bool ms_find_function(const char *name, void **f)
 	return *f != NULL;
 }
 
-static bool lies_in_words(unsigned at)
+static bool is_index_in_words(unsigned at)
 {
 	return at % 8 == 0 && at / 8 < WORDS - 1;
 }
@@ -61,8 +61,8 @@ static bool has_references(const struct kernel_layout *l)
 	uintptr_t (*element)(const void *, const uint64_t *);
 
 	for (unsigned i = 0; i < WORDS; i++)
-		words[i] = (i + 1) * WORDS_APART;
-	return lies_in_words(l->args) && ms_find_function(REFERENCE_AT, (void **)&element) &&
+		words[i] = (i + 1) * WORD_DISTANCE;
+	return is_index_in_words(l->args) && ms_find_function(REFERENCE_AT, (void **)&element) &&
 	       element(words, &second) == words[l->args / 8] + l->arg_bytes;
 }
 
@@ -70,15 +70,15 @@ static bool has_references(const struct kernel_layout *l)
  * True if `function` returns the word with index `at`, whose object's reference count it
  * increments.
  */
-static bool gives_word(const char *function, unsigned at)
+static bool is_word_returned(const char *function, unsigned at)
 {
 	static uint64_t users[WORDS][2];
 	const void *words[WORDS];
-	struct answer (*ask)(const void *);
+	struct returned_pointer (*ask)(const void *);
 
 	for (unsigned i = 0; i < WORDS; i++)
 		words[i] = users[i];
-	return lies_in_words(at) && ms_find_function(function, (void **)&ask) &&
+	return is_index_in_words(at) && ms_find_function(function, (void **)&ask) &&
 	       ask(words).object == words[at / 8];
 }
 
@@ -91,15 +91,16 @@ static bool has_node_name(const struct kernel_layout *l)
 
 	for (unsigned i = 0; i < WORDS; i++)
 		words[i] = before.text;
-	if (!lies_in_words(l->node_name) || !ms_find_function(SET_NODE_NAME, (void **)&set_name))
+	if (!is_index_in_words(l->node_name) ||
+		!ms_find_function(SET_NODE_NAME, (void **)&set_name))
 		return false;
 	set_name(words, &text);
 	return words[l->node_name / 8] == name.text;
 }
 
-bool ms_members_hold(const struct kernel_layout *l)
+bool ms_are_members_valid(const struct kernel_layout *l)
 {
 	return has_parameter_name(l) && has_references(l) &&
-	       gives_word(REFERENCE_COPY, l->arg_object) && l->py_tensor >= OBJECT_HEAD &&
-	       gives_word(OBJECT_TENSOR, l->py_tensor - OBJECT_HEAD) && has_node_name(l);
+	       is_word_returned(REFERENCE_COPY, l->arg_object) && l->py_tensor >= OBJECT_HEAD &&
+	       is_word_returned(OBJECT_TENSOR, l->py_tensor - OBJECT_HEAD) && has_node_name(l);
 }

@@ -18,7 +18,7 @@ struct dims {
 };
 
 /* Follows path w from object; returns NULL if a pointer on the path is NULL. */
-const void *ms_member(const void *object, const struct layout_way *w)
+const void *ms_get_member(const void *object, const struct layout_path *w)
 {
 	const char *p = (const char *)object + w->at[0];
 
@@ -39,7 +39,7 @@ static bool read_dims(const void *vector, struct dims *d)
 	return d->begin ? d->end >= d->begin && d->end - d->begin <= CXX_DIMS_MAX : !d->end;
 }
 
-static uint8_t dtype_of_id(const struct kernel_layout *l, int32_t id)
+static uint8_t get_dtype_of_id(const struct kernel_layout *l, int32_t id)
 {
 	for (unsigned i = 1; id > 0 && i < DT_COUNT; i++)
 		if (l->type[i] == id)
@@ -51,7 +51,7 @@ static uint8_t dtype_of_id(const struct kernel_layout *l, int32_t id)
  * Stores the number of elements in *count. Returns false if a dimension is negative (not known)
  * or the product overflows.
  */
-static bool count_dims_product(const struct dims *d, uint64_t *count)
+static bool compute_dims_count(const struct dims *d, uint64_t *count)
 {
 	*count = 1;
 	for (const int64_t *p = d->begin; p < d->end; p++)
@@ -64,24 +64,25 @@ static bool count_dims_product(const struct dims *d, uint64_t *count)
  * Stores in *reach the number of elements from the first one to the end of the last. Returns
  * false if some are before the first.
  */
-static bool reach_of_view(const struct dims *shape, const struct dims *strides, uint64_t *reach)
+static bool compute_view_extent(
+	const struct dims *shape, const struct dims *strides, uint64_t *extent)
 {
-	*reach = 1;
+	*extent = 1;
 	for (int64_t i = 0; i < shape->end - shape->begin; i++) {
 		uint64_t far;
 
 		if (strides->begin[i] < 0 ||
 			__builtin_mul_overflow((uint64_t)(shape->begin[i] - 1),
 				(uint64_t)strides->begin[i], &far) ||
-			__builtin_add_overflow(*reach, far, reach))
+			__builtin_add_overflow(*extent, far, extent))
 			return false;
 	}
 	return true;
 }
 
-static _Atomic bool views_hold,
+static _Atomic bool are_views_verified,
 	/* a name was found at the table's offset: the kernel need not be asked each time */
-	names_hold;
+	are_names_verified;
 
 /*
  * True if the view's memory is mapped. Checked until one view was readable, so that no pointer is
@@ -103,14 +104,14 @@ static bool is_view_readable(const struct kernel_layout *l, const char *view)
  * Sets v's address to the first element of the view. Returns false, and leaves v without memory,
  * if that is not possible.
  */
-static bool place_view(const struct kernel_layout *l, const char *view, const char *data,
+static bool set_view_address(const struct kernel_layout *l, const char *view, const char *data,
 	uint64_t bytes, struct buffer *v)
 {
 	struct dims shape, strides;
-	uint64_t reach, offset, end;
+	uint64_t extent, offset, end;
 	unsigned size = dtype_info(v->dtype)->size;
 
-	if (!views_hold && !is_view_readable(l, view))
+	if (!are_views_verified && !is_view_readable(l, view))
 		return false;
 	offset = *(const uint64_t *)(view + l->view_offset);
 	if (!read_dims(view + l->view_shape, &shape) ||
@@ -119,12 +120,12 @@ static bool place_view(const struct kernel_layout *l, const char *view, const ch
 	if (shape.end - shape.begin != v->ndim || strides.end - strides.begin != v->ndim ||
 		memcmp(shape.begin, v->counts, v->ndim * sizeof(int64_t)) != 0)
 		return false;
-	if (!views_hold && v->ndim)
-		views_hold = true;
+	if (!are_views_verified && v->ndim)
+		are_views_verified = true;
 	v->displs = strides.begin;
 	v->layout = BUFFER_STRIDED;
-	if (!reach_of_view(&shape, &strides, &reach) ||
-		__builtin_add_overflow(reach, offset, &end) ||
+	if (!compute_view_extent(&shape, &strides, &extent) ||
+		__builtin_add_overflow(extent, offset, &end) ||
 		__builtin_mul_overflow(end, size, &end) || end > bytes)
 		return false;
 	v->base = data + offset * size;
@@ -144,7 +145,7 @@ static void write_contiguous_strides(const struct dims *shape, int64_t *strides)
  * Makes v a contiguous view of that shape, without memory yet. Returns false if its size
  * overflows.
  */
-static bool make_contiguous_view(struct buffer *v, const struct dims *shape, uint64_t count,
+static bool set_contiguous_view(struct buffer *v, const struct dims *shape, uint64_t count,
 	enum dtype dtype, int64_t *strides)
 {
 	write_contiguous_strides(shape, strides);
@@ -173,22 +174,22 @@ bool ms_read_tensor(
 	struct dims shape;
 	uint64_t count;
 
-	if (!tensor || !read_dims(ms_member(tensor, &l->shape), &shape) ||
-		!count_dims_product(&shape, &count))
+	if (!tensor || !read_dims(ms_get_member(tensor, &l->shape), &shape) ||
+		!compute_dims_count(&shape, &count))
 		return false;
-	data_at = ms_member(tensor, &l->data);
+	data_at = ms_get_member(tensor, &l->data);
 	data = data_at ? *data_at : NULL;
-	bytes = ms_member(tensor, &l->bytes);
-	type = ms_member(tensor, &l->dtype);
-	view_at = ms_member(tensor, &l->view);
+	bytes = ms_get_member(tensor, &l->bytes);
+	type = ms_get_member(tensor, &l->dtype);
+	view_at = ms_get_member(tensor, &l->view);
 	view = view_at ? *view_at : NULL;
-	if (!make_contiguous_view(
-		    v, &shape, count, type ? dtype_of_id(l, *type) : DT_OTHER, strides))
+	if (!set_contiguous_view(
+		    v, &shape, count, type ? get_dtype_of_id(l, *type) : DT_OTHER, strides))
 		return false;
 	if (!data || !bytes || !v->bytes)
 		return true;
 	if (view) {
-		v->nostats = !place_view(l, view, data, *bytes, v);
+		v->nostats = !set_view_address(l, view, data, *bytes, v);
 	} else if (v->bytes <= *bytes) {
 		v->base = data;
 		v->nostats = 0;
@@ -196,14 +197,14 @@ bool ms_read_tensor(
 	return true;
 }
 
-bool ms_tensor_buffer(const void *tensor, struct buffer *v, int64_t *strides)
+bool ms_read_tensor_buffer(const void *tensor, struct buffer *v, int64_t *strides)
 {
-	const struct kernel_layout *l = ms_layout();
+	const struct kernel_layout *l = ms_get_layout();
 
 	return l && ms_read_tensor(l, tensor, v, strides);
 }
 
-const void *ms_kernel_address(const struct kernel_layout *l, const void *tensor)
+const void *ms_get_kernel_address(const struct kernel_layout *l, const void *tensor)
 {
 	return tensor ? *(const void *const *)((const char *)tensor + l->data.at[0]) : NULL;
 }
@@ -211,11 +212,11 @@ const void *ms_kernel_address(const struct kernel_layout *l, const void *tensor)
 /* ---- tensors of the program ---- */
 
 /* From the second hop on, a path starts at the DeviceAddress. */
-static const void *member_of_address(const void *address, const struct layout_way *w)
+static const void *get_address_member(const void *address, const struct layout_path *w)
 {
-	struct layout_way rest = {{w->at[1], w->at[2], LAYOUT_END}};
+	struct layout_path rest = {{w->at[1], w->at[2], LAYOUT_END}};
 
-	return ms_member(address, &rest);
+	return ms_get_member(address, &rest);
 }
 
 #define PARAMETER_NAME_MAX 500
@@ -238,27 +239,27 @@ static const char *read_parameter_name(const void *string)
 
 bool ms_read_host_tensor(const void *tensor, struct ms_tensor *t, int64_t *strides)
 {
-	const struct kernel_layout *l = ms_layout();
+	const struct kernel_layout *l = ms_get_layout();
 	const char *at = tensor, *info;
 	const void *const *data;
 	const uint64_t *bytes;
 	struct dims shape;
 	uint64_t count;
 
-	if (!l || !l->host_bytes || !at || !ms_host_tensors_hold() ||
-		!read_dims(at + l->host_shape, &shape) || !count_dims_product(&shape, &count))
+	if (!l || !l->host_bytes || !at || !ms_is_host_layout_valid() ||
+		!read_dims(at + l->host_shape, &shape) || !compute_dims_count(&shape, &count))
 		return false;
 	info = *(const char *const *)(at + l->host_info);
 	t->name = info ? read_parameter_name(info + l->info_name) : NULL;
 	t->address = *(const void *const *)(at + l->host_address);
-	if (!make_contiguous_view(&t->v, &shape, count,
-		    dtype_of_id(l, *(const int32_t *)(at + l->host_dtype)), strides))
+	if (!set_contiguous_view(&t->v, &shape, count,
+		    get_dtype_of_id(l, *(const int32_t *)(at + l->host_dtype)), strides))
 		return false;
-	data = t->address ? member_of_address(t->address, &l->data) : NULL;
-	bytes = t->address ? member_of_address(t->address, &l->bytes) : NULL;
+	data = t->address ? get_address_member(t->address, &l->data) : NULL;
+	bytes = t->address ? get_address_member(t->address, &l->bytes) : NULL;
 	if (data && *data && bytes && t->v.bytes && t->v.bytes <= *bytes) {
 		t->v.base = *data;
-		t->v.nostats = !buffer_believed(&t->v);
+		t->v.nostats = !is_buffer_readable_now(&t->v);
 	}
 	return true;
 }
@@ -284,35 +285,35 @@ static const char *read_ms_name(const void *string)
 	return NULL;
 }
 
-const char *ms_primitive_name(const struct kernel_layout *l, const void *primitive)
+const char *ms_read_primitive_name(const struct kernel_layout *l, const void *primitive)
 {
 	return primitive ? read_ms_name((const char *)primitive + l->primitive_name) : NULL;
 }
 
-const char *ms_kernel_name(const struct kernel_layout *l, const void *mod)
+const char *ms_read_kernel_name(const struct kernel_layout *l, const void *mod)
 {
 	const char *const *string = (const char *const *)((const char *)mod + l->mod_name);
 	const char *name;
 
-	if (!mod || (!names_hold && (!memory_readable((uintptr_t)string) ||
-					    !memory_readable((uintptr_t)*string))))
+	if (!mod || (!are_names_verified && (!memory_readable((uintptr_t)string) ||
+						    !memory_readable((uintptr_t)*string))))
 		return NULL;
 	name = read_ms_name(string);
-	if (name && !names_hold)
-		names_hold = true;
+	if (name && !are_names_verified)
+		are_names_verified = true;
 	return name;
 }
 
 static _Atomic bool
 	/* a name was found at the table's offset: the kernel need not be asked each time */
-	node_names_hold;
+	are_node_names_verified;
 
 /*
  * Returns the node's path in the program's graph, such as
  * Gradients/Default/network-Net/gradMatMul-expand/MatMul-op12. The text is accepted only if it
  * ends with the kernel's name and a number.
  */
-const char *ms_node_name(const struct kernel_layout *l, const void *node, const char *kernel)
+const char *ms_read_node_name(const struct kernel_layout *l, const void *node, const char *kernel)
 {
 	const char *const *string;
 	const char *s;
@@ -321,13 +322,13 @@ const char *ms_node_name(const struct kernel_layout *l, const void *node, const 
 	if (!node)
 		return NULL;
 	string = (const char *const *)((const char *)node + l->node_name);
-	if (!node_names_hold && (!memory_readable((uintptr_t)string) || !*string ||
-					!memory_readable((uintptr_t)*string)))
+	if (!are_node_names_verified && (!memory_readable((uintptr_t)string) || !*string ||
+						!memory_readable((uintptr_t)*string)))
 		return NULL;
 	s = *string ? strrchr(*string, '/') : NULL;
 	if (!s || strncmp(s + 1, kernel, n) != 0 || s[n + 1] != '-')
 		return NULL;
-	if (!node_names_hold)
-		node_names_hold = true;
+	if (!are_node_names_verified)
+		are_node_names_verified = true;
 	return *string;
 }

@@ -44,7 +44,7 @@ struct ms_function {
 	uint8_t scope; /* for adapter_ms_watch: enum ms_scope */
 };
 
-static inline const struct ms_function *ms_function_of(const struct call *c)
+static inline const struct ms_function *ms_get_function(const struct call *c)
 {
 	return (const struct ms_function *)c->api;
 }
@@ -53,19 +53,19 @@ static inline const struct ms_function *ms_function_of(const struct call *c)
 bool ms_is_scheduler(void);
 
 /* True if anything of MindSpore is observed. */
-bool ms_any(void);
+bool ms_is_observed(void);
 
 /*
  * Returns the text of a std::string, NUL-terminated: in both layouts of libstdc++ the first word
  * is its address.
  */
-static inline const char *ms_string(const void *string)
+static inline const char *ms_get_string(const void *string)
 {
 	return *(const char *const *)string;
 }
 
 /* Returns the enum dtype of a mindspore::TypeId; DT_OTHER: unknown. */
-uint8_t ms_dtype(int64_t type_id);
+uint8_t ms_get_dtype(int64_t type_id);
 
 /* ---- collectives (collective.c) ---- */
 
@@ -85,32 +85,32 @@ bool ms_collectives_listed(void);
  * Fills in the row of a method; name: MS_METHOD_NAME and its qualified C++ name. Returns false if
  * it is not one of the methods.
  */
-bool ms_method_fill(struct ms_function *r, const char *name);
+bool ms_set_method_row(struct ms_function *r, const char *name);
 
 /* Number of methods, and for each the mangled name of the abstract class's function. */
 #define MS_METHODS_MAX 16
-unsigned ms_method_count(void);
-const char *ms_method_name(unsigned i);
-const char *ms_method_symbol(unsigned i);
+unsigned ms_get_method_count(void);
+const char *ms_get_method_name(unsigned i);
+const char *ms_get_method_symbol(unsigned i);
 
 /* Intercepts the methods of the instances that the CollectiveManager `manager` has at present. */
-void ms_watch_instances(const void *manager);
+void ms_set_instance_hooks(const void *manager);
 
 /* Returns this process' rank according to the instances; -1: there is no instance. */
-int ms_instance_rank(void);
+int ms_find_instance_rank(void);
 
-/* After CreateCommunicationGroup; after DestroyCommunicationGroup. */
-void ms_group_made(const struct call *c);
-void ms_group_ends(struct call *c);
+/* Called after CreateCommunicationGroup, and after DestroyCommunicationGroup. */
+void ms_handle_new_group(const struct call *c);
+void ms_handle_group_end(struct call *c);
 
 /* ---- queued work (task_stack.c) ---- */
 
 /*
- * True if the step marker is a function of a language: then threads that queue work and record
- * nothing themselves search for it.
+ * True if the step marker is a function of a language. If so, threads that queue work search for it, even if they record
+ * nothing themselves.
  */
-bool ms_marker_looked_for(void);
+bool ms_is_marker_searched(void);
 
-void ms_task_scope(struct call *c, enum ms_scope s, bool leaving);
+void ms_handle_task_scope(struct call *c, enum ms_scope s, bool leaving);
 
 #endif

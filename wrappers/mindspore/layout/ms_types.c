@@ -25,7 +25,7 @@ static const uint8_t dtypes[] = {
 	[52 - TYPE_ID_FIRST] = DT_COMPLEX128,
 };
 
-uint8_t ms_dtype(int64_t type_id)
+uint8_t ms_get_dtype(int64_t type_id)
 {
 	uint64_t i = (uint64_t)type_id - TYPE_ID_FIRST;
 

@@ -33,7 +33,7 @@ static const struct update_kernel update_kernels[] = {
 	{"SGD", 1, 1, 2, 0, 0, 3, "accum"},
 };
 
-const struct update_kernel *update_kernel_of(const char *name)
+const struct update_kernel *find_update_kernel(const char *name)
 {
 	for (size_t i = 0; i < sizeof(update_kernels) / sizeof(*update_kernels); i++)
 		if (strcmp(update_kernels[i].name, name) == 0)
@@ -41,7 +41,7 @@ const struct update_kernel *update_kernel_of(const char *name)
 	return NULL;
 }
 
-bool update_name_fronts(
+bool find_name_prefixes(
 	const char *parameter, const char *state, size_t *front, size_t *state_front)
 {
 	size_t p = strlen(parameter), s = strlen(state), n = 0;

@@ -19,14 +19,14 @@ struct update_kernel {
 };
 
 /* Returns NULL if no kernel with this name is known to update a parameter. */
-const struct update_kernel *update_kernel_of(const char *name);
+const struct update_kernel *find_update_kernel(const char *name);
 
 /*
  * Finds the longest common end of both names that begins at a component, and the lengths of the
  * parts before it: "opt." and "opt.moment1." for opt.conv.weight and opt.moment1.conv.weight.
  * Returns false if there is no common end, or nothing before it in the state's name.
  */
-bool update_name_fronts(
+bool find_name_prefixes(
 	const char *parameter, const char *state, size_t *front, size_t *state_front);
 
 #endif

@@ -12,21 +12,15 @@
 #include <string.h>
 
 #include "terms/dtype.h"
+#include "text/suffix.h"
 #include "wrappers/python/change.h"
 #include "wrappers/python/objects.h"
 #include "wrappers/torch/names/module_tree.h"
 #include "wrappers/torch/numbers/scalars.h"
 
 /* callers of the wrapper that are searched for frames of a compiled function */
-#define FRAMES_BEHIND 4
+#define OUTER_FRAMES_MAX 4
 #define OPTIMIZER_MODULE "torch.optim.optimizer"
-
-static bool names_end_in(const char *s, const char *end)
-{
-	size_t n = strlen(s), m = strlen(end);
-
-	return n >= m && strcmp(s + n - m, end) == 0;
-}
 
 /*
  * Finds the frame of the wrapper around step(). Returns false if there is none. *compiled: the
@@ -39,12 +33,12 @@ static bool find_wrapper(struct py_frame *found, bool *compiled)
 	int n = py_get_frames(f, 24), at = -1;
 
 	*compiled = false;
-	for (int i = 0; i < n && (at < 0 || i <= at + FRAMES_BEHIND); i++) {
-		if (!py_describe_frame(&f[i], file, sizeof(file), function, sizeof(function)))
+	for (int i = 0; i < n && (at < 0 || i <= at + OUTER_FRAMES_MAX); i++) {
+		if (!py_get_frame_name(&f[i], file, sizeof(file), function, sizeof(function)))
 			continue;
 		*compiled |= strstr(file, "/torch/_dynamo/") || strstr(function, "torch_dynamo");
-		if (at < 0 && names_end_in(file, "/torch/optim/optimizer.py") &&
-			names_end_in(function, "wrapper"))
+		if (at < 0 && has_suffix(file, "/torch/optim/optimizer.py") &&
+			has_suffix(function, "wrapper"))
 			at = i;
 	}
 	if (at >= 0)
@@ -58,10 +52,10 @@ static bool has_arguments(const void *args, const void *kwargs)
 	size_t at = 0;
 	void *k, *v;
 
-	for (size_t i = 1; i < py_count_items(args); i++)
+	for (size_t i = 1; i < py_get_item_count(args); i++)
 		if (!py_is_none(py_get_item(args, i)))
 			return true;
-	while (py_next_entry(kwargs, &at, &k, &v))
+	while (py_get_next_entry(kwargs, &at, &k, &v))
 		if (!py_is_none(v))
 			return true;
 	return false;
@@ -69,23 +63,23 @@ static bool has_arguments(const void *args, const void *kwargs)
 
 enum has_hooks { NO_HOOKS, HAS_HOOKS, UNKNOWN_HOOKS };
 
-static enum has_hooks hooks_in(const void *dict)
+static enum has_hooks get_hooks_of_dict(const void *dict)
 {
 	size_t at = 0;
 	void *k, *v;
 
 	if (!dict || !py_is_dict(dict))
 		return UNKNOWN_HOOKS;
-	return py_next_entry(dict, &at, &k, &v) ? HAS_HOOKS : NO_HOOKS;
+	return py_get_next_entry(dict, &at, &k, &v) ? HAS_HOOKS : NO_HOOKS;
 }
 
-static enum has_hooks all_hooks(const void *self)
+static enum has_hooks find_step_hooks(const void *self)
 {
 	const enum has_hooks all[] = {
-		hooks_in(py_get_attribute(self, "_optimizer_step_pre_hooks")),
-		hooks_in(py_get_attribute(self, "_optimizer_step_post_hooks")),
-		hooks_in(py_find_global(OPTIMIZER_MODULE, "_global_optimizer_pre_hooks")),
-		hooks_in(py_find_global(OPTIMIZER_MODULE, "_global_optimizer_post_hooks")),
+		get_hooks_of_dict(py_get_attribute(self, "_optimizer_step_pre_hooks")),
+		get_hooks_of_dict(py_get_attribute(self, "_optimizer_step_post_hooks")),
+		get_hooks_of_dict(py_find_global(OPTIMIZER_MODULE, "_global_optimizer_pre_hooks")),
+		get_hooks_of_dict(py_find_global(OPTIMIZER_MODULE, "_global_optimizer_post_hooks")),
 	};
 	enum has_hooks most = NO_HOOKS;
 
@@ -95,7 +89,7 @@ static enum has_hooks all_hooks(const void *self)
 }
 
 /* State that GradScaler.step() leaves for optimizers that handle the scale themselves. */
-static const char *look_at_scaler(const void *self, bool *left_out)
+static const char *check_grad_scaler(const void *self, bool *scaler_skips_step)
 {
 	const void *scale = py_get_attribute(self, "grad_scale"),
 		   *inf = py_get_attribute(self, "found_inf"), *outer, *impl;
@@ -107,23 +101,23 @@ static const char *look_at_scaler(const void *self, bool *left_out)
 		       "without scaler.unscale_())";
 	if (!inf || py_is_none(inf))
 		return NULL;
-	tree_look_at_types(&t);
-	impl = tree_tensor_of(&t, inf, &outer);
-	if (!impl || !torch_number_of(impl, &value))
+	tree_update_types(&t);
+	impl = tree_get_tensor(&t, inf, &outer);
+	if (!impl || !torch_read_number(impl, &value))
 		return "whether the gradient scaler skips a step cannot be read";
-	*left_out = value > 0;
+	*scaler_skips_step = value > 0;
 	return NULL;
 }
 
-struct step_look step_guard_look(void)
+struct step_check check_step_guard(void)
 {
-	struct step_look l = {.why = NULL};
+	struct step_check l = {.why = NULL};
 	struct py_frame frame;
 	const void *args, *kwargs;
 	bool compiled;
 
 	if (!py_can_change()) {
-		l.why = "this Python does not export what is needed";
+		l.why = "this Python does not export the required functions";
 		return l;
 	}
 	if (!find_wrapper(&frame, &compiled)) {
@@ -145,7 +139,7 @@ struct step_look step_guard_look(void)
 		l.why = "step() is given an argument (a closure)";
 		return l;
 	}
-	switch (all_hooks(l.self)) {
+	switch (find_step_hooks(l.self)) {
 	case HAS_HOOKS:
 		l.why = "hooks of step() are registered (register_step_pre_hook, "
 			"register_step_post_hook)";
@@ -154,7 +148,7 @@ struct step_look step_guard_look(void)
 		l.why = "this version of PyTorch keeps the hooks of step() in an unknown place";
 		break;
 	case NO_HOOKS:
-		l.why = look_at_scaler(l.self, &l.left_out);
+		l.why = check_grad_scaler(l.self, &l.scaler_skips_step);
 		break;
 	}
 	return l;
@@ -162,7 +156,7 @@ struct step_look step_guard_look(void)
 
 /* ---- before a step ---- */
 
-struct ahead {
+struct optimizer_search {
 	const void *type; /* torch.optim.Optimizer */
 	const void **found;
 	unsigned n, max;
@@ -171,11 +165,11 @@ struct ahead {
 
 static bool add_optimizer(void *arg, void *o)
 {
-	struct ahead *a = arg;
+	struct optimizer_search *a = arg;
 
 	if (!py_is_instance(o, a->type))
 		return true;
-	a->known = a->n < a->max && all_hooks(o) == NO_HOOKS;
+	a->known = a->n < a->max && find_step_hooks(o) == NO_HOOKS;
 	if (a->known)
 		a->found[a->n++] = o;
 	return a->known;
@@ -183,10 +177,11 @@ static bool add_optimizer(void *arg, void *o)
 
 unsigned find_optimizers_ahead(const void **found, unsigned max)
 {
-	struct ahead a = {py_find_global(OPTIMIZER_MODULE, "Optimizer"), found, 0, max, true};
+	struct optimizer_search a = {
+		py_find_global(OPTIMIZER_MODULE, "Optimizer"), found, 0, max, true};
 
 	if (!a.type || !py_is_type(a.type) || !py_can_change() ||
-		!py_visit_collected(add_optimizer, &a) || !a.known)
+		!py_handle_collected(add_optimizer, &a) || !a.known)
 		return 0;
 	return a.n;
 }

@@ -5,10 +5,10 @@
 
 #include <stdbool.h>
 
-struct step_look {
+struct step_check {
 	const void *self; /* the optimizer's Python object; valid until the GIL is released */
 	const char *why; /* the reason why its step cannot be withheld; NULL: it can */
-	bool left_out; /* the gradient scaler skips the step itself, because an Inf was found */
+	bool scaler_skips_step; /* the gradient scaler skips the step itself, because an Inf was found */
 };
 
 /*
@@ -19,6 +19,6 @@ struct step_look {
 unsigned find_optimizers_ahead(const void **found, unsigned max);
 
 /* Examines the step that the calling thread has just entered. */
-struct step_look step_guard_look(void);
+struct step_check check_step_guard(void);
 
 #endif

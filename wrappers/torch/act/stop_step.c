@@ -10,10 +10,10 @@
 #include "wrappers/python/objects.h"
 #include "wrappers/torch/tensors/train_observers.h"
 
-static void end_at_step(const struct torch_train_event *e)
+static void stop_job_at_step(const struct torch_train_event *e)
 {
 	char text[STOP_TEXT_MAX];
-	struct py_hold hold;
+	struct py_lock_gil hold;
 	const char *why;
 	bool raised;
 
@@ -23,14 +23,14 @@ static void end_at_step(const struct torch_train_event *e)
 	if (!stop_job_take(text))
 		return;
 	/* If the GIL is not available, the interpreter is already ending. */
-	if (!py_hold_objects(&hold, &why))
+	if (!py_lock_objects(&hold, &why))
 		return;
-	raised = py_raise_value_error(text);
-	py_release_objects(&hold);
+	raised = py_set_value_error(text);
+	py_unlock_objects(&hold);
 	if (!raised)
 		log_info(1, "the job could not be ended: %s", text);
 }
 
 const struct torch_train_observer stop_observer = {
-	.optimizer_end = end_at_step,
+	.optimizer_end = stop_job_at_step,
 };

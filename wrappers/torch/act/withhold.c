@@ -51,7 +51,7 @@ static unsigned npromised;
 /* Returns the address of a tensor's gradient pointer: an at::Tensor&. */
 typedef const void **mutable_grad_fn(const void *impl);
 
-struct aside {
+struct removed_gradient {
 	const void *impl, *grad;
 };
 
@@ -59,7 +59,7 @@ struct aside {
 struct group_entry {
 	void *dict, *key, *value;
 	void *number; /* address of the number in a tensor of one element in host memory */
-	uint8_t was[NUMBER_BYTES], bytes;
+	uint8_t old_bytes[NUMBER_BYTES], bytes;
 	struct group_entry *next;
 };
 
@@ -67,7 +67,7 @@ struct group_entry {
 static THREAD_OWN struct {
 	const void *record; /* of the step's mark; NULL: no step is withheld */
 	struct arena arena;
-	struct aside *grad;
+	struct removed_gradient *grad;
 	uint32_t n;
 	struct group_entry *entries;
 	const struct torch_optimizer_view *view;
@@ -88,37 +88,37 @@ static mutable_grad_fn *find_mutable_grad(void)
 	return f;
 }
 
-static void refuse_withholding(const char *why)
+static void stop_withholding(const char *why)
 {
 	pthread_mutex_lock(&lock);
-	skip_refuse(why);
+	skip_stop(why);
 	pthread_mutex_unlock(&lock);
 }
 
 /* ---- gradients ---- */
 
-static void take_gradients_aside(const struct torch_optimizer_view *v)
+static void remove_step_gradients(const struct torch_optimizer_view *v)
 {
 	mutable_grad_fn *mutable_grad = find_mutable_grad();
-	const void *undefined = torch_undefined_impl();
+	const void *undefined = torch_get_undefined();
 
 	for (uint32_t i = 0; i < v->nparam; i++) {
 		const void *impl = v->param[i].outer ? v->param[i].outer : v->param[i].impl;
-		const void *grad = torch_grad_impl(impl), **at;
+		const void *grad = torch_get_grad(impl), **at;
 
 		if (!grad || grad == undefined)
 			continue;
 		at = mutable_grad(impl);
-		own(held).grad[own(held).n++] = (struct aside){impl, *at};
+		own(held).grad[own(held).n++] = (struct removed_gradient){impl, *at};
 		*at = undefined;
 	}
 }
 
 /* Restores the gradients. Returns how many the step has computed itself, which are kept. */
-static uint32_t put_gradients_back(void)
+static uint32_t reset_step_gradients(void)
 {
 	mutable_grad_fn *mutable_grad = find_mutable_grad();
-	const void *undefined = torch_undefined_impl();
+	const void *undefined = torch_get_undefined();
 	uint32_t made = 0;
 
 	for (uint32_t i = 0; i < own(held).n; i++) {
@@ -137,14 +137,14 @@ static uint32_t put_gradients_back(void)
  * True if mutable_grad() returns the address from which gradients are read, for the parameters of
  * v.
  */
-static bool is_place_known(const struct torch_optimizer_view *v)
+static bool is_grad_pointer_known(const struct torch_optimizer_view *v)
 {
 	mutable_grad_fn *mutable_grad = find_mutable_grad();
-	const void *undefined = torch_undefined_impl();
+	const void *undefined = torch_get_undefined();
 
 	for (uint32_t i = 0; mutable_grad && undefined && i < v->nparam; i++) {
 		const void *impl = v->param[i].outer ? v->param[i].outer : v->param[i].impl;
-		const void *grad = torch_grad_impl(impl);
+		const void *grad = torch_get_grad(impl);
 
 		if (grad && grad != undefined)
 			return *mutable_grad(impl) == grad;
@@ -158,49 +158,49 @@ static bool is_place_known(const struct torch_optimizer_view *v)
  * Saves the entries of all groups except their parameters. Returns false if an entry could not be
  * restored later. The GIL is held.
  */
-static bool keep_group_entries(const void *self)
+static bool copy_group_entries(const void *self)
 {
 	const void *groups = py_get_attribute(self, "param_groups"), *outer, *impl;
 	struct tree t = {.arena = NULL};
 	struct buffer b;
 
-	tree_look_at_types(&t);
-	for (size_t g = 0, n = groups ? py_count_items(groups) : 0; g < n; g++) {
+	tree_update_types(&t);
+	for (size_t g = 0, n = groups ? py_get_item_count(groups) : 0; g < n; g++) {
 		void *dict = py_get_item(groups, g), *k, *v;
 		size_t at = 0;
 
-		while (py_is_dict(dict) && py_next_entry(dict, &at, &k, &v)) {
+		while (py_is_dict(dict) && py_get_next_entry(dict, &at, &k, &v)) {
 			struct group_entry *e;
 
-			if (!py_is_str(k) || py_text_equals(k, "params"))
+			if (!py_is_str(k) || py_has_text(k, "params"))
 				continue;
-			e = arena_take(&own(held).arena, sizeof(*e));
+			e = arena_reserve_bytes(&own(held).arena, sizeof(*e));
 			if (!e)
 				return false;
 			*e = (struct group_entry){
 				.dict = dict, .key = k, .value = v, .next = own(held).entries};
-			impl = tree_tensor_of(&t, v, &outer);
-			if (impl && torch_tensor_buffer(impl, &b) && b.count == 1 &&
+			impl = tree_get_tensor(&t, v, &outer);
+			if (impl && torch_read_tensor(impl, &b) && b.count == 1 &&
 				b.bytes <= NUMBER_BYTES) {
 				/* A counter in device memory cannot be restored. */
-				if (b.nostats && py_text_equals(k, "step"))
+				if (b.nostats && py_has_text(k, "step"))
 					return false;
 				if (!b.nostats && b.base) {
 					e->number = (void *)(uintptr_t)b.base;
 					e->bytes = (uint8_t)b.bytes;
-					memcpy(e->was, b.base, b.bytes);
+					memcpy(e->old_bytes, b.base, b.bytes);
 				}
 			}
-			py_keep_object(dict);
-			py_keep_object(k);
-			py_keep_object(v);
+			py_add_reference(dict);
+			py_add_reference(k);
+			py_add_reference(v);
 			own(held).entries = e;
 		}
 	}
 	return true;
 }
 
-static bool is_kept(const void *dict, const void *key)
+static bool is_entry_copied(const void *dict, const void *key)
 {
 	for (const struct group_entry *e = own(held).entries; e; e = e->next)
 		if (e->dict == dict && e->key == key)
@@ -221,28 +221,29 @@ static void remove_new_entries(void *dict)
 		size_t at = 0;
 
 		more = false;
-		while (!more && py_next_entry(dict, &at, &k, &v))
-			more = py_is_str(k) && !py_text_equals(k, "params") && !is_kept(dict, k);
+		while (!more && py_get_next_entry(dict, &at, &k, &v))
+			more = py_is_str(k) && !py_has_text(k, "params") &&
+			       !is_entry_copied(dict, k);
 		if (more) {
-			py_keep_object(k);
-			more = py_take_entry(dict, k);
-			py_drop_object(k);
+			py_add_reference(k);
+			more = py_remove_entry(dict, k);
+			py_remove_reference(k);
 		}
 	} while (more);
 }
 
-static void *entry_of(const void *dict, const void *key)
+static void *find_dict_value(const void *dict, const void *key)
 {
 	size_t at = 0;
 	void *k, *v;
 
-	while (py_next_entry(dict, &at, &k, &v))
+	while (py_get_next_entry(dict, &at, &k, &v))
 		if (k == key)
 			return v;
 	return NULL;
 }
 
-static void put_group_entries_back(void)
+static void reset_group_entries(void)
 {
 	const void *last = NULL;
 
@@ -250,20 +251,20 @@ static void put_group_entries_back(void)
 		if (e->dict != last)
 			remove_new_entries(e->dict);
 		last = e->dict;
-		if (entry_of(e->dict, e->key) != e->value)
-			py_put_entry(e->dict, e->key, e->value);
-		if (e->number && memcmp(e->number, e->was, e->bytes) != 0)
-			memcpy(e->number, e->was, e->bytes);
+		if (find_dict_value(e->dict, e->key) != e->value)
+			py_set_entry(e->dict, e->key, e->value);
+		if (e->number && memcmp(e->number, e->old_bytes, e->bytes) != 0)
+			memcpy(e->number, e->old_bytes, e->bytes);
 	}
 }
 
 /* The GIL is held. */
-static void let_group_entries_go(void)
+static void free_group_entries(void)
 {
 	for (struct group_entry *e = own(held).entries; e; e = e->next) {
-		py_drop_object(e->value);
-		py_drop_object(e->key);
-		py_drop_object(e->dict);
+		py_remove_reference(e->value);
+		py_remove_reference(e->key);
+		py_remove_reference(e->dict);
 	}
 	own(held).entries = NULL;
 }
@@ -271,15 +272,15 @@ static void let_group_entries_go(void)
 /* ---- weights ---- */
 
 /* Hashes the parameters in host memory. */
-static uint64_t hash_weights(const struct torch_optimizer_view *v)
+static uint64_t compute_weights_hash(const struct torch_optimizer_view *v)
 {
 	uint64_t h = 1, word;
 	struct buffer b;
 	uintptr_t lo, hi;
 
 	for (uint32_t i = 0; i < v->nparam; i++) {
-		if (!torch_tensor_buffer(v->param[i].impl, &b) || b.nostats || !b.base ||
-			!buffer_bounds(&b, &lo, &hi))
+		if (!torch_read_tensor(v->param[i].impl, &b) || b.nostats || !b.base ||
+			!buffer_get_bounds(&b, &lo, &hi))
 			continue;
 		for (; hi - lo >= sizeof(word); lo += sizeof(word)) {
 			memcpy(&word, (const void *)lo, sizeof(word));
@@ -294,7 +295,7 @@ static uint64_t hash_weights(const struct torch_optimizer_view *v)
 
 /* ---- the step ---- */
 
-static void close_held(void)
+static void close_withheld_step(void)
 {
 	own(held).record = NULL;
 	own(held).view = NULL;
@@ -302,10 +303,10 @@ static void close_held(void)
 }
 
 /* Starts to withhold the step. Returns false if nothing was changed. */
-static bool begin_held(
+static bool start_withheld_step(
 	const struct torch_train_event *e, const struct torch_optimizer_view *v, const void *self)
 {
-	struct py_hold hold;
+	struct py_lock_gil hold;
 	const char *why;
 	bool ok;
 
@@ -314,33 +315,34 @@ static bool begin_held(
 	own(held).n = 0;
 	own(held).entries = NULL;
 	own(held).given_up = false;
-	own(held).grad =
-		arena_take(&own(held).arena, ((size_t)v->nparam + 1) * sizeof(*own(held).grad));
-	if (!own(held).grad || !py_hold_objects(&hold, &why)) {
+	own(held).grad = arena_reserve_bytes(
+		&own(held).arena, ((size_t)v->nparam + 1) * sizeof(*own(held).grad));
+	if (!own(held).grad || !py_lock_objects(&hold, &why)) {
 		arena_close(&own(held).arena);
 		return false;
 	}
-	ok = keep_group_entries(self);
+	ok = copy_group_entries(self);
 	if (ok) {
-		own(held).weights = hash_weights(v);
+		own(held).weights = compute_weights_hash(v);
 		own(held).view = v;
 		own(held).record = e->record;
-		take_gradients_aside(v);
+		remove_step_gradients(v);
 	} else {
-		let_group_entries_go();
+		free_group_entries();
 	}
-	py_release_objects(&hold);
+	py_unlock_objects(&hold);
 	if (!ok)
 		arena_close(&own(held).arena);
 	return ok;
 }
 
-static void end_held(void)
+static void handle_withheld_end(void)
 {
 	const char *why = NULL, *never;
-	bool changed = !own(held).given_up && hash_weights(own(held).view) != own(held).weights;
-	uint32_t made = put_gradients_back();
-	struct py_hold hold;
+	bool changed =
+		!own(held).given_up && compute_weights_hash(own(held).view) != own(held).weights;
+	uint32_t made = reset_step_gradients();
+	struct py_lock_gil hold;
 	char text[400];
 	bool ends;
 
@@ -351,31 +353,31 @@ static void end_held(void)
 	pthread_mutex_lock(&lock);
 	ends = skip_reached_limit(text, sizeof(text)) && !own(held).given_up;
 	pthread_mutex_unlock(&lock);
-	if (py_hold_objects(&hold, &never)) {
+	if (py_lock_objects(&hold, &never)) {
 		if (!own(held).given_up)
-			put_group_entries_back();
-		let_group_entries_go();
-		if (ends && !py_raise_value_error(text))
+			reset_group_entries();
+		free_group_entries();
+		if (ends && !py_set_value_error(text))
 			log_info(1, "the job could not be ended: %s", text);
-		py_release_objects(&hold);
+		py_unlock_objects(&hold);
 	} else {
 		/* The interpreter is ending: there will be no further step. */
 		own(held).entries = NULL;
 	}
-	close_held();
+	close_withheld_step();
 	if (why)
-		refuse_withholding(why);
+		stop_withholding(why);
 }
 
-static struct step_look look_at_step(void)
+static struct step_check read_step_guard(void)
 {
-	struct step_look l = {.why = "Python's objects cannot be read"};
-	struct py_hold hold;
+	struct step_check l = {.why = "Python's objects cannot be read"};
+	struct py_lock_gil hold;
 	const char *why;
 
-	if (py_hold_objects(&hold, &why)) {
-		l = step_guard_look();
-		py_release_objects(&hold);
+	if (py_lock_objects(&hold, &why)) {
+		l = check_step_guard();
+		py_unlock_objects(&hold);
 	}
 	return l;
 }
@@ -384,17 +386,17 @@ static struct step_look look_at_step(void)
  * An optimizer steps inside the step of another one, which is withheld: functions called by the
  * inner step would find no gradients.
  */
-static void look_at_inner_step(void)
+static void check_inner_step(void)
 {
-	struct step_look l = look_at_step();
+	struct step_check l = read_step_guard();
 
 	if (!l.why)
 		return;
 	if (own(held).record) {
-		put_gradients_back();
+		reset_step_gradients();
 		own(held).given_up = true;
 	}
-	refuse_withholding(l.why);
+	stop_withholding(l.why);
 }
 
 static bool is_promised(const void *self)
@@ -407,8 +409,8 @@ static bool is_promised(const void *self)
 
 static void check_step(const struct torch_train_event *e)
 {
-	const struct torch_optimizer_view *v = torch_optimizer_now();
-	struct step_look l = look_at_step();
+	const struct torch_optimizer_view *v = torch_get_optimizer();
+	struct step_check l = read_step_guard();
 	const char *why = l.why;
 	enum sure_norm sure = UNSURE_NORM;
 	double norm = 0;
@@ -419,24 +421,24 @@ static void check_step(const struct torch_train_event *e)
 	if (!why && !v)
 		why = "the optimizer cannot be read";
 	if (!why)
-		sure = sure_norm_take(v, &norm, &why);
-	if (!why && sure == SURE_NORM && !is_place_known(v))
-		why = "it is not known how this version of PyTorch keeps gradients";
+		sure = sure_norm_read(v, &norm, &why);
+	if (!why && sure == SURE_NORM && !is_grad_pointer_known(v))
+		why = "the offset of gradients in this version of PyTorch is unknown";
 	if (why) {
-		refuse_withholding(why);
+		stop_withholding(why);
 		return;
 	}
-	if (sure == NO_GRADIENTS || l.left_out)
+	if (sure == NO_GRADIENTS || l.scaler_skips_step)
 		return;
 	pthread_mutex_lock(&lock);
-	spikes = skip_judge(v->number, norm, is_promised(l.self));
+	spikes = skip_check_step(v->number, norm, is_promised(l.self));
 	pthread_mutex_unlock(&lock);
-	if (spikes && !begin_held(e, v, l.self))
-		refuse_withholding("the step could not be withheld: no memory, or a number that it "
-				   "counts lies in a device's memory");
+	if (spikes && !start_withheld_step(e, v, l.self))
+		stop_withholding("the step could not be withheld: no memory, or a number that it "
+				 "counts lies in a device's memory");
 }
 
-static void withhold_begins(const struct torch_train_event *e)
+static void handle_withhold_begin(const struct torch_train_event *e)
 {
 	struct fpenv env;
 
@@ -446,24 +448,24 @@ static void withhold_begins(const struct torch_train_event *e)
 	 */
 	if (skip_is_refused() || !session_start())
 		return;
-	skip_begin();
+	skip_start();
 	/* NaN norms raise floating-point flags, or trap. */
 	fpenv_enter(&env);
 	if (e->outermost)
 		check_step(e);
 	else
-		look_at_inner_step();
+		check_inner_step();
 	fpenv_leave(&env);
 }
 
-static void withhold_ends(const struct torch_train_event *e)
+static void handle_withhold_end(const struct torch_train_event *e)
 {
 	struct fpenv env;
 
 	if (!own(held).record || own(held).record != e->record)
 		return;
 	fpenv_enter(&env);
-	end_held();
+	handle_withheld_end();
 	fpenv_leave(&env);
 }
 
@@ -474,7 +476,7 @@ static void withhold_ends(const struct torch_train_event *e)
 static void record_first_promise(void)
 {
 	const void *found[SKIP_OPTIMIZERS];
-	struct py_hold hold;
+	struct py_lock_gil hold;
 	const char *why;
 	unsigned n = 0;
 	bool needed;
@@ -484,9 +486,9 @@ static void record_first_promise(void)
 	pthread_mutex_unlock(&lock);
 	if (!needed)
 		return;
-	if (find_mutable_grad() && py_hold_objects(&hold, &why)) {
+	if (find_mutable_grad() && py_lock_objects(&hold, &why)) {
 		n = find_optimizers_ahead(found, SKIP_OPTIMIZERS);
-		py_release_objects(&hold);
+		py_unlock_objects(&hold);
 	}
 	pthread_mutex_lock(&lock);
 	memcpy(promised, found, n * sizeof(*found));
@@ -495,18 +497,18 @@ static void record_first_promise(void)
 	pthread_mutex_unlock(&lock);
 }
 
-static void watch_pass(const struct torch_train_event *e)
+static void handle_withhold_pass(const struct torch_train_event *e)
 {
 	if (!e->outermost || !e->accumulates)
 		return;
-	sure_norm_forget();
+	sure_norm_reset();
 	if (!session_start())
 		return;
-	skip_begin();
+	skip_start();
 	record_first_promise();
 }
 
-static bool wants_withholding(void)
+static bool is_withholding_wanted(void)
 {
 	return skip_is_wanted();
 }
@@ -516,16 +518,16 @@ void torch_withhold_forked(void)
 	pthread_mutex_init(&lock, NULL);
 	/* The child may not see the end of the mark. */
 	if (own(held).record) {
-		put_gradients_back();
+		reset_step_gradients();
 		own(held).entries = NULL;
-		close_held();
+		close_withheld_step();
 	}
 	npromised = 0;
 }
 
 const struct torch_train_observer withhold_observer = {
-	.wanted = wants_withholding,
-	.backward_begin = watch_pass,
-	.optimizer_begin = withhold_begins,
-	.optimizer_end = withhold_ends,
+	.wanted = is_withholding_wanted,
+	.backward_begin = handle_withhold_pass,
+	.optimizer_begin = handle_withhold_begin,
+	.optimizer_end = handle_withhold_end,
 };

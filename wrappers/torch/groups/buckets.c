@@ -31,16 +31,16 @@ struct grad_bucket {
 
 static atomic_bool refused;
 
-static void refuse_buckets(void)
+static void handle_unknown_buckets(void)
 {
 	if (atomic_exchange(&refused, true))
 		return;
-	session_layout_fact(LAYOUT_TORCH_BUCKET, false);
-	log_loss(LOSS_ENTRY, "PyTorch: this version's buckets of DDP are laid out in a way that is "
-			     "not known: what they hold has no names; update libprobe");
+	session_record_layout_fact(LAYOUT_TORCH_BUCKET, false);
+	log_loss(LOSS_ENTRY, "PyTorch: the layout of DDP's buckets in this version is unknown: "
+			     "gradients in buckets get no names; update libprobe");
 }
 
-static bool lengths_agree(const struct grad_bucket *b, uint64_t n, uint64_t elements)
+static bool are_bucket_lengths_valid(const struct grad_bucket *b, uint64_t n, uint64_t elements)
 {
 	struct buffer v;
 	uint64_t filled = 0;
@@ -49,7 +49,7 @@ static bool lengths_agree(const struct grad_bucket *b, uint64_t n, uint64_t elem
 		(uint64_t)(b->params[1] - b->params[0]) != n || n > 1000000)
 		return false;
 	for (uint64_t i = 0; i < n; i++) {
-		if (!torch_tensor_buffer(b->params[0][i], &v) || v.count != b->lengths[0][i] ||
+		if (!torch_read_tensor(b->params[0][i], &v) || v.count != b->lengths[0][i] ||
 			b->offsets[0][i] + v.count > elements)
 			return false;
 		filled += v.count;
@@ -57,32 +57,32 @@ static bool lengths_agree(const struct grad_bucket *b, uint64_t n, uint64_t elem
 	return filled <= elements;
 }
 
-static void name_bucket(const struct grad_bucket *b)
+static void register_bucket(const struct grad_bucket *b)
 {
-	const struct train_params *now = train_params_now();
+	const struct train_params *now = train_get_params();
 	struct thread *t = now && session_is_on() ? thread_get() : NULL;
 	uint64_t n = (uint64_t)(b->offsets[1] - b->offsets[0]);
 	struct train_part *part;
 	struct buffer v;
 	uint32_t k = 0;
 
-	if (!t || !n || !torch_tensor_buffer(b->buffer, &v))
+	if (!t || !n || !torch_read_tensor(b->buffer, &v))
 		return;
-	if (!lengths_agree(b, n, v.count)) {
-		refuse_buckets();
+	if (!are_bucket_lengths_valid(b, n, v.count)) {
+		handle_unknown_buckets();
 		return;
 	}
-	session_layout_fact(LAYOUT_TORCH_BUCKET, true);
-	part = thread_scratch(t, (n < PARTS_MAX ? n : PARTS_MAX) * sizeof(*part));
+	session_record_layout_fact(LAYOUT_TORCH_BUCKET, true);
+	part = thread_get_scratch(t, (n < PARTS_MAX ? n : PARTS_MAX) * sizeof(*part));
 	for (uint64_t i = 0; part && i < n && k < PARTS_MAX; i++) {
-		const struct train_param *p = train_param_by_impl(now, b->params[0][i]);
+		const struct train_param *p = train_find_param_by_impl(now, b->params[0][i]);
 
 		if (p)
 			part[k++] = (struct train_part){
 				p->id, true, b->offsets[0][i], b->lengths[0][i]};
 	}
 	if (k)
-		train_bucket_enter(train_bucket_seen((uintptr_t)v.base, v.count, part, k),
+		train_open_bucket(train_register_bucket((uintptr_t)v.base, v.count, part, k),
 			(uintptr_t)v.base, v.count);
 }
 
@@ -94,29 +94,30 @@ void torch_bucket_reduced(int ranks)
 	const struct grad_bucket *b = own(open_bucket);
 
 	if (b)
-		sure_norm_saw_reduced(b->params[0], (size_t)(b->params[1] - b->params[0]), ranks);
+		sure_norm_record_reduced(
+			b->params[0], (size_t)(b->params[1] - b->params[0]), ranks);
 }
 
 /* Names the bucket's gradients, and records that they are reduced. */
-static void look_at_bucket(const struct grad_bucket *b)
+static void set_open_bucket(const struct grad_bucket *b)
 {
 	uint64_t n = (uint64_t)(b->offsets[1] - b->offsets[0]);
 	struct buffer v;
 
-	own(open_bucket) = skip_is_wanted() && n && torch_tensor_buffer(b->buffer, &v) &&
-					   lengths_agree(b, n, v.count)
+	own(open_bucket) = skip_is_wanted() && n && torch_read_tensor(b->buffer, &v) &&
+					   are_bucket_lengths_valid(b, n, v.count)
 				   ? b
 				   : NULL;
 }
 
-void torch_bucket_scope(const struct call *c, bool leaving)
+void torch_handle_bucket_hook(const struct call *c, bool leaving)
 {
 	if (leaving) {
-		train_bucket_leave();
+		train_close_bucket();
 		own(open_bucket) = NULL;
 	} else if (!atomic_load_explicit(&refused, memory_order_relaxed)) {
-		name_bucket(c->v[1].cp);
-		look_at_bucket(c->v[1].cp);
+		register_bucket(c->v[1].cp);
+		set_open_bucket(c->v[1].cp);
 	}
 }
 
@@ -127,7 +128,7 @@ static THREAD_OWN uint32_t last_accumulated;
 static THREAD_OWN bool shard_bucket_open;
 
 /* Lists the parameters of an FSDP1 buffer: the gradient of a flat parameter, padded at the end. */
-static uint32_t list_flat(const struct train_params *all, const struct train_param *flat,
+static uint32_t find_flat_parts(const struct train_params *all, const struct train_param *flat,
 	uint64_t count, uint32_t ranks, struct train_part *part)
 {
 	uint64_t end = 0;
@@ -153,7 +154,7 @@ static uint32_t list_flat(const struct train_params *all, const struct train_par
  * Lists the parameters of an FSDP2 buffer, which has for each rank the rows that become its own,
  * parameter by parameter; each parameter is padded to equal numbers of rows.
  */
-static uint32_t list_group(const struct train_params *all, uint32_t group, uint64_t count,
+static uint32_t find_group_parts(const struct train_params *all, uint32_t group, uint64_t count,
 	uint32_t ranks, struct train_part *part)
 {
 	uint64_t of_rank = 0;
@@ -180,54 +181,54 @@ static uint32_t list_group(const struct train_params *all, uint32_t group, uint6
 	return of_rank * ranks == count ? n : 0;
 }
 
-uint32_t torch_shard_bucket(const struct buffer *v, uint32_t ranks)
+uint32_t torch_find_shard_bucket(const struct buffer *v, uint32_t ranks)
 {
-	const struct train_params *now = train_params_now();
+	const struct train_params *now = train_get_params();
 	const struct train_param *p =
 		now && own(last_accumulated) && own(last_accumulated) <= now->n
 			? &now->at[own(last_accumulated) - 1]
 			: NULL;
 	struct thread *t = p && session_is_on() && ranks ? thread_get() : NULL;
-	struct train_part *part = t ? thread_scratch(t, PARTS_MAX * sizeof(*part)) : NULL;
+	struct train_part *part = t ? thread_get_scratch(t, PARTS_MAX * sizeof(*part)) : NULL;
 	uint32_t n = 0, name = 0;
 
-	torch_shard_bucket_leave();
+	torch_reset_shard_bucket();
 	if (!part || (!(p->flags & TP_FLAT) && !p->shard_group))
 		return 0;
-	n = p->shard_group ? list_group(now, p->shard_group, v->count, ranks, part)
-			   : list_flat(now, p, v->count, ranks, part);
+	n = p->shard_group ? find_group_parts(now, p->shard_group, v->count, ranks, part)
+			   : find_flat_parts(now, p, v->count, ranks, part);
 	/* The buffer's memory differs each time. */
 	if (n)
-		name = train_bucket_seen(0, v->count, part, n);
+		name = train_register_bucket(0, v->count, part, n);
 	if (name)
-		own(shard_bucket_open) = train_bucket_enter(name, (uintptr_t)v->base, v->count);
+		own(shard_bucket_open) = train_open_bucket(name, (uintptr_t)v->base, v->count);
 	return name;
 }
 
-void torch_shard_bucket_leave(void)
+void torch_reset_shard_bucket(void)
 {
 	if (own(shard_bucket_open))
-		train_bucket_leave();
+		train_close_bucket();
 	own(shard_bucket_open) = false;
 }
 
 /* ---- single gradients and parameters ---- */
 
-void torch_name_gradient(const void *impl)
+void torch_register_gradient(const void *impl)
 {
-	const struct train_param *p = train_param_by_impl(train_params_now(), impl);
+	const struct train_param *p = train_find_param_by_impl(train_get_params(), impl);
 	struct buffer b;
 
 	own(last_accumulated) = p ? p->id : 0;
-	if (p && torch_grad_buffer(impl, &b))
-		train_grad_seen(
-			p, torch_grad_impl(impl), (uintptr_t)b.base, (uintptr_t)b.base + b.bytes);
+	if (p && torch_get_grad_buffer(impl, &b))
+		train_record_grad(
+			p, torch_get_grad(impl), (uintptr_t)b.base, (uintptr_t)b.base + b.bytes);
 }
 
-uint32_t torch_tensor_name(const void *impl, const void *base)
+uint32_t torch_find_tensor_name(const void *impl, const void *base)
 {
-	const struct train_params *now = train_params_now();
-	const struct train_param *p = train_param_by_impl(now, impl);
+	const struct train_params *now = train_get_params();
+	const struct train_param *p = train_find_param_by_impl(now, impl);
 
 	if (!now)
 		return 0;
@@ -237,5 +238,5 @@ uint32_t torch_tensor_name(const void *impl, const void *base)
 	 */
 	if (p && (!base || !p->lo || ((uintptr_t)base >= p->lo && (uintptr_t)base < p->hi)))
 		return p->id;
-	return train_grad_of(impl, (uintptr_t)base);
+	return train_find_grad(impl, (uintptr_t)base);
 }

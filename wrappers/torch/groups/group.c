@@ -39,7 +39,7 @@
  * Bytes of the vptr and the reference counts at the start of a group: 24 in 1.13 (two counts of 8
  * bytes), later 16. A group of 0 ranks means that the upper half of a count was read.
  */
-static unsigned header_of(const char *group)
+static unsigned get_group_header_bytes(const char *group)
 {
 	return *(const int32_t *)(group + 16 + GROUP_SIZE) ? 16 : 24;
 }
@@ -132,15 +132,15 @@ static const uint64_t *read_global_ranks(
 		return NULL;
 	/* The group's size differs from the number of ranks that its method returned. */
 	if ((size_t)(v[1] - v[0]) != size)
-		session_layout_fact(LAYOUT_TORCH_GROUP, false);
+		session_record_layout_fact(LAYOUT_TORCH_GROUP, false);
 	return (size_t)(v[1] - v[0]) == size ? v[0] : NULL;
 }
 
-static struct comm *make_comm(const struct torch_function *row, const char *group, int32_t rank,
-	int32_t size, const char *name, const char *kind)
+static struct comm *add_group_comm(const struct torch_function *row, const char *group,
+	int32_t rank, int32_t size, const char *name, const char *kind)
 {
 	if (session.world_rank < 0 && (strcmp(name, "0") == 0 || !*name))
-		session_rank(rank, size);
+		session_set_rank(rank, size);
 
 	const uint64_t *ranks = read_global_ranks(row, group, (uint32_t)size);
 	/*
@@ -168,16 +168,16 @@ static struct comm *make_comm(const struct torch_function *row, const char *grou
 	 */
 	snprintf(how, sizeof(how), "c10d %.*s %s",
 		(int)(strrchr(row->cxx.symbol, ':') - row->cxx.symbol), row->cxx.symbol, name);
-	m->id = comm_make_id(0, how, size, m->world, m->nworld, NULL, 0);
+	m->id = comm_compute_id(0, how, size, m->world, m->nworld, NULL, 0);
 	if (!*name && !all)
 		m->flags |= CF_LOCALCOMM;
-	comm_publish(m);
+	comm_register(m);
 	return m;
 }
 
-static struct comm *comm_of(const struct torch_function *row, const char *group)
+static struct comm *get_group_comm(const struct torch_function *row, const char *group)
 {
-	const char *fields = group + header_of(group);
+	const char *fields = group + get_group_header_bytes(group);
 	int32_t rank = *(const int32_t *)fields;
 	int32_t size = *(const int32_t *)(fields + GROUP_SIZE);
 	struct comm *m = comm_find(&adapter_c10d, (uintptr_t)group);
@@ -187,19 +187,19 @@ static struct comm *comm_of(const struct torch_function *row, const char *group)
 	if (layout_fact_state(LAYOUT_TORCH_GROUP) == LAYOUT_FAILED)
 		return NULL;
 	if (size < 1 || size > GROUP_RANKS_MAX || rank < 0 || rank >= size) {
-		session_layout_fact(LAYOUT_TORCH_GROUP, false);
+		session_record_layout_fact(LAYOUT_TORCH_GROUP, false);
 		return NULL;
 	}
 	name[0] = 0;
-	if (header_of(group) == 16)
+	if (get_group_header_bytes(group) == 16)
 		read_group_text(fields + GROUP_NAME, name, sizeof(name));
 	/* If this fails, the known group was destroyed, and another one has its address. */
 	if (m && m->rank == rank && m->size == size && strcmp(m->name, name) == 0)
 		return m;
 	if (*name)
 		kind = read_group_kind(fields);
-	m = make_comm(row, group, rank, size, name, kind);
-	session_layout_fact(LAYOUT_TORCH_GROUP, true);
+	m = add_group_comm(row, group, rank, size, name, kind);
+	session_record_layout_fact(LAYOUT_TORCH_GROUP, true);
 	return m;
 }
 
@@ -210,12 +210,12 @@ static void add_group_tensor(struct cxx_work *w, const void *impl, bool out)
 	uint16_t *n = out ? &w->nout : &w->nin;
 	struct buffer *v = out ? &w->out[*n] : &w->in[*n];
 
-	if (*n == CXX_TENSORS_MAX || !torch_tensor_buffer(impl, v))
+	if (*n == CXX_TENSORS_MAX || !torch_read_tensor(impl, v))
 		return;
 	v->io = out ? IO_OUT : IO_IN;
 	v->index = *n;
-	v->name = torch_tensor_name(impl, v->base);
-	torch_note_grad(impl, v);
+	v->name = torch_find_tensor_name(impl, v->base);
+	torch_set_requires_grad(impl, v);
 	(out ? w->out_impl : w->in_impl)[*n] = impl;
 	++*n;
 }
@@ -228,8 +228,8 @@ static void add_list(struct cxx_work *w, struct torch_list l, bool out)
 
 static void add_lists(struct cxx_work *w, const void *vectors, bool out)
 {
-	for (uint64_t i = 0; i < torch_vectors(vectors); i++)
-		add_list(w, torch_vectors_at(vectors, i), out);
+	for (uint64_t i = 0; i < torch_get_vector_count(vectors); i++)
+		add_list(w, torch_get_vector(vectors, i), out);
 }
 
 /* in, out: this rank reads (in) or writes (out) the tensors. */
@@ -242,21 +242,21 @@ static void add_group_tensors(
 	case FORM_RECV:
 	case FORM_RECV_ANY:
 		if (in)
-			add_list(w, torch_vector(v[1].p), false);
+			add_list(w, torch_read_vector(v[1].p), false);
 		if (out)
-			add_list(w, torch_vector(v[1].p), true);
+			add_list(w, torch_read_vector(v[1].p), true);
 		break;
 	case FORM_OUT_IN:
 		add_group_tensor(w, *(void **)v[2].p, false);
 		add_group_tensor(w, *(void **)v[1].p, true);
 		break;
 	case FORM_LISTS:
-		add_list(w, torch_vector(v[2].p), false);
-		add_list(w, torch_vector(v[1].p), true);
+		add_list(w, torch_read_vector(v[2].p), false);
+		add_list(w, torch_read_vector(v[1].p), true);
 		break;
 	case FORM_GATHER:
 		if (in)
-			add_list(w, torch_vector(v[2].p), false);
+			add_list(w, torch_read_vector(v[2].p), false);
 		if (out)
 			add_lists(w, v[1].p, true);
 		break;
@@ -264,7 +264,7 @@ static void add_group_tensors(
 		if (in)
 			add_lists(w, v[2].p, false);
 		if (out)
-			add_list(w, torch_vector(v[1].p), true);
+			add_list(w, torch_read_vector(v[1].p), true);
 		break;
 	}
 }
@@ -279,14 +279,14 @@ static void record_gradients_sent(struct cxx_work *k, const struct comm *m, bool
 		if (torch_find_buffer(k->in_impl[i], &sent))
 			torch_gradients_sent(&sent);
 	if (scatters && m && k->nin == 1 && !k->in[0].name)
-		k->in[0].name = torch_shard_bucket(&k->in[0], (uint32_t)m->size);
+		k->in[0].name = torch_find_shard_bucket(&k->in[0], (uint32_t)m->size);
 }
 
 /* Informs observers that need to know that gradients, or a norm, are equal on all ranks. */
-static void note_reduced(const struct operation *w)
+static void handle_reduced_buffers(const struct operation *w)
 {
 	if (w->redop == REDOP_SUM)
-		torch_note_norm_sum(w->comm->size);
+		torch_record_norm_sum(w->comm->size);
 	if (w->redop == REDOP_SUM || w->redop == REDOP_AVG)
 		torch_bucket_reduced(w->comm->size);
 }
@@ -302,14 +302,14 @@ static void record_group_use(
 	uint64_t elements = 0;
 
 	for (unsigned i = 0; i < k->nin; i++) {
-		grads |= (train_name_buffer(&k->in[i]) &
+		grads |= (train_find_buffer_name(&k->in[i]) &
 				 (JOURNAL_NAME_GRAD | JOURNAL_NAME_BUCKET)) != 0;
 		elements += k->in[i].count;
 	}
-	train_group_carries(f->form >= FORM_SEND ? CARRIES_MESSAGE
-			    : whole && grads	 ? CARRIES_GRADIENTS
-			    : whole		 ? CARRIES_REDUCTION
-						 : CARRIES_OTHER,
+	train_record_group_use(f->form >= FORM_SEND ? CARRIES_MESSAGE
+			       : whole && grads	    ? CARRIES_GRADIENTS
+			       : whole		    ? CARRIES_REDUCTION
+						    : CARRIES_OTHER,
 		m->id, m->rank, m->size, elements, thread_state.phase);
 }
 
@@ -317,7 +317,7 @@ static void record_group_use(
 static const uint8_t redops[] = {
 	REDOP_SUM, REDOP_AVG, REDOP_PROD, REDOP_MIN, REDOP_MAX, REDOP_BAND, REDOP_BOR, REDOP_BXOR};
 
-static uint8_t redop_of(const char *at)
+static uint8_t read_redop(const char *at)
 {
 	uint8_t op = *(const uint8_t *)at;
 
@@ -333,7 +333,7 @@ static bool read_root(const char *at, const struct comm *m, int32_t *root)
 	if (layout_fact_state(LAYOUT_TORCH_OPTIONS) == LAYOUT_FAILED)
 		return false;
 	if (is_rank != (layout_fact_state(LAYOUT_TORCH_OPTIONS) == LAYOUT_VERIFIED))
-		session_layout_fact(LAYOUT_TORCH_OPTIONS, is_rank);
+		session_record_layout_fact(LAYOUT_TORCH_OPTIONS, is_rank);
 	if (is_rank)
 		*root = (int32_t)v;
 	return is_rank;
@@ -346,7 +346,7 @@ static bool read_root(const char *at, const struct comm *m, int32_t *root)
 static bool is_same_memory(const struct cxx_work *k)
 {
 	return k->in_impl[0] == k->out_impl[0] ||
-	       (k->in[0].base && k->out[0].base && buffer_overlap(&k->in[0], &k->out[0]));
+	       (k->in[0].base && k->out[0].base && is_buffer_overlap(&k->in[0], &k->out[0]));
 }
 
 /*
@@ -367,25 +367,25 @@ static uint32_t get_layout_flags(const struct buffer *v, unsigned n)
 #define SPLIT_NARGS 6
 #define SPLIT_SIZES 4
 
-bool torch_describe(struct call *c)
+bool torch_read_group_call(struct call *c)
 {
-	const struct torch_function *row = torch_function_of(c);
+	const struct torch_function *row = torch_get_function(c);
 	const struct torch_method *m = row->method;
 	struct operation *w = &c->op;
 	const char *options = m->options ? c->v[m->options].cp : NULL;
 	/* ReduceOp has such a header, too, and precedes the other fields of the options. */
-	unsigned more = header_of(c->v[0].cp) - 16;
+	unsigned more = get_group_header_bytes(c->v[0].cp) - 16;
 	bool in = true, out = true;
 	struct cxx_work *k;
 
-	torch_report_version();
-	w->comm = comm_of(row, c->v[0].cp);
+	torch_record_version();
+	w->comm = get_group_comm(row, c->v[0].cp);
 	w->flags = w->comm ? w->comm->flags : 0;
-	k = torch_work_new(c);
+	k = torch_add_work(c);
 	if (!k)
 		return true;
 	if (m->redop >= 0)
-		w->redop = redop_of(options + m->redop + more);
+		w->redop = read_redop(options + m->redop + more);
 	if (m->root >= 0 && w->comm &&
 		read_root(options + m->root + (m->redop >= 0 ? more : 0), w->comm, &w->root)) {
 		if (strcmp(m->kind, "broadcast") == 0 || m->form == FORM_SCATTER)
@@ -405,9 +405,9 @@ bool torch_describe(struct call *c)
 	}
 	add_group_tensors(k, m, c->v, in, out);
 	if (k->nin == 1 && w->redop == REDOP_SUM && strcmp(m->kind, "all_reduce") == 0)
-		torch_note_summed(&k->in[0]);
+		torch_record_sum_buffer(&k->in[0]);
 	if (w->comm && strcmp(m->kind, "all_reduce") == 0)
-		note_reduced(w);
+		handle_reduced_buffers(w);
 	if (w->comm && k->nin == 1 && m->nargs == SPLIT_NARGS)
 		record_split_sizes(w->comm->size, &k->in[0], c->v[SPLIT_SIZES].cp);
 	if (strstr(m->kind, "reduce"))
@@ -421,7 +421,7 @@ bool torch_describe(struct call *c)
 			v->peer = w->peer;
 			v->tag = w->tag;
 			if (c->word & API_NUMBERED)
-				v->comm_seq = comm_next_p2p(w->comm, in, w->peer, w->tag);
+				v->comm_seq = comm_get_next_p2p(w->comm, in, w->peer, w->tag);
 		}
 	}
 	if (k->nin == CXX_TENSORS_MAX || k->nout == CXX_TENSORS_MAX)

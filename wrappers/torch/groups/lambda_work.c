@@ -23,7 +23,7 @@ static _Atomic(void *) lambda_table, lambda_shadow;
 static _Atomic(void *) other_table; /* table of the last object seen of another class */
 static atomic_bool refused;
 
-static void *enter_wait(unsigned i, void *function, const char *class, void *arg)
+static void *get_wait_replacement(unsigned i, void *function, const char *class, void *arg)
 {
 	struct elf_place at;
 
@@ -36,12 +36,12 @@ static void *enter_wait(unsigned i, void *function, const char *class, void *arg
 		"_ZN4c10d12_GLOBAL__N_110LambdaWork" WAIT, function, at.path, (uintptr_t)function);
 }
 
-static bool shadow_lambda_work(void *work)
+static bool set_shadow_table(void *work)
 {
 	static _Atomic int wait_place = -1;
 	int place = atomic_load_explicit(&wait_place, memory_order_relaxed);
 	struct cxx_shadow s = {
-		.class = "N4c10d4WorkE", .n = 1, .place = &place, .entry = enter_wait};
+		.class = "N4c10d4WorkE", .n = 1, .place = &place, .entry = get_wait_replacement};
 
 	if (place < 0) {
 		place = cxx_virtual_place("N4c10d4WorkE", "_ZN4c10d4Work" WAIT);
@@ -74,8 +74,8 @@ bool torch_watch_wait(void *work)
 		atomic_store_explicit(&other_table, table, memory_order_relaxed);
 		return false;
 	}
-	ok = shadow_lambda_work(work);
-	session_layout_fact(LAYOUT_TORCH_WORK, ok);
+	ok = set_shadow_table(work);
+	session_record_layout_fact(LAYOUT_TORCH_WORK, ok);
 	if (ok) {
 		atomic_store(&lambda_shadow, *(void **)work);
 		atomic_store(&lambda_table, table);

@@ -15,9 +15,9 @@
 #include "training/steps/step_times.h"
 #include "wrappers/torch/tensors/torch.h"
 
-struct cxx_work *torch_work_new(struct call *c)
+struct cxx_work *torch_add_work(struct call *c)
 {
-	return cxx_work_new(c, torch_tensor_buffer);
+	return cxx_work_new(c, torch_read_tensor);
 }
 
 /* Ticks at which gloo's threads last finished an operation. */
@@ -27,9 +27,9 @@ static _Atomic uint64_t last_finish;
  * A thread waits for collectives: through a Work of its own, or in DDP's reducer, which waits for all buckets and then
  * copies them. Time after the last completion is copying.
  */
-static void wait_scope(struct call *c, bool leaving)
+static void handle_wait_scope(struct call *c, bool leaving)
 {
-	bool reducer = torch_function_of(c)->cxx.spec.nargs == 1;
+	bool reducer = torch_get_function(c)->cxx.spec.nargs == 1;
 	uint64_t end = leaving ? c->end : 0;
 
 	if (!leaving) {
@@ -43,7 +43,7 @@ static void wait_scope(struct call *c, bool leaving)
 		step_waited_for_comm(end - c->note.u[0]);
 }
 
-void torch_work_scope(struct call *c, enum torch_scope s, bool leaving)
+void torch_handle_work_scope(struct call *c, enum torch_scope s, bool leaving)
 {
 	const void *self = c->v[0].cp;
 	struct cxx_work *w;
@@ -52,8 +52,8 @@ void torch_work_scope(struct call *c, enum torch_scope s, bool leaving)
 	case SCOPE_GLOO_ENQUEUE:
 		/* A call inside c, which is not recorded, queues the Work. */
 		w = leaving ? NULL : cxx_work_around();
-		if (w && torch_function_of(w->call)->method &&
-			!torch_function_of(w->call)->indirect)
+		if (w && torch_get_function(w->call)->method &&
+			!torch_get_function(w->call)->indirect)
 			cxx_work_follow(w, *(void **)c->v[1].p);
 		break;
 	case SCOPE_GLOO_FINISH:
@@ -75,7 +75,7 @@ void torch_work_scope(struct call *c, enum torch_scope s, bool leaving)
 		}
 		break;
 	case SCOPE_COMM_WAIT:
-		wait_scope(c, leaving);
+		handle_wait_scope(c, leaving);
 		break;
 	default:
 		break;
@@ -86,9 +86,9 @@ void torch_work_scope(struct call *c, enum torch_scope s, bool leaving)
  * Called when the function has returned; after this the record is closed, or kept open until the
  * Work is complete.
  */
-void torch_work_leave(struct call *c)
+void torch_handle_work_return(struct call *c)
 {
-	const struct torch_function *row = torch_function_of(c);
+	const struct torch_function *row = torch_get_function(c);
 	struct cxx_work *w = cxx_work_of(c);
 
 	if (!w)

@@ -28,12 +28,12 @@ static struct table *table; /* mapped once; untouched parts occupy no memory */
 static uint32_t filled, walks, generation;
 static size_t text_used;
 
-static const void *object_type_of(const py_object *o)
+static const void *get_object_type(const py_object *o)
 {
 	return *(const void *const *)((const char *)o + 8);
 }
 
-const void *torch_object_tensor(py_object *o)
+const void *torch_get_object_tensor(py_object *o)
 {
 	static void *const *tensor_class; /* exported by libtorch_python */
 	const char *at = (const char *)o;
@@ -70,8 +70,8 @@ static struct named_module *find_slot(const py_object *self)
  */
 struct walk {
 	char path[TRAIN_NAME_MAX + 1];
-	size_t cut;
-	char more[TRAIN_NAME_MAX + 1];
+	size_t cut_bytes;
+	char added_prefix[TRAIN_NAME_MAX + 1];
 	uint16_t vpp_stage;
 	int depth;
 };
@@ -79,10 +79,10 @@ struct walk {
 typedef bool module_visit_fn(struct walk *w, py_object *module);
 
 /* Calls visit for each module. Stops and returns false if visit does. */
-static bool walk_modules(struct walk *w, py_object *module, module_visit_fn *visit)
+static bool handle_each_module(struct walk *w, py_object *module, module_visit_fn *visit)
 {
 	size_t len = strlen(w->path);
-	py_object *children = py_own_attribute(module, "_modules"), *key, *child;
+	py_object *children = py_get_own_attribute(module, "_modules"), *key, *child;
 	intptr_t at = 0;
 
 	if (!visit(w, module))
@@ -90,18 +90,18 @@ static bool walk_modules(struct walk *w, py_object *module, module_visit_fn *vis
 	if (w->depth == DEPTH_MAX)
 		return true;
 	w->depth++;
-	while (py_dict_next(children, &at, &key, &child)) {
-		const char *name = py_ascii(key);
+	while (py_get_next_of_dict(children, &at, &key, &child)) {
+		const char *name = py_get_ascii(key);
 		bool go;
 
-		if (!name || !py_own_attribute(child, "_modules"))
+		if (!name || !py_get_own_attribute(child, "_modules"))
 			continue;
 		if (len + strlen(name) + 2 > sizeof(w->path))
 			continue;
-		if (!tree_sees_through(module, name))
+		if (!is_tree_wrapper(module, name))
 			snprintf(
 				w->path + len, sizeof(w->path) - len, "%s%s", len ? "." : "", name);
-		go = walk_modules(w, child, visit);
+		go = handle_each_module(w, child, visit);
 		w->path[len] = 0;
 		if (!go)
 			return false;
@@ -113,7 +113,7 @@ static bool walk_modules(struct walk *w, py_object *module, module_visit_fn *vis
 /*
  * True if `whole` ends with the dotted name `end`; *rest is set to the number of bytes before it.
  */
-static bool name_ends_with(const char *whole, const char *end, size_t *rest)
+static bool has_name_suffix(const char *whole, const char *end, size_t *rest)
 {
 	size_t n = strlen(whole), m = strlen(end);
 
@@ -123,17 +123,18 @@ static bool name_ends_with(const char *whole, const char *end, size_t *rest)
 }
 
 /* The first module with a parameter whose name is known shows how names of this tree begin. */
-static bool compare_with_params(struct walk *w, py_object *module)
+static bool compare_module_params(struct walk *w, py_object *module)
 {
-	py_object *own = py_own_attribute(module, "_parameters"), *key, *value;
-	const struct train_params *all = train_params_now();
+	py_object *own = py_get_own_attribute(module, "_parameters"), *key, *value;
+	const struct train_params *all = train_get_params();
 	char full[TRAIN_NAME_MAX + 1], *dot;
 	intptr_t at = 0;
 	size_t rest;
 
-	while (py_dict_next(own, &at, &key, &value)) {
-		const void *impl = torch_object_tensor(value);
-		const struct train_param *p = all && impl ? train_param_by_impl(all, impl) : NULL;
+	while (py_get_next_of_dict(own, &at, &key, &value)) {
+		const void *impl = torch_get_object_tensor(value);
+		const struct train_param *p =
+			all && impl ? train_find_param_by_impl(all, impl) : NULL;
 
 		if (!p || p->flags & (TP_FLAT | TP_UNNAMED | TP_TIED))
 			continue;
@@ -141,10 +142,10 @@ static bool compare_with_params(struct walk *w, py_object *module)
 		dot = strrchr(full, '.');
 		*(dot ? dot : full) = 0;
 		w->vpp_stage = p->vpp_stage;
-		if (name_ends_with(full, w->path, &rest))
-			snprintf(w->more, sizeof(w->more), "%.*s", (int)rest, full);
-		else if (name_ends_with(w->path, full, &rest))
-			w->cut = rest;
+		if (has_name_suffix(full, w->path, &rest))
+			snprintf(w->added_prefix, sizeof(w->added_prefix), "%.*s", (int)rest, full);
+		else if (has_name_suffix(w->path, full, &rest))
+			w->cut_bytes = rest;
 		return false;
 	}
 	return true;
@@ -152,13 +153,13 @@ static bool compare_with_params(struct walk *w, py_object *module)
 
 py_object *get_wrapped_module(py_object *wrapper)
 {
-	py_object *children = py_own_attribute(wrapper, "_modules"), *key, *child;
+	py_object *children = py_get_own_attribute(wrapper, "_modules"), *key, *child;
 	intptr_t at = 0;
 
-	while (py_dict_next(children, &at, &key, &child)) {
-		const char *name = py_ascii(key);
+	while (py_get_next_of_dict(children, &at, &key, &child)) {
+		const char *name = py_get_ascii(key);
 
-		if (name && tree_sees_through(wrapper, name))
+		if (name && is_tree_wrapper(wrapper, name))
 			return child;
 	}
 	return NULL;
@@ -167,16 +168,16 @@ py_object *get_wrapped_module(py_object *wrapper)
 static bool add_module(struct walk *w, py_object *module)
 {
 	struct named_module *m = find_slot(module);
-	size_t len = strlen(w->path), cut = w->cut < len ? w->cut : len;
+	size_t len = strlen(w->path), cut_bytes = w->cut_bytes < len ? w->cut_bytes : len;
 	char *text = table->text + text_used;
 	bool wrapper;
 	int n;
 
-	if (m->self && m->type == object_type_of(module))
+	if (m->self && m->type == get_object_type(module))
 		return true; /* the first name counts */
 	if ((!m->self && filled >= MODULES_MAX / 2) || text_used + 2 * sizeof(w->path) > TEXT_MAX)
 		return false;
-	n = snprintf(text, sizeof(w->path), "%s%s", w->more, w->path + cut);
+	n = snprintf(text, sizeof(w->path), "%s%s", w->added_prefix, w->path + cut_bytes);
 	if (n >= (int)sizeof(w->path))
 		n = sizeof(w->path) - 1;
 	/* The root of a tree whose names have a prefix gets the prefix without the dot. */
@@ -186,13 +187,14 @@ static bool add_module(struct walk *w, py_object *module)
 	filled += !m->self;
 	wrapper = get_wrapped_module(module) != NULL;
 	*m = (struct named_module){.self = module,
-		.type = object_type_of(module),
-		.name = get_kinds_keys(config_now())->squash_name ? train_squash(text) : text,
+		.type = get_object_type(module),
+		.name = get_kinds_keys(config_now())->squash_name ? train_get_short_name(text)
+								  : text,
 		.full = text,
 		.vpp_stage = w->vpp_stage,
 		/* A wrapper around the model (DDP) that parameter names omit is not a module of its own. */
 		.wrapper = wrapper,
-		.targetable = !wrapper && len + 1 >= w->cut,
+		.targetable = !wrapper && len + 1 >= w->cut_bytes,
 		.step = UINT32_MAX,
 		.routed_step = UINT32_MAX};
 	return true;
@@ -200,7 +202,7 @@ static bool add_module(struct walk *w, py_object *module)
 
 bool module_is_target(struct named_module *m)
 {
-	const void *now = m->targetable ? train_targets_now() : NULL;
+	const void *now = m->targetable ? train_get_targets() : NULL;
 
 	if (m->targetable && (!now || m->target_by != now)) {
 		m->target = is_target_module(m->full);
@@ -209,30 +211,30 @@ bool module_is_target(struct named_module *m)
 	return m->targetable && m->target;
 }
 
-static void name_modules(py_object *root)
+static void add_module_names(py_object *root)
 {
 	struct walk w;
 
 	if (walks++ >= WALKS_MAX)
 		return;
 	memset(&w, 0, sizeof(w));
-	walk_modules(&w, root, compare_with_params);
+	handle_each_module(&w, root, compare_module_params);
 	w.path[0] = 0;
 	w.depth = 0;
-	walk_modules(&w, root, add_module);
+	handle_each_module(&w, root, add_module);
 }
 
 static py_object *last_root;
 
-void module_name_from(py_object *root)
+void set_root_module(py_object *root)
 {
 	last_root = root;
 }
 
-struct named_module *module_name_of(py_object *self, bool root)
+struct named_module *find_named_module(py_object *self, bool root)
 {
 	static py_object *unknown;
-	const struct train_params *all = train_params_now();
+	const struct train_params *all = train_get_params();
 	struct named_module *m;
 
 	if (!table) {
@@ -252,7 +254,7 @@ struct named_module *module_name_of(py_object *self, bool root)
 	m = find_slot(self);
 	if (root)
 		last_root = self;
-	if (m->self && m->type == object_type_of(self))
+	if (m->self && m->type == get_object_type(self))
 		return m;
 	/*
 	 * The module is in a new model, or was added to a model. A module that is in no tree is
@@ -260,9 +262,9 @@ struct named_module *module_name_of(py_object *self, bool root)
 	 */
 	if (!root && (self == unknown || !last_root))
 		return NULL;
-	name_modules(last_root);
+	add_module_names(last_root);
 	m = find_slot(self);
-	if (m->self && m->type == object_type_of(self))
+	if (m->self && m->type == get_object_type(self))
 		return m;
 	unknown = self;
 	return NULL;

@@ -20,7 +20,7 @@ struct named_module {
 	const char *full; /* the name without squash_name */
 	uint16_t vpp_stage;
 	bool targetable, target; /* it is a module of the model; key targets selects it */
-	/* value of key targets for which `target` was computed: train_targets_now() */
+	/* value of key targets for which `target` was computed: train_get_targets() */
 	const void *target_by;
 	bool wrapper; /* it only wraps the module in it, and has the same name */
 	uint32_t routed_step; /* step in which it was last a router, for expert_routing.c */
@@ -33,10 +33,10 @@ struct named_module {
  * Returns the module that is being called; root: the call is in no other module's call. Returns
  * NULL if it has no name.
  */
-struct named_module *module_name_of(py_object *self, bool root);
+struct named_module *find_named_module(py_object *self, bool root);
 
 /* From now on names are relative to `root`, even if it is not called itself. */
-void module_name_from(py_object *root);
+void set_root_module(py_object *root);
 
 /* Returns the module inside a wrapper around a model (DDP, FSDP); NULL: not a wrapper. */
 py_object *get_wrapped_module(py_object *wrapper);
@@ -45,6 +45,6 @@ py_object *get_wrapped_module(py_object *wrapper);
 bool module_is_target(struct named_module *m);
 
 /* Returns the TensorImpl of a tensor; NULL: not a tensor, or its layout is unknown. */
-const void *torch_object_tensor(py_object *o);
+const void *torch_get_object_tensor(py_object *o);
 
 #endif

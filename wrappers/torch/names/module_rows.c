@@ -34,7 +34,7 @@ struct module_rows {
 static struct module_rows *heads[HEADS];
 static uint32_t nrows;
 
-static struct api *new_module_row(enum module_part part, const char *op)
+static struct api *add_module_row(enum module_part part, const char *op)
 {
 	struct api *row = nrows < ROWS_MAX
 				  ? named_row_new(&adapter_module, module_part_words[part], op)
@@ -50,14 +50,14 @@ static struct api *new_module_row(enum module_part part, const char *op)
 	return row;
 }
 
-static struct module_rows *new_module_rows(const char *op)
+static struct module_rows *add_module_rows(const char *op)
 {
 	struct module_rows *r = calloc(1, sizeof(*r));
 
 	if (!r)
 		return NULL;
 	for (unsigned i = 0; i < OWN_ROWS; i++) {
-		r->row[i] = new_module_row(i, op);
+		r->row[i] = add_module_row(i, op);
 		/* The rows made so far are not freed. */
 		if (!r->row[i]) {
 			free(r);
@@ -67,7 +67,7 @@ static struct module_rows *new_module_rows(const char *op)
 	return r;
 }
 
-struct module_rows *module_rows_of(struct named_module *m, const char *class_name)
+struct module_rows *get_module_rows(struct named_module *m, const char *class_name)
 {
 	char op[OP_MAX];
 	struct module_rows **head, *r;
@@ -78,7 +78,7 @@ struct module_rows *module_rows_of(struct named_module *m, const char *class_nam
 	head = &heads[hash_str(0, op) & (HEADS - 1)];
 	for (r = *head; r && strcmp(named_row_op(r->row[0]), op) != 0;)
 		r = r->next;
-	if (!r && (r = new_module_rows(op))) {
+	if (!r && (r = add_module_rows(op))) {
 		r->next = *head;
 		*head = r;
 	}
@@ -86,12 +86,12 @@ struct module_rows *module_rows_of(struct named_module *m, const char *class_nam
 	return r;
 }
 
-struct api *module_row(const struct module_rows *r, enum module_part part)
+struct api *get_module_row(const struct module_rows *r, enum module_part part)
 {
 	return r->row[part];
 }
 
-struct api *module_keyed_row(struct module_rows *r, enum module_part part, const char *name)
+struct api *get_module_keyed_row(struct module_rows *r, enum module_part part, const char *name)
 {
 	size_t n = strlen(name) + 1;
 	char op[OP_MAX];
@@ -104,7 +104,7 @@ struct api *module_keyed_row(struct module_rows *r, enum module_part part, const
 	k = calloc(1, sizeof(*k) + n);
 	if (!k)
 		return NULL;
-	k->row = new_module_row(part, op);
+	k->row = add_module_row(part, op);
 	if (!k->row) {
 		free(k);
 		return NULL;

@@ -5,12 +5,13 @@
 
 #include "base/hash.h"
 #include "session/state.h"
+#include "text/suffix.h"
 #include "wrappers/python/objects.h"
 
 #define SHARDS_MAX 65536u
 #define SHARD_SLOTS (4 * SHARDS_MAX)
 
-static uint64_t count_in_object(const void *o)
+static uint64_t read_shape_count(const void *o)
 {
 	double v;
 
@@ -19,18 +20,18 @@ static uint64_t count_in_object(const void *o)
 
 static uint8_t read_size(const void *size, uint64_t dims[SHARD_DIMS])
 {
-	size_t n = size && py_is_tuple(size) ? py_count_items(size) : 0;
+	size_t n = size && py_is_tuple(size) ? py_get_item_count(size) : 0;
 
 	if (n > SHARD_DIMS)
 		return 0;
 	for (size_t i = 0; i < n; i++)
-		dims[i] = count_in_object(py_get_item(size, i));
+		dims[i] = read_shape_count(py_get_item(size, i));
 	return (uint8_t)n;
 }
 
 /* ---- FSDP2 ---- */
 
-static void index_shard(struct tree *t, const void *object, uint32_t number)
+static void add_shard_index(struct tree *t, const void *object, uint32_t number)
 {
 	uint32_t i = (uint32_t)hash_mix((uintptr_t)object) % SHARD_SLOTS;
 
@@ -59,11 +60,11 @@ const struct shard_param *shard_find(const struct tree *t, const void *object)
 static void record_shard_group(struct tree *t, const void *group)
 {
 	const void *list = py_get_attribute(group, "fsdp_params");
-	size_t n = list && py_is_list(list) ? py_count_items(list) : 0;
+	size_t n = list && py_is_list(list) ? py_get_item_count(list) : 0;
 
 	if (!t->shard) {
-		t->shard = arena_take(t->arena, SHARDS_MAX * sizeof(*t->shard));
-		t->shard_by = arena_take(t->arena, SHARD_SLOTS * sizeof(*t->shard_by));
+		t->shard = arena_reserve_bytes(t->arena, SHARDS_MAX * sizeof(*t->shard));
+		t->shard_by = arena_reserve_bytes(t->arena, SHARD_SLOTS * sizeof(*t->shard_by));
 	}
 	if (!t->shard || !t->shard_by)
 		return;
@@ -77,8 +78,8 @@ static void record_shard_group(struct tree *t, const void *group)
 			continue;
 		s.ndim = read_size(py_get_attribute(one, "_orig_size"), s.dims);
 		t->shard[t->nshard] = s;
-		index_shard(t, s.sharded, t->nshard);
-		index_shard(t, s.unsharded, t->nshard);
+		add_shard_index(t, s.sharded, t->nshard);
+		add_shard_index(t, s.unsharded, t->nshard);
 		t->nshard++;
 	}
 }
@@ -89,10 +90,10 @@ static bool record_hook_owner(void *arg, void *o)
 	struct tree *t = arg;
 	const void *groups, *one;
 
-	if (!o || strcmp(py_class_name(o), "FSDPState") != 0)
+	if (!o || strcmp(py_get_class_name(o), "FSDPState") != 0)
 		return true;
 	groups = py_get_attribute(o, "_fsdp_param_groups");
-	for (size_t i = 0; groups && py_is_list(groups) && i < py_count_items(groups); i++)
+	for (size_t i = 0; groups && py_is_list(groups) && i < py_get_item_count(groups); i++)
 		record_shard_group(t, py_get_item(groups, i));
 	one = py_get_attribute(o, "_fsdp_param_group"); /* its name before 2.13 */
 	if (one)
@@ -100,7 +101,7 @@ static bool record_hook_owner(void *arg, void *o)
 	return true;
 }
 
-void shard_note_module(struct tree *t, const void *module)
+void record_module_shards(struct tree *t, const void *module)
 {
 	const void *hooks = t->dtensor_type ? py_get_attribute(module, "_forward_pre_hooks") : NULL;
 	size_t at = 0;
@@ -108,40 +109,41 @@ void shard_note_module(struct tree *t, const void *module)
 
 	if (!hooks || !py_is_dict(hooks))
 		return;
-	while (py_next_entry(hooks, &at, &k, &v))
-		py_visit_referents(v, record_hook_owner, t);
+	while (py_get_next_entry(hooks, &at, &k, &v))
+		py_handle_referents(v, record_hook_owner, t);
 }
 
 /* ---- FSDP1 ---- */
 
-void *shard_flat_of(const void *module)
+void *get_flat_param(const void *module)
 {
 	const void *handle = py_get_attribute(module, "_handle");
 
-	if (!handle || strcmp(py_class_name(handle), "FlatParamHandle") != 0)
+	if (!handle || strcmp(py_get_class_name(handle), "FlatParamHandle") != 0)
 		return NULL;
 	return py_get_attribute(handle, "flat_param");
 }
 
 /* From 2.0 on a flat parameter is a plain Parameter with a mark. */
-bool shard_is_flat(const struct tree *t, const void *object)
+bool is_flat_param(const struct tree *t, const void *object)
 {
-	return t->flat_type && (py_is_instance(object, t->flat_type) ||
-				       count_in_object(py_get_attribute(object, "_is_flat_param")));
+	return t->flat_type &&
+	       (py_is_instance(object, t->flat_type) ||
+		       read_shape_count(py_get_attribute(object, "_is_flat_param")));
 }
 
-uint32_t shard_count_pieces(const void *flat)
+uint32_t get_piece_count(const void *flat)
 {
 	const void *names = py_get_attribute(flat, "_fqns");
 
-	return names ? (uint32_t)py_count_items(names) : 0;
+	return names ? (uint32_t)py_get_item_count(names) : 0;
 }
 
 /*
  * Removes the names of modules that FSDP1 and checkpoint wrappers insert, which are not the
  * program's.
  */
-static void clean_name(char *name)
+static void remove_wrapper_names(char *name)
 {
 	static const char *const parts[] = {
 		"_fsdp_wrapped_module.", "_checkpoint_wrapped_module.", "_orig_mod."};
@@ -153,19 +155,19 @@ static void clean_name(char *name)
 }
 
 /* Padding may precede an entry: _numels_with_padding includes it, and _is_padding_mask marks it. */
-static uint64_t skip_padding(const void *flat, uint32_t piece, uint64_t at)
+static uint64_t get_padding_end(const void *flat, uint32_t piece, uint64_t at)
 {
 	const void *n = py_get_attribute(flat, "_numels_with_padding");
 	const void *mask = py_get_attribute(flat, "_is_padding_mask");
 	uint32_t seen = 0;
 
-	if (!n || !mask || py_count_items(mask) != py_count_items(n))
+	if (!n || !mask || py_get_item_count(mask) != py_get_item_count(n))
 		return at;
 	at = 0;
-	for (size_t i = 0; i < py_count_items(n); i++) {
-		if (count_in_object(py_get_item(mask, i)) == 0 && seen++ == piece)
+	for (size_t i = 0; i < py_get_item_count(n); i++) {
+		if (read_shape_count(py_get_item(mask, i)) == 0 && seen++ == piece)
 			break;
-		at += count_in_object(py_get_item(n, i));
+		at += read_shape_count(py_get_item(n, i));
 	}
 	return at;
 }
@@ -183,10 +185,10 @@ bool shard_read_piece(const void *flat, uint32_t i, uint64_t *at, struct shard_p
 	if (!names || !shapes || !counts ||
 		!py_get_text(py_get_item(names, i), out->name, sizeof(out->name)))
 		return false;
-	clean_name(out->name);
+	remove_wrapper_names(out->name);
 	out->ndim = read_size(py_get_item(shapes, i), out->dims);
-	out->whole_count = count_in_object(py_get_item(counts, i));
-	out->whole_at = skip_padding(flat, i, *at);
+	out->whole_count = read_shape_count(py_get_item(counts, i));
+	out->whole_at = get_padding_end(flat, i, *at);
 	*at = out->whole_at + out->whole_count;
 	out->object = originals ? py_get_item(originals, i) : NULL;
 	shard = shards ? py_get_item(shards, i) : NULL;
@@ -194,23 +196,16 @@ bool shard_read_piece(const void *flat, uint32_t i, uint64_t *at, struct shard_p
 	if (!shard) {
 		out->at = out->whole_at;
 		out->count = out->whole_count;
-	} else if (count_in_object(py_get_item(shard, 0))) {
-		out->at = count_in_object(py_get_item(shard, 1));
-		out->count = count_in_object(py_get_item(shard, 2));
+	} else if (read_shape_count(py_get_item(shard, 0))) {
+		out->at = read_shape_count(py_get_item(shard, 1));
+		out->count = read_shape_count(py_get_item(shard, 2));
 	}
 	return true;
 }
 
 /* ---- ZeRO ---- */
 
-static bool file_ends_with(const char *s, const char *end)
-{
-	size_t n = strlen(s), m = strlen(end);
-
-	return n >= m && strcmp(s + n - m, end) == 0;
-}
-
-bool shard_zero_now(uint32_t *group, uint32_t *part)
+bool find_zero_partition(uint32_t *group, uint32_t *part)
 {
 	struct py_frame f[16];
 	int n = py_get_frames(f, 16);
@@ -219,8 +214,8 @@ bool shard_zero_now(uint32_t *group, uint32_t *part)
 	for (int i = 0; i < n; i++) {
 		const void *self, *number, *parts;
 
-		if (!py_describe_frame(&f[i], file, sizeof(file), function, sizeof(function)) ||
-			!file_ends_with(function, "_optimizer_step"))
+		if (!py_get_frame_name(&f[i], file, sizeof(file), function, sizeof(function)) ||
+			!has_suffix(function, "_optimizer_step"))
 			continue;
 		/*
 		 * stage_1_and_2.py: partition_id has a number for each group; stage3.py: the rank's number is the same in all
@@ -232,11 +227,11 @@ bool shard_zero_now(uint32_t *group, uint32_t *part)
 		self = py_find_local(&f[i], "self");
 		if (!number || !self || !strstr(file, "/deepspeed/runtime/zero/"))
 			continue;
-		*group = (uint32_t)count_in_object(number);
+		*group = (uint32_t)read_shape_count(number);
 		*part = session.world_rank > 0 ? (uint32_t)session.world_rank : 0;
 		parts = py_get_attribute(self, "partition_id");
-		if (parts && py_is_list(parts) && *group < py_count_items(parts))
-			*part = (uint32_t)count_in_object(py_get_item(parts, *group));
+		if (parts && py_is_list(parts) && *group < py_get_item_count(parts))
+			*part = (uint32_t)read_shape_count(py_get_item(parts, *group));
 		return true;
 	}
 	return false;

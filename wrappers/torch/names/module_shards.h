@@ -26,16 +26,15 @@ struct shard_param {
 };
 
 /*
- * Notes FSDP2's data on the parameters of a module, and of modules below it that have no group of
- * their own.
+ * Records FSDP2's data on the parameters of a module, and of the modules below it that have no parameter group themselves.
  */
-void shard_note_module(struct tree *t, const void *module);
+void record_module_shards(struct tree *t, const void *module);
 
 /* Finds a parameter by its sharded or unsharded object; NULL: none. */
 const struct shard_param *shard_find(const struct tree *t, const void *object);
 
 /* Returns the FlatParameter of an FSDP1 module; NULL: not such a module, or it has none. */
-void *shard_flat_of(const void *module);
+void *get_flat_param(const void *module);
 
 /* A parameter within a FlatParameter. */
 struct shard_piece {
@@ -49,8 +48,8 @@ struct shard_piece {
 	uint8_t ndim;
 };
 
-bool shard_is_flat(const struct tree *t, const void *object);
-uint32_t shard_count_pieces(const void *flat);
+bool is_flat_param(const struct tree *t, const void *object);
+uint32_t get_piece_count(const void *flat);
 
 /*
  * Reads the i-th piece; *at is 0 at first, and counts elements of the whole FlatParameter.
@@ -62,6 +61,6 @@ bool shard_read_piece(const void *flat, uint32_t i, uint64_t *at, struct shard_p
  * For DeepSpeed's ZeRO: stores the group of partitions, and this rank's partition, of the
  * optimizer that steps on this thread. Returns false if the optimizer is not ZeRO's.
  */
-bool shard_zero_now(uint32_t *group, uint32_t *part);
+bool find_zero_partition(uint32_t *group, uint32_t *part);
 
 #endif

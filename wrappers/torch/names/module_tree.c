@@ -37,7 +37,7 @@ void arena_close(struct arena *a)
 	a->base = NULL;
 }
 
-void *arena_take(struct arena *a, size_t bytes)
+void *arena_reserve_bytes(struct arena *a, size_t bytes)
 {
 	void *p = a->base + a->used;
 
@@ -48,9 +48,9 @@ void *arena_take(struct arena *a, size_t bytes)
 	return p;
 }
 
-static const char *keep_text(struct arena *a, const char *text, size_t n)
+static const char *copy_text_to_arena(struct arena *a, const char *text, size_t n)
 {
-	char *to = arena_take(a, n + 1);
+	char *to = arena_reserve_bytes(a, n + 1);
 
 	if (!to)
 		return "";
@@ -73,7 +73,7 @@ static const void *find_class(const char *module, const char *older, const char 
 	return c && py_is_type(c) ? c : NULL;
 }
 
-static void take_types(struct tree *t)
+static void set_tree_types(struct tree *t)
 {
 	t->module_type = types.module;
 	t->tensor_type = types.tensor;
@@ -81,7 +81,7 @@ static void take_types(struct tree *t)
 	t->flat_type = types.flat;
 }
 
-bool tree_look_at_types(struct tree *t)
+bool tree_update_types(struct tree *t)
 {
 	void *const *tensor = elfsym_data("THPVariableClass");
 	const void *dtensor = types.dtensor, *flat = types.flat;
@@ -92,7 +92,7 @@ bool tree_look_at_types(struct tree *t)
 		"torch.distributed.tensor._api", "torch.distributed._tensor.api", "DTensor");
 	types.flat = find_class("torch.distributed.fsdp._flat_param",
 		"torch.distributed.fsdp.flat_param", "FlatParameter");
-	take_types(t);
+	set_tree_types(t);
 	return types.dtensor != dtensor || types.flat != flat;
 }
 
@@ -100,12 +100,12 @@ bool tree_open(struct tree *t, struct arena *a)
 {
 	*t = (struct tree){.arena = a, .until = UINT64_MAX};
 	if (types.module)
-		take_types(t);
+		set_tree_types(t);
 	else
-		tree_look_at_types(t);
-	t->seen = arena_take(a, SEEN_SLOTS * sizeof(*t->seen));
+		tree_update_types(t);
+	t->seen = arena_reserve_bytes(a, SEEN_SLOTS * sizeof(*t->seen));
 	t->seen_mask = SEEN_SLOTS - 1;
-	t->found = arena_take(a, FOUND_MAX * sizeof(*t->found));
+	t->found = arena_reserve_bytes(a, FOUND_MAX * sizeof(*t->found));
 	return t->module_type && t->tensor_type && t->seen && t->found;
 }
 
@@ -124,13 +124,13 @@ static bool record_seen(struct tree *t, const void *o)
 	return true;
 }
 
-static void forget_seen(struct tree *t)
+static void reset_seen(struct tree *t)
 {
 	memset(t->seen, 0, SEEN_SLOTS * sizeof(*t->seen));
 	t->nseen = 0;
 }
 
-static bool is_late(const struct tree *t)
+static bool is_search_over(const struct tree *t)
 {
 	return (t->nseen & 63) == 0 && clock_ns(CLOCK_THREAD_CPUTIME_ID) > t->until;
 }
@@ -148,7 +148,7 @@ static void add_found(struct tree *t, const void *module)
 
 struct level {
 	struct tree *t;
-	int left;
+	int levels_left;
 };
 
 /*
@@ -164,49 +164,49 @@ static bool is_frame_globals(const struct tree *t, const void *o)
 	return false;
 }
 
-static bool search_object(void *arg, void *o);
+static bool find_in_object(void *arg, void *o);
 
-static void search_items(struct tree *t, const void *o, int left)
+static void find_in_items(struct tree *t, const void *o, int levels_left)
 {
-	struct level l = {t, left};
-	size_t n = py_count_items(o), at = 0;
+	struct level l = {t, levels_left};
+	size_t n = py_get_item_count(o), at = 0;
 	void *k, *v;
 
 	if (py_is_dict(o)) {
-		for (n = 0; n < ITEMS_MAX && py_next_entry(o, &at, &k, &v); n++)
-			search_object(&l, v);
+		for (n = 0; n < ITEMS_MAX && py_get_next_entry(o, &at, &k, &v); n++)
+			find_in_object(&l, v);
 		return;
 	}
 	for (size_t i = 0; i < n && i < ITEMS_MAX; i++)
-		search_object(&l, py_get_item(o, i));
+		find_in_object(&l, py_get_item(o, i));
 }
 
 /* An object that an instance refers to: one of its attributes, or the dictionary that has them. */
-static bool search_referent(void *arg, void *o)
+static bool find_in_referent(void *arg, void *o)
 {
 	struct level *l = arg;
 
 	if (py_is_dict(o) && !py_is_instance(o, l->t->module_type)) {
-		struct level same = {l->t, l->left};
+		struct level same = {l->t, l->levels_left};
 		size_t at = 0;
 		void *k, *v;
 
 		/* If an attribute's value is a dict, its items count as attributes, too. */
 		if (is_frame_globals(l->t, o) || !record_seen(l->t, o))
 			return true;
-		for (size_t n = 0; n < ITEMS_MAX && py_next_entry(o, &at, &k, &v); n++)
-			search_object(&same, v);
+		for (size_t n = 0; n < ITEMS_MAX && py_get_next_entry(o, &at, &k, &v); n++)
+			find_in_object(&same, v);
 		return true;
 	}
-	return search_object(arg, o);
+	return find_in_object(arg, o);
 }
 
-static bool search_object(void *arg, void *o)
+static bool find_in_object(void *arg, void *o)
 {
-	struct level *l = arg, below = {l->t, l->left - 1};
+	struct level *l = arg, below = {l->t, l->levels_left - 1};
 	struct tree *t = l->t;
 
-	if (!o || is_late(t))
+	if (!o || is_search_over(t))
 		return o;
 	if (py_is_type(o) || py_is_str(o) || py_is_instance(o, t->tensor_type) ||
 		(py_is_dict(o) && is_frame_globals(t, o)))
@@ -217,24 +217,24 @@ static bool search_object(void *arg, void *o)
 		add_found(t, o);
 		return true;
 	}
-	if (l->left <= 0)
+	if (l->levels_left <= 0)
 		return true;
 	if (py_is_list(o) || py_is_tuple(o) || py_is_dict(o))
-		search_items(t, o, l->left - 1);
+		find_in_items(t, o, l->levels_left - 1);
 	else
-		py_visit_referents(o, search_referent, &below);
+		py_handle_referents(o, find_in_referent, &below);
 	return true;
 }
 
-static void search_variable(struct tree *t, const void *name, void *value, int levels)
+static void find_in_variable(struct tree *t, const void *name, void *value, int levels)
 {
 	struct level l = {t, levels};
 	char text[128];
 
 	if (!py_get_text(name, text, sizeof(text)))
 		text[0] = 0;
-	t->variable = keep_text(t->arena, text, strlen(text));
-	search_object(&l, value);
+	t->variable = copy_text_to_arena(t->arena, text, strlen(text));
+	find_in_object(&l, value);
 }
 
 static bool is_library_globals(const void *globals)
@@ -246,9 +246,9 @@ static bool is_library_globals(const void *globals)
 	       (strcmp(text, "torch") == 0 || strncmp(text, "torch.", 6) == 0);
 }
 
-static void list_namespaces(struct tree *t, const struct py_frame *f, int n)
+static void add_namespaces(struct tree *t, const struct py_frame *f, int n)
 {
-	t->namespace = arena_take(t->arena, (size_t)n * sizeof(*t->namespace));
+	t->namespace = arena_reserve_bytes(t->arena, (size_t)n * sizeof(*t->namespace));
 	t->nnamespace = 0;
 	for (int i = 0; t->namespace && i < n; i++) {
 		const void *globals = py_get_globals(&f[i]);
@@ -258,31 +258,31 @@ static void list_namespaces(struct tree *t, const struct py_frame *f, int n)
 	}
 }
 
-void tree_search_frames(struct tree *t)
+void tree_find_in_frames(struct tree *t)
 {
 	struct py_frame f[PY_FRAMES_MAX];
 	int n = py_get_frames(f, PY_FRAMES_MAX);
 	void *name, *value;
 
-	list_namespaces(t, f, n);
+	add_namespaces(t, f, n);
 	/*
 	 * Objects that a variable names directly come first, because that is the name that the
 	 * program uses.
 	 */
 	for (int levels = 0; levels <= LEVELS; levels += LEVELS) {
-		forget_seen(t);
+		reset_seen(t);
 		for (int i = 0; i < n; i++) {
-			for (unsigned k = 0, count = py_count_locals(&f[i]); k < count; k++)
+			for (unsigned k = 0, count = py_get_local_count(&f[i]); k < count; k++)
 				if (py_get_local(&f[i], k, &name, &value))
-					search_variable(t, name, value, levels);
+					find_in_variable(t, name, value, levels);
 		}
 		for (uint32_t i = 0; i < t->nnamespace; i++) {
 			size_t at = 0;
 
 			if (is_library_globals(t->namespace[i]))
 				continue;
-			while (py_next_entry(t->namespace[i], &at, &name, &value))
-				search_variable(t, name, value, levels);
+			while (py_get_next_entry(t->namespace[i], &at, &name, &value))
+				find_in_variable(t, name, value, levels);
 		}
 	}
 	t->variable = "";
@@ -295,12 +295,12 @@ static bool record_if_module(void *arg, void *o)
 	t->nseen++;
 	if (py_is_instance(o, t->module_type) && t->nfound < FOUND_MAX)
 		t->found[t->nfound++] = (struct tree_root){o, ""};
-	return !is_late(t);
+	return !is_search_over(t);
 }
 
-bool tree_search_collected(struct tree *t)
+bool tree_find_in_collected(struct tree *t)
 {
-	return py_visit_collected(record_if_module, t);
+	return py_handle_collected(record_if_module, t);
 }
 
 /* ---- naming ---- */
@@ -314,39 +314,39 @@ struct walk {
 	const char *owner; /* permanent copy of the path; NULL: not made yet */
 };
 
-const void *tree_tensor_of(const struct tree *t, const void *object, const void **outer)
+const void *tree_get_tensor(const struct tree *t, const void *object, const void **outer)
 {
 	const void *impl, *local;
 
 	*outer = NULL;
 	if (!object || !py_is_instance(object, t->tensor_type))
 		return NULL;
-	impl = torch_tensor_of_object(object);
+	impl = torch_get_tensor_of_object(object);
 	if (!impl || !t->dtensor_type || !py_is_instance(object, t->dtensor_type))
 		return impl;
 	local = py_get_attribute(object, "_local_tensor");
 	if (!local || !py_is_instance(local, t->tensor_type))
 		return impl;
 	*outer = impl;
-	return torch_tensor_of_object(local);
+	return torch_get_tensor_of_object(local);
 }
 
-const void *tree_local_of_replica(const void *impl)
+const void *tree_get_replica_part(const void *impl)
 {
-	const void *object = torch_tensor_object(impl), *outer, *local, *spec, *places;
+	const void *object = torch_get_python_object(impl), *outer, *local, *spec, *places;
 	struct tree t = {.arena = NULL};
 
-	tree_look_at_types(&t);
+	tree_update_types(&t);
 	if (!object || !t.dtensor_type || !py_is_instance(object, t.dtensor_type))
 		return NULL;
 	spec = py_get_attribute(object, "_spec");
 	places = spec ? py_get_attribute(spec, "placements") : NULL;
 	if (!places || !py_is_tuple(places))
 		return NULL;
-	for (size_t i = 0; i < py_count_items(places); i++)
-		if (strcmp(py_class_name(py_get_item(places, i)), "Replicate") != 0)
+	for (size_t i = 0; i < py_get_item_count(places); i++)
+		if (strcmp(py_get_class_name(py_get_item(places, i)), "Replicate") != 0)
 			return NULL;
-	local = tree_tensor_of(&t, object, &outer);
+	local = tree_get_tensor(&t, object, &outer);
 	return outer ? local : NULL;
 }
 
@@ -362,9 +362,9 @@ const struct tree_param *tree_find_param(const struct tree *t, const void *impl)
 }
 
 /* Appends .name to the path. Returns the length that the path had before. */
-static size_t enter_path(struct walk *w, const char *name)
+static size_t add_path_component(struct walk *w, const char *name)
 {
-	size_t was = w->n, len = strlen(name);
+	size_t old_length = w->n, len = strlen(name);
 
 	if (w->n + len + 2 < sizeof(w->path)) {
 		if (w->n)
@@ -373,13 +373,13 @@ static size_t enter_path(struct walk *w, const char *name)
 		w->n += len;
 	}
 	w->path[w->n] = 0;
-	return was;
+	return old_length;
 }
 
-static void leave_path(struct walk *w, size_t was)
+static void reset_path(struct walk *w, size_t old_length)
 {
-	w->n = was;
-	w->path[was] = 0;
+	w->n = old_length;
+	w->path[old_length] = 0;
 }
 
 static void add_param(struct walk *w, const char *key, const void *object)
@@ -389,12 +389,12 @@ static void add_param(struct walk *w, const char *key, const void *object)
 	const void *outer, *impl, *other;
 	struct tree_param *p;
 	uint32_t i;
-	size_t was;
+	size_t old_length;
 
 	/* A gathered parameter stands for the optimizer's parameter. */
 	if (shard)
 		object = shard->sharded;
-	impl = tree_tensor_of(t, object, &outer);
+	impl = tree_get_tensor(t, object, &outer);
 	p = impl ? (struct tree_param *)tree_find_param(t, impl) : NULL;
 	/* A flat parameter is found twice: in FSDP1's data, and among the parameters. */
 	if (p && !(p->flags & TP_FLAT))
@@ -402,40 +402,39 @@ static void add_param(struct walk *w, const char *key, const void *object)
 	if (!impl || p || t->nparam == TREE_PARAMS_MAX)
 		return;
 	if (!w->owner)
-		w->owner = keep_text(t->arena, w->path, w->n);
-	was = enter_path(w, key);
+		w->owner = copy_text_to_arena(t->arena, w->path, w->n);
+	old_length = add_path_component(w, key);
 	p = &t->param[t->nparam++];
 	*p = (struct tree_param){.object = object,
 		.impl = impl,
 		.outer = outer,
-		.name = keep_text(t->arena, w->path, w->n),
+		.name = copy_text_to_arena(t->arena, w->path, w->n),
 		.module = w->owner,
 		.shard = shard,
 		.root = w->root,
 		.flags = (uint8_t)((outer ? TP_SHARD : 0) |
-				   (shard_is_flat(t, object) ? TP_FLAT : 0) |
-				   (torch_tensor_requires_grad(outer ? outer : impl) ? 0
-										     : TP_FROZEN))};
-	leave_path(w, was);
+				   (is_flat_param(t, object) ? TP_FLAT : 0) |
+				   (torch_is_grad_required(outer ? outer : impl) ? 0 : TP_FROZEN))};
+	reset_path(w, old_length);
 	if (shard && shard->unsharded)
-		p->unsharded = tree_tensor_of(t, shard->unsharded, &other);
-	p->main = tree_tensor_of(t, py_get_attribute(object, "main_param"), &other);
-	p->kept_grad = tree_tensor_of(t, py_get_attribute(object, "main_grad"), &other);
+		p->unsharded = tree_get_tensor(t, shard->unsharded, &other);
+	p->main = tree_get_tensor(t, py_get_attribute(object, "main_param"), &other);
+	p->kept_grad = tree_get_tensor(t, py_get_attribute(object, "main_grad"), &other);
 	if (p->flags & TP_FLAT)
-		t->nflat += shard_count_pieces(object);
+		t->nflat += get_piece_count(object);
 	for (i = (uint32_t)hash_mix((uintptr_t)impl) & t->impl_mask; t->by_impl[i];
 		i = (i + 1) & t->impl_mask)
 		;
 	t->by_impl[i] = t->nparam;
 }
 
-bool tree_sees_through(const void *module, const char *key)
+bool is_tree_wrapper(const void *module, const char *key)
 {
 	static const char *const keys[] = {
 		"_fsdp_wrapped_module", "_checkpoint_wrapped_module", "_orig_mod"};
 	static const char *const wrappers[] = {
 		"DistributedDataParallel", "DataParallel", "DeepSpeedEngine"};
-	const char *name = py_class_name(module);
+	const char *name = py_get_class_name(module);
 
 	for (unsigned i = 0; i < sizeof(keys) / sizeof(*keys); i++)
 		if (strcmp(key, keys[i]) == 0)
@@ -447,14 +446,14 @@ bool tree_sees_through(const void *module, const char *key)
 	return false;
 }
 
-static bool stands_for_another(const void *module, const void *modules)
+static bool is_wrapper_of_child(const void *module, const void *modules)
 {
 	size_t at = 0;
 	void *k, *v;
 	char key[256];
 
-	while (py_next_entry(modules, &at, &k, &v))
-		if (py_get_text(k, key, sizeof(key)) && tree_sees_through(module, key))
+	while (py_get_next_entry(modules, &at, &k, &v))
+		if (py_get_text(k, key, sizeof(key)) && is_tree_wrapper(module, key))
 			return true;
 	return false;
 }
@@ -466,13 +465,13 @@ static void record_module(struct walk *w, const void *module)
 	if (!t->want_modules || t->nmodule == TREE_MODULES_MAX)
 		return;
 	if (!t->module)
-		t->module = arena_take(t->arena, TREE_MODULES_MAX * sizeof(*t->module));
+		t->module = arena_reserve_bytes(t->arena, TREE_MODULES_MAX * sizeof(*t->module));
 	if (t->module)
-		t->module[t->nmodule++] =
-			(struct tree_module){module, keep_text(t->arena, w->path, w->n), w->root};
+		t->module[t->nmodule++] = (struct tree_module){
+			module, copy_text_to_arena(t->arena, w->path, w->n), w->root};
 }
 
-static void walk_module(struct walk *w, const void *module)
+static void record_module_tree(struct walk *w, const void *module)
 {
 	const void *params = py_get_attribute(module, "_parameters");
 	const void *modules = py_get_attribute(module, "_modules");
@@ -485,14 +484,14 @@ static void walk_module(struct walk *w, const void *module)
 	if (!record_seen(w->t, module))
 		return;
 	w->owner = NULL;
-	shard_note_module(w->t, module);
-	flat = w->t->flat_type ? shard_flat_of(module) : NULL;
+	record_module_shards(w->t, module);
+	flat = w->t->flat_type ? get_flat_param(module) : NULL;
 	if (flat)
 		add_param(w, "_flat_param", flat);
-	if (!modules || !py_is_dict(modules) || !stands_for_another(module, modules))
+	if (!modules || !py_is_dict(modules) || !is_wrapper_of_child(module, modules))
 		record_module(w, module);
 	if (params && py_is_dict(params))
-		while (py_next_entry(params, &at, &k, &v))
+		while (py_get_next_entry(params, &at, &k, &v))
 			if (py_get_text(k, key, sizeof(key)))
 				add_param(w, key, v);
 	w->owner = owner;
@@ -500,15 +499,15 @@ static void walk_module(struct walk *w, const void *module)
 		return;
 	w->depth++;
 	at = 0;
-	while (py_next_entry(modules, &at, &k, &v)) {
-		size_t was = w->n;
+	while (py_get_next_entry(modules, &at, &k, &v)) {
+		size_t old_length = w->n;
 
 		if (!py_is_instance(v, w->t->module_type) || !py_get_text(k, key, sizeof(key)))
 			continue;
-		if (!tree_sees_through(module, key))
-			enter_path(w, key);
-		walk_module(w, v);
-		leave_path(w, was);
+		if (!is_tree_wrapper(module, key))
+			add_path_component(w, key);
+		record_module_tree(w, v);
+		reset_path(w, old_length);
 	}
 	w->depth--;
 }
@@ -522,12 +521,12 @@ static void record_below(struct tree *t, const void *module, int depth)
 
 	if (!modules || !py_is_dict(modules) || depth == DEPTH_MAX)
 		return;
-	while (py_next_entry(modules, &at, &k, &v))
+	while (py_get_next_entry(modules, &at, &k, &v))
 		if (py_is_instance(v, t->module_type) && record_seen(t, v))
 			record_below(t, v, depth + 1);
 }
 
-static bool was_seen(const struct tree *t, const void *o)
+static bool is_object_seen(const struct tree *t, const void *o)
 {
 	for (uint32_t i = (uint32_t)hash_mix((uintptr_t)o) & t->seen_mask; t->seen[i];
 		i = (i + 1) & t->seen_mask)
@@ -536,7 +535,7 @@ static bool was_seen(const struct tree *t, const void *o)
 	return false;
 }
 
-static void unindex_param(struct tree *t, const void *impl)
+static void remove_param_index(struct tree *t, const void *impl)
 {
 	uint32_t i = (uint32_t)hash_mix((uintptr_t)impl) & t->impl_mask;
 
@@ -546,39 +545,40 @@ static void unindex_param(struct tree *t, const void *impl)
 	t->by_impl[i] = 0;
 }
 
-void tree_name_params(struct tree *t)
+void tree_set_param_names(struct tree *t)
 {
-	struct walk *w = arena_take(t->arena, sizeof(*w));
+	struct walk *w = arena_reserve_bytes(t->arena, sizeof(*w));
 	uint32_t nroot = 0;
 
 	if (!t->param) {
 		t->impl_mask = 2 * TREE_PARAMS_MAX - 1;
-		t->param = arena_take(t->arena, TREE_PARAMS_MAX * sizeof(*t->param));
-		t->by_impl = arena_take(t->arena, 2 * TREE_PARAMS_MAX * sizeof(*t->by_impl));
+		t->param = arena_reserve_bytes(t->arena, TREE_PARAMS_MAX * sizeof(*t->param));
+		t->by_impl =
+			arena_reserve_bytes(t->arena, 2 * TREE_PARAMS_MAX * sizeof(*t->by_impl));
 	}
 	if (!w || !t->param || !t->by_impl)
 		return;
 	/* Starts again if more modules have been found since the last naming. */
 	for (; t->nparam; t->nparam--)
-		unindex_param(t, t->param[t->nparam - 1].impl);
+		remove_param_index(t, t->param[t->nparam - 1].impl);
 	t->nmodule = t->nroot = 0;
 	t->nflat = 0;
-	forget_seen(t);
+	reset_seen(t);
 	for (uint32_t i = 0; i < t->nfound; i++)
 		record_below(t, t->found[i].object, 0);
 	/* A module that is in no other one is a root. */
 	for (uint32_t i = 0; i < t->nfound; i++)
-		if (!was_seen(t, t->found[i].object))
+		if (!is_object_seen(t, t->found[i].object))
 			t->found[nroot++] = t->found[i];
 	t->nfound = nroot;
-	forget_seen(t);
+	reset_seen(t);
 	for (uint32_t i = 0; i < t->nfound && t->nroot < UINT16_MAX; i++) {
 		uint32_t had = t->nparam;
 
 		memset(w, 0, sizeof(*w));
 		w->t = t;
 		w->root = t->nroot;
-		walk_module(w, t->found[i].object);
+		record_module_tree(w, t->found[i].object);
 		/* Loss functions and similar modules have no parameters. */
 		if (t->nparam > had)
 			t->found[t->nroot++] = t->found[i];

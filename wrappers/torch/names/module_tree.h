@@ -21,7 +21,7 @@ struct arena {
 
 bool arena_open(struct arena *a, size_t cap);
 void arena_close(struct arena *a);
-void *arena_take(struct arena *a, size_t bytes); /* zeroed, aligned to 8; NULL: full */
+void *arena_reserve_bytes(struct arena *a, size_t bytes); /* zeroed, aligned to 8; NULL: full */
 
 /* A parameter of a module. */
 struct tree_param {
@@ -84,22 +84,22 @@ bool tree_open(struct tree *t, struct arena *a);
  * Looks the classes up again, because some are imported late. Returns true if there are more than
  * before.
  */
-bool tree_look_at_types(struct tree *t);
+bool tree_update_types(struct tree *t);
 
 /*
- * tree_search_frames() searches the calling thread's frames for modules; tree_search_collected()
+ * tree_find_in_frames() searches the calling thread's frames for modules; tree_find_in_collected()
  * the collector's objects.
  */
-void tree_search_frames(struct tree *t);
-bool tree_search_collected(struct tree *t);
+void tree_find_in_frames(struct tree *t);
+bool tree_find_in_collected(struct tree *t);
 
 /* Names the parameters of all found modules that are in no other module. */
-void tree_name_params(struct tree *t);
+void tree_set_param_names(struct tree *t);
 
 const struct tree_param *tree_find_param(const struct tree *t, const void *impl);
 
 /* True if the module only wraps its child `key` (DDP, FSDP, torch.compile). */
-bool tree_sees_through(const void *module, const char *key);
+bool is_tree_wrapper(const void *module, const char *key);
 
 /*
  * Finds the first tensor in the batch that a DataLoader has returned on this thread, which is in
@@ -115,12 +115,12 @@ bool tree_compute_batch(const void *object, uint64_t *samples, uint64_t *tokens)
  * Returns the TensorImpl of the local part of a DTensor that is the same on all ranks; NULL: impl
  * is not such a tensor. GIL held.
  */
-const void *tree_local_of_replica(const void *impl);
+const void *tree_get_replica_part(const void *impl);
 
 /*
  * Returns the TensorImpl of a tensor object; for a DTensor that of its local part (*outer: the
  * DTensor's own). NULL: not a tensor.
  */
-const void *tree_tensor_of(const struct tree *t, const void *object, const void **outer);
+const void *tree_get_tensor(const struct tree *t, const void *object, const void **outer);
 
 #endif

@@ -38,31 +38,31 @@
 static struct seen_optimizer optimizers[OPTIMIZERS_MAX];
 static unsigned noptimizers;
 static uint64_t collected_ns; /* time that these passes have taken so far */
-static bool looked, /* searched at a backward pass */
-	looked_forward, /* searched at a forward pass */
+static bool is_backward_searched, /* searched at a backward pass */
+	is_forward_searched, /* searched at a forward pass */
 	modules_entered; /* all modules were entered, which is done once */
-static atomic_bool hopeless; /* it is known that there will be no names */
+static atomic_bool are_names_impossible; /* it is known that there will be no names */
 
-static bool looks_for_names(void)
+static bool are_names_wanted(void)
 {
 	const struct training_keys *keys = get_training_keys(config_now());
 	/* Only names show whether gradients of several ranks are parts of one. */
-	return keys->names || keys->print_struct || train_kinds_wanted() ||
+	return keys->names || keys->print_struct || train_get_kinds() ||
 	       (scalar_is_wanted(SCALAR_GRAD_NORM) && session.world_size > 1);
 }
 
 /* ---- not possible ---- */
 
-static void refuse_names(const char *why)
+static void stop_name_search(const char *why)
 {
 	char text[160];
 
-	if (atomic_exchange(&hopeless, true))
+	if (atomic_exchange(&are_names_impossible, true))
 		return;
 	snprintf(text, sizeof(text), "none: %s", why);
-	session_library("names", text);
-	session_layout_fact(LAYOUT_PYTHON_OBJECTS, false);
-	log_info(1, "names: parameters of PyTorch have none: %s", why);
+	session_record_library("names", text);
+	session_record_layout_fact(LAYOUT_PYTHON_OBJECTS, false);
+	log_info(1, "names: parameters of PyTorch have no names: %s", why);
 }
 
 /* The child's folder has no names yet, so they are searched for again. */
@@ -71,40 +71,41 @@ void torch_names_forked(void)
 	memset(optimizers, 0, sizeof(optimizers));
 	noptimizers = 0;
 	collected_ns = 0;
-	looked = looked_forward = modules_entered = false;
-	atomic_store(&hopeless, false);
+	is_backward_searched = is_forward_searched = modules_entered = false;
+	atomic_store(&are_names_impossible, false);
 }
 
 /* ---- looking ---- */
 
 /* Enters all modules once, as soon as any were found. */
-static void enter_modules(struct look *l)
+static void add_module_frames(struct look *l)
 {
 	struct tree *t = &l->tree;
-	struct train_module *list = modules_entered || !t->nmodule
-					    ? NULL
-					    : arena_take(&l->arena, t->nmodule * sizeof(*list));
+	struct train_module *list =
+		modules_entered || !t->nmodule
+			? NULL
+			: arena_reserve_bytes(&l->arena, t->nmodule * sizeof(*list));
 
 	if (!list)
 		return;
 	for (uint32_t i = 0; i < t->nmodule; i++)
-		list[i] = (struct train_module){
-			t->module[i].name, py_class_name(t->module[i].object), t->module[i].root};
-	train_modules_enter(list, t->nmodule);
+		list[i] = (struct train_module){t->module[i].name,
+			py_get_class_name(t->module[i].object), t->module[i].root};
+	train_write_modules(list, t->nmodule);
 	modules_entered = true;
 }
 
 /* Searches for parameters of the optimizer that are in no module of the frames. */
-static void search_further(struct look *l, struct seen_optimizer *o)
+static void find_other_params(struct look *l, struct seen_optimizer *o)
 {
 	uint64_t begin = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 
-	if (param_list_names_all(l) || o->passed || collected_ns >= COLLECTED_NS)
+	if (param_list_is_complete(l) || o->passed || collected_ns >= COLLECTED_NS)
 		return;
 	o->passed = true;
 	l->tree.until = begin + (COLLECTED_NS - collected_ns);
-	if (tree_search_collected(&l->tree))
-		tree_name_params(&l->tree);
+	if (tree_find_in_collected(&l->tree))
+		tree_set_param_names(&l->tree);
 	collected_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin;
 }
 
@@ -114,65 +115,66 @@ static void find_names(struct look *l, struct seen_optimizer *o, const char *why
 
 	l->tree.until = clock_ns(CLOCK_THREAD_CPUTIME_ID) + FRAMES_NS;
 	l->tree.want_modules = get_training_keys(config_now())->print_struct;
-	session_layout_fact(LAYOUT_PYTHON_OBJECTS, true);
-	tree_search_frames(&l->tree);
-	tree_name_params(&l->tree);
+	session_record_layout_fact(LAYOUT_PYTHON_OBJECTS, true);
+	tree_find_in_frames(&l->tree);
+	tree_set_param_names(&l->tree);
 	if (o)
-		search_further(l, o);
+		find_other_params(l, o);
 	if (!l->tree.nparam && !l->view)
-		return; /* nothing was found: the optimizer will provide them */
-	n = param_list_publish(l, why);
+		return; /* no module was found: the optimizer will provide the names */
+	n = param_list_update(l, why);
 	if (n >= 0)
-		enter_modules(l);
+		add_module_frames(l);
 	if (n < 0)
-		log_loss(LOSS_ENTRY, "names: no room for further parameters: they have no names");
+		log_loss(LOSS_ENTRY, "names: too many parameters: further ones have no names");
 }
 
 /* ---- backward passes ---- */
 
-static void look_at_backward(const struct torch_train_event *e)
+static void handle_names_backward(const struct torch_train_event *e)
 {
 	struct look l;
-	struct py_hold h;
+	struct py_lock_gil h;
 	const char *why;
 
-	if (!looks_for_names() || !e->accumulates || !e->outermost || atomic_load(&hopeless) ||
-		looked || thread_state.phase == PHASE_BACKWARD || !session_start())
+	if (!are_names_wanted() || !e->accumulates || !e->outermost ||
+		atomic_load(&are_names_impossible) || is_backward_searched ||
+		thread_state.phase == PHASE_BACKWARD || !session_start())
 		return;
-	if (!py_hold_objects(&h, &why)) {
+	if (!py_lock_objects(&h, &why)) {
 		if (why)
-			refuse_names(why);
+			stop_name_search(why);
 		return;
 	}
 	memset(&l, 0, sizeof(l));
-	if (!looked && !noptimizers && arena_open(&l.arena, LOOK_BYTES) &&
+	if (!is_backward_searched && !noptimizers && arena_open(&l.arena, LOOK_BYTES) &&
 		tree_open(&l.tree, &l.arena))
 		find_names(&l, NULL, "backward");
-	looked = true;
-	py_release_objects(&h);
+	is_backward_searched = true;
+	py_unlock_objects(&h);
 	arena_close(&l.arena);
 }
 
-void torch_names_look(void)
+void torch_find_names_early(void)
 {
 	struct look l;
-	struct py_hold h;
+	struct py_lock_gil h;
 	const char *why;
 
-	if (looked_forward || !looks_for_names() || atomic_load(&hopeless) || looked ||
-		noptimizers || !session_start())
+	if (is_forward_searched || !are_names_wanted() || atomic_load(&are_names_impossible) ||
+		is_backward_searched || noptimizers || !session_start())
 		return;
-	looked_forward = true;
-	if (!py_hold_objects(&h, &why)) {
+	is_forward_searched = true;
+	if (!py_lock_objects(&h, &why)) {
 		if (why)
-			refuse_names(why);
+			stop_name_search(why);
 		return;
 	}
 	memset(&l, 0, sizeof(l));
 	if (arena_open(&l.arena, LOOK_BYTES) && tree_open(&l.tree, &l.arena))
 		find_names(&l, NULL, "forward");
-	looked = l.tree.nparam > 0;
-	py_release_objects(&h);
+	is_backward_searched = l.tree.nparam > 0;
+	py_unlock_objects(&h);
 	arena_close(&l.arena);
 }
 
@@ -186,7 +188,7 @@ static THREAD_OWN struct {
 	unsigned depth;
 } open_views;
 
-const struct torch_optimizer_view *torch_optimizer_now(void)
+const struct torch_optimizer_view *torch_get_optimizer(void)
 {
 	unsigned n = own(open_views).depth;
 
@@ -208,29 +210,29 @@ static struct seen_optimizer *find_optimizer(const void *self)
  * Returns true if a parameter that required no gradient when it was found requires one now: a
  * layer that the program has unfrozen.
  */
-static bool fill_ids(struct torch_optimizer_view *v)
+static bool set_param_ids(struct torch_optimizer_view *v)
 {
-	const struct train_params *now = train_params_now();
+	const struct train_params *now = train_get_params();
 	struct optimizer_param *param = (struct optimizer_param *)v->param;
 	bool unfrozen = false;
 
 	for (uint32_t i = 0; i < v->nparam; i++) {
-		const struct train_param *p = train_param_by_impl(now, param[i].impl);
+		const struct train_param *p = train_find_param_by_impl(now, param[i].impl);
 
 		param[i].id = p ? p->id : 0;
 		if (p && p->flags & TP_FROZEN)
-			unfrozen |= torch_tensor_requires_grad(
+			unfrozen |= torch_is_grad_required(
 				param[i].outer ? param[i].outer : param[i].impl);
 	}
 	return unfrozen;
 }
 
-static bool knows_all(const struct torch_optimizer_view *v)
+static bool is_view_complete(const struct torch_optimizer_view *v)
 {
-	const struct train_params *now = train_params_now();
+	const struct train_params *now = train_get_params();
 
 	for (uint32_t i = 0; i < v->nparam; i++) {
-		const struct train_param *p = train_param_by_impl(now, v->param[i].impl);
+		const struct train_param *p = train_find_param_by_impl(now, v->param[i].impl);
 
 		if (!p || p->optimizer != v->number)
 			return false;
@@ -272,55 +274,55 @@ static const struct torch_optimizer_view *read_optimizer(void)
 	if (o) {
 		v->number = (uint16_t)(o - optimizers);
 		v->nspan = (uint16_t)own(open_views).depth;
-		hash = optimizer_view_hash(v) | 1;
-		if (hash != o->params && looks_for_names()) {
-			if (tree_look_at_types(&l.tree))
+		hash = optimizer_view_compute_hash(v) | 1;
+		if (hash != o->params && are_names_wanted()) {
+			if (tree_update_types(&l.tree))
 				v = read_again(self, v, &l.tree);
 			l.view = v;
-			l.zero = shard_zero_now(&l.zero_group, &l.zero_part);
+			l.zero = find_zero_partition(&l.zero_group, &l.zero_part);
 			o->zero |= l.zero;
 			/* ZeRO-3 gives its optimizer one partition after another. */
-			if (!l.zero || !knows_all(v))
+			if (!l.zero || !is_view_complete(v))
 				find_names(&l, o,
 					o->params ? "parameter groups changed" : "optimizer");
 			o->params = hash;
 		}
 		v->partitions = o->zero;
-		if (fill_ids(v) && looks_for_names() && !o->stays_frozen) {
+		if (set_param_ids(v) && are_names_wanted() && !o->stays_frozen) {
 			l.view = v;
 			find_names(&l, o, "parameters unfrozen");
-			o->stays_frozen = fill_ids(v);
+			o->stays_frozen = set_param_ids(v);
 		}
 	}
 	arena_close(&l.arena);
 	return o ? v : NULL;
 }
 
-const struct torch_optimizer_view *torch_optimizer_again(void)
+const struct torch_optimizer_view *torch_read_optimizer_again(void)
 {
-	const struct torch_optimizer_view *was = torch_optimizer_now();
+	const struct torch_optimizer_view *was = torch_get_optimizer();
 	struct torch_optimizer_view *v = NULL;
-	struct py_hold h;
+	struct py_lock_gil h;
 	const char *why;
 	struct look l;
 
-	if (!was || was->number >= noptimizers || !py_hold_objects(&h, &why))
+	if (!was || was->number >= noptimizers || !py_lock_objects(&h, &why))
 		return was;
 	memset(&l, 0, sizeof(l));
 	if (arena_open(&l.arena, LOOK_BYTES) && tree_open(&l.tree, &l.arena))
 		v = optimizer_view_read(
 			optimizers[was->number].self, &l.tree, &own(open_views).arena);
 	if (v)
-		fill_ids(v);
+		set_param_ids(v);
 	arena_close(&l.arena);
-	py_release_objects(&h);
+	py_unlock_objects(&h);
 	return v ? v : was;
 }
 
 static void open_view(const struct torch_train_event *e)
 {
 	const struct torch_optimizer_view *v = NULL;
-	struct py_hold h;
+	struct py_lock_gil h;
 	const char *why;
 
 	(void)e;
@@ -328,12 +330,13 @@ static void open_view(const struct torch_train_event *e)
 	 * session_start() takes locks of libprobe, which must not be waited for with the GIL
 	 * held.
 	 */
-	if (own(open_views).depth < VIEWS && !atomic_load(&hopeless) && session_start()) {
-		if (py_hold_objects(&h, &why)) {
+	if (own(open_views).depth < VIEWS && !atomic_load(&are_names_impossible) &&
+		session_start()) {
+		if (py_lock_objects(&h, &why)) {
 			v = read_optimizer();
-			py_release_objects(&h);
+			py_unlock_objects(&h);
 		} else if (why) {
-			refuse_names(why);
+			stop_name_search(why);
 		}
 		own(open_views).view[own(open_views).depth] = v;
 	}
@@ -347,19 +350,19 @@ static void close_view(const struct torch_train_event *e)
 		arena_close(&own(open_views).arena);
 	/* After the step the program clears the gradients (zero_grad). */
 	if (!own(open_views).depth)
-		train_grads_forget();
+		train_reset_grads();
 }
 
 /* Learning rates and the set of gradients are known only from the optimizer. */
-static bool want_names(void)
+static bool is_names_observer_wanted(void)
 {
-	return looks_for_names() || scalar_is_wanted(SCALAR_LEARNING_RATE) ||
+	return are_names_wanted() || scalar_is_wanted(SCALAR_LEARNING_RATE) ||
 	       scalar_is_wanted(SCALAR_GRAD_NORM);
 }
 
 const struct torch_train_observer names_observer = {
-	.wanted = want_names,
-	.backward_begin = look_at_backward,
+	.wanted = is_names_observer_wanted,
+	.backward_begin = handle_names_backward,
 	.optimizer_begin = open_view,
 	.optimizer_end = close_view,
 };

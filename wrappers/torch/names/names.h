@@ -22,18 +22,18 @@ struct look {
 
 /*
  * Makes and publishes a table from this result and earlier ones (param_list.c). Returns as
- * train_params_publish().
+ * train_update_params().
  */
-int param_list_publish(struct look *l, const char *why);
+int param_list_update(struct look *l, const char *why);
 
 /* True if each of the optimizer's parameters is known. */
-bool param_list_names_all(struct look *l);
+bool param_list_is_complete(struct look *l);
 
 /*
  * The model is about to be called for the first time, on the thread that holds the GIL: searches
  * for names already.
  */
-void torch_names_look(void);
+void torch_find_names_early(void);
 
 /* An optimizer that has stepped. */
 struct seen_optimizer {
@@ -58,6 +58,6 @@ struct torch_optimizer_view *optimizer_view_read(
 	const void *self, const struct tree *t, struct arena *a);
 
 /* Returns a hash that is equal for the same parameters in the same groups. */
-uint64_t optimizer_view_hash(const struct torch_optimizer_view *v);
+uint64_t optimizer_view_compute_hash(const struct torch_optimizer_view *v);
 
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "text/suffix.h"
 #include "wrappers/python/objects.h"
 #include "wrappers/torch/names/names.h"
 #include "wrappers/torch/tensors/param_grad.h"
@@ -14,7 +15,7 @@
 #define PARAMS_MAX 262144u
 #define GROUPS_MAX 4096u
 
-double torch_group_number(const struct optimizer_group *g, const char *key)
+double torch_get_group_number(const struct optimizer_group *g, const char *key)
 {
 	for (uint32_t i = 0; i < g->nnumber; i++)
 		if (strcmp(g->number[i].key, key) == 0)
@@ -22,7 +23,7 @@ double torch_group_number(const struct optimizer_group *g, const char *key)
 	return NAN;
 }
 
-const struct optimizer_state *torch_state_of(const struct optimizer_param *p, const char *key)
+const struct optimizer_state *torch_get_state(const struct optimizer_param *p, const char *key)
 {
 	for (uint32_t i = 0; i < p->nstate; i++)
 		if (strcmp(p->state[i].key, key) == 0)
@@ -30,14 +31,7 @@ const struct optimizer_state *torch_state_of(const struct optimizer_param *p, co
 	return NULL;
 }
 
-/* ---- which ---- */
-
-static bool path_ends_with(const char *s, const char *end)
-{
-	size_t n = strlen(s), m = strlen(end);
-
-	return n >= m && strcmp(s + n - m, end) == 0;
-}
+/* ---- finding the optimizer ---- */
 
 const void *optimizer_self_find(void)
 {
@@ -48,9 +42,9 @@ const void *optimizer_self_find(void)
 	for (int i = 0; i < n; i++) {
 		void *self, *args;
 
-		if (!py_describe_frame(&f[i], file, sizeof(file), function, sizeof(function)) ||
-			!path_ends_with(file, "/torch/optim/optimizer.py") ||
-			!path_ends_with(function, "wrapper"))
+		if (!py_get_frame_name(&f[i], file, sizeof(file), function, sizeof(function)) ||
+			!has_suffix(file, "/torch/optim/optimizer.py") ||
+			!has_suffix(function, "wrapper"))
 			continue;
 		self = py_find_local(&f[i], "self");
 		if (!self)
@@ -70,7 +64,7 @@ const void *optimizer_self_find(void)
 static char keys[KEYS_MAX][OPTIMIZER_KEY_MAX]; /* written under the GIL */
 static _Atomic uint32_t nkeys;
 
-static const char *keep_key(const void *k)
+static const char *register_state_key(const void *k)
 {
 	char text[4 * OPTIMIZER_KEY_MAX];
 	uint32_t n = nkeys;
@@ -88,7 +82,7 @@ static const char *keep_key(const void *k)
 }
 
 /* The value of a one-element tensor in host memory; NAN if not available. */
-static double number_in_tensor(const void *impl)
+static double read_host_number(const void *impl)
 {
 	struct buffer v;
 	union {
@@ -98,7 +92,7 @@ static double number_in_tensor(const void *impl)
 		int64_t l;
 	} at;
 
-	if (!torch_tensor_buffer(impl, &v) || v.count != 1 || v.nostats || v.bytes > 8)
+	if (!torch_read_tensor(impl, &v) || v.count != 1 || v.nostats || v.bytes > 8)
 		return NAN;
 	memcpy(&at, v.base, v.bytes);
 	return v.dtype == DT_FLOAT32   ? (double)at.f
@@ -114,8 +108,8 @@ static bool read_number(const struct tree *t, const void *o, double *out)
 
 	if (py_get_number(o, out))
 		return true;
-	impl = tree_tensor_of(t, o, &outer);
-	*out = impl ? number_in_tensor(impl) : NAN;
+	impl = tree_get_tensor(t, o, &outer);
+	*out = impl ? read_host_number(impl) : NAN;
 	return impl && !isnan(*out);
 }
 
@@ -136,7 +130,7 @@ static void read_numbers(const struct tree *t, const void *dict, struct optimize
 	char key[4 * OPTIMIZER_KEY_MAX], part[5 * OPTIMIZER_KEY_MAX];
 	double value;
 
-	while (py_next_entry(dict, &at, &k, &v)) {
+	while (py_get_next_entry(dict, &at, &k, &v)) {
 		if (!py_get_text(k, key, sizeof(key)) || strlen(key) + 3 > OPTIMIZER_KEY_MAX ||
 			strcmp(key, "params") == 0)
 			continue;
@@ -144,7 +138,7 @@ static void read_numbers(const struct tree *t, const void *dict, struct optimize
 			add_number(g, to, key, value);
 			continue;
 		}
-		for (size_t i = 0, n = py_count_items(v); i < n && i < 8; i++) {
+		for (size_t i = 0, n = py_get_item_count(v); i < n && i < 8; i++) {
 			if (!read_number(t, py_get_item(v, i), &value))
 				break;
 			snprintf(part, sizeof(part), "%s.%u", key, (unsigned)i);
@@ -161,16 +155,16 @@ static uint16_t read_state(const struct tree *t, const void *dict, struct optimi
 	void *k, *v;
 	uint16_t n = 0;
 
-	while (n < OPTIMIZER_STATES && py_next_entry(dict, &at, &k, &v)) {
-		const char *key = py_is_str(k) ? keep_key(k) : NULL;
+	while (n < OPTIMIZER_STATES && py_get_next_entry(dict, &at, &k, &v)) {
+		const char *key = py_is_str(k) ? register_state_key(k) : NULL;
 		struct optimizer_state s = {.key = key, .value = NAN};
 		const void *outer;
 
 		if (!key)
 			continue;
-		s.impl = tree_tensor_of(t, v, &outer);
+		s.impl = tree_get_tensor(t, v, &outer);
 		if (s.impl)
-			s.value = number_in_tensor(s.impl);
+			s.value = read_host_number(s.impl);
 		else if (!py_get_number(v, &s.value))
 			continue;
 		to[n++] = s;
@@ -187,19 +181,19 @@ struct state_slot {
  * Makes an index of the optimizer's `state` by the addresses of its keys, so that the program's
  * hash function is not called.
  */
-static struct state_slot *index_state(const void *state, struct arena *a, uint32_t *mask)
+static struct state_slot *add_state_index(const void *state, struct arena *a, uint32_t *mask)
 {
 	size_t at = 0, n = 0;
 	void *k, *v;
 	struct state_slot *slot;
 
-	while (py_next_entry(state, &at, &k, &v))
+	while (py_get_next_entry(state, &at, &k, &v))
 		n++;
 	for (*mask = 15; *mask < 2 * n; *mask = 2 * *mask + 1)
 		;
-	slot = arena_take(a, (*mask + 1) * sizeof(*slot));
+	slot = arena_reserve_bytes(a, (*mask + 1) * sizeof(*slot));
 	at = 0;
-	while (slot && py_next_entry(state, &at, &k, &v)) {
+	while (slot && py_get_next_entry(state, &at, &k, &v)) {
 		uint32_t i = (uint32_t)hash_mix((uintptr_t)k) & *mask;
 
 		if (!py_is_dict(v))
@@ -221,13 +215,13 @@ static const void *find_state(const struct state_slot *slot, uint32_t mask, cons
 }
 
 /* The gradient of a DTensor is a DTensor, too. */
-static const void *local_grad_of(const struct tree *t, const void *param)
+static const void *find_local_grad(const struct tree *t, const void *param)
 {
-	const void *grad = torch_grad_impl(param), *object, *outer;
+	const void *grad = torch_get_grad(param), *object, *outer;
 
 	/* An undefined tensor has no Python object. */
-	object = grad ? torch_tensor_object(grad) : NULL;
-	return object ? tree_tensor_of(t, object, &outer) : NULL;
+	object = grad ? torch_get_python_object(grad) : NULL;
+	return object ? tree_get_tensor(t, object, &outer) : NULL;
 }
 
 struct torch_optimizer_view *optimizer_view_read(
@@ -235,7 +229,7 @@ struct torch_optimizer_view *optimizer_view_read(
 {
 	const void *groups = py_get_attribute(self, "param_groups");
 	const void *state = py_get_attribute(self, "state");
-	struct torch_optimizer_view *v = arena_take(a, sizeof(*v));
+	struct torch_optimizer_view *v = arena_reserve_bytes(a, sizeof(*v));
 	struct optimizer_param *param;
 	struct optimizer_group *group;
 	struct state_slot *slot = NULL;
@@ -244,28 +238,28 @@ struct torch_optimizer_view *optimizer_view_read(
 
 	if (!v || !groups || !py_is_list(groups))
 		return NULL;
-	ngroup = py_count_items(groups);
+	ngroup = py_get_item_count(groups);
 	if (ngroup > GROUPS_MAX)
 		return NULL;
 	for (size_t g = 0; g < ngroup; g++) {
 		const void *dict = py_get_item(groups, g);
 		const void *list = py_is_dict(dict) ? py_find_entry(dict, "params") : NULL;
 
-		nparam += list ? (uint32_t)py_count_items(list) : 0;
+		nparam += list ? (uint32_t)py_get_item_count(list) : 0;
 	}
-	group = arena_take(a, ngroup * sizeof(*group));
-	param = nparam <= PARAMS_MAX ? arena_take(a, nparam * sizeof(*param)) : NULL;
+	group = arena_reserve_bytes(a, ngroup * sizeof(*group));
+	param = nparam <= PARAMS_MAX ? arena_reserve_bytes(a, nparam * sizeof(*param)) : NULL;
 	if (!group || !param)
 		return NULL;
 	if (state && py_is_dict(state))
-		slot = index_state(state, a, &mask);
+		slot = add_state_index(state, a, &mask);
 	nparam = 0;
 	for (size_t g = 0; g < ngroup; g++) {
 		const void *dict = py_get_item(groups, g);
 		const void *list = py_is_dict(dict) ? py_find_entry(dict, "params") : NULL;
 		struct optimizer_number *number =
-			arena_take(a, OPTIMIZER_NUMBERS * sizeof(*number));
-		size_t n = list ? py_count_items(list) : 0;
+			arena_reserve_bytes(a, OPTIMIZER_NUMBERS * sizeof(*number));
+		size_t n = list ? py_get_item_count(list) : 0;
 
 		group[g].first = nparam;
 		if (number && py_is_dict(dict))
@@ -276,13 +270,13 @@ struct torch_optimizer_view *optimizer_view_read(
 			struct optimizer_state *s;
 			const void *d = find_state(slot, mask, object);
 
-			p->impl = tree_tensor_of(t, object, &p->outer);
+			p->impl = tree_get_tensor(t, object, &p->outer);
 			if (!p->impl)
 				continue;
 			p->group = (uint16_t)g;
 			if (p->outer)
-				p->grad = local_grad_of(t, p->outer);
-			if (d && (s = arena_take(a, OPTIMIZER_STATES * sizeof(*s)))) {
+				p->grad = find_local_grad(t, p->outer);
+			if (d && (s = arena_reserve_bytes(a, OPTIMIZER_STATES * sizeof(*s)))) {
 				p->nstate = read_state(t, d, s);
 				p->state = s;
 			}
@@ -294,11 +288,11 @@ struct torch_optimizer_view *optimizer_view_read(
 	v->nparam = nparam;
 	v->group = group;
 	v->param = param;
-	snprintf(v->type, sizeof(v->type), "%s", py_class_name(self));
+	snprintf(v->type, sizeof(v->type), "%s", py_get_class_name(self));
 	return v;
 }
 
-uint64_t optimizer_view_hash(const struct torch_optimizer_view *v)
+uint64_t optimizer_view_compute_hash(const struct torch_optimizer_view *v)
 {
 	uint64_t h = hash_u64(1, v->nparam);
 

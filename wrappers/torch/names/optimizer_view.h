@@ -16,8 +16,8 @@
 #define OPTIMIZER_STATES 12 /* maximum per parameter */
 
 /*
- * A number of a parameter group: a float, an int, a bool, or a one-element tensor on the host. Of
- * a tuple each element: betas.0, betas.1.
+ * A number of a parameter group: a float, an int, a bool, or a one-element tensor on the host. Each element of a tuple has its own
+ * key: betas.0, betas.1.
  */
 struct optimizer_number {
 	char key[OPTIMIZER_KEY_MAX];
@@ -66,18 +66,18 @@ struct torch_optimizer_view {
  * found, or not needed. Valid between optimizer_begin and optimizer_end of the observers
  * (train_observers.h).
  */
-const struct torch_optimizer_view *torch_optimizer_now(void);
+const struct torch_optimizer_view *torch_get_optimizer(void);
 
 /*
  * Reads the optimizer again after its step, with the new values. Valid as long as
- * torch_optimizer_now().
+ * torch_get_optimizer().
  */
-const struct torch_optimizer_view *torch_optimizer_again(void);
+const struct torch_optimizer_view *torch_read_optimizer_again(void);
 
 /* Returns the number `key` of a group; NAN: none. */
-double torch_group_number(const struct optimizer_group *g, const char *key);
+double torch_get_group_number(const struct optimizer_group *g, const char *key);
 
 /* Returns the optimizer's state `key` for p; NULL: none (yet). */
-const struct optimizer_state *torch_state_of(const struct optimizer_param *p, const char *key);
+const struct optimizer_state *torch_get_state(const struct optimizer_param *p, const char *key);
 
 #endif

@@ -14,12 +14,12 @@
 #include "wrappers/torch/tensors/param_grad.h"
 #include "wrappers/torch/tensors/tensor.h"
 
-static void describe_data(struct train_param *p)
+static void set_data_range(struct train_param *p)
 {
 	struct buffer v;
 
 	p->lo = p->hi = 0;
-	if (!p->impl || !torch_tensor_buffer(p->impl, &v))
+	if (!p->impl || !torch_read_tensor(p->impl, &v))
 		return;
 	p->dtype = v.dtype;
 	p->ndim = v.ndim;
@@ -31,12 +31,12 @@ static void describe_data(struct train_param *p)
 }
 
 /* Megatron's main_grad: contiguous in one buffer, in the host's memory or a device's. Only its address is used. */
-static void describe_kept_grad(struct train_param *p, const void *grad)
+static void set_kept_grad_range(struct train_param *p, const void *grad)
 {
 	struct buffer v;
 
-	if (!grad || !torch_tensor_buffer(grad, &v) || !torch_buffer_is_dense(&v) ||
-		(!v.base && !torch_place_tensor(grad, &v)))
+	if (!grad || !torch_read_tensor(grad, &v) || !torch_buffer_is_dense(&v) ||
+		(!v.base && !torch_set_device_address(grad, &v)))
 		return;
 	p->grad_lo = (uintptr_t)v.base;
 	p->grad_hi = p->grad_lo + v.bytes;
@@ -66,7 +66,7 @@ static void find_ambiguous(struct look *l, uint8_t *ambiguous)
 
 	while (mask < 2 * t->nparam)
 		mask = 2 * mask + 1;
-	slot = arena_take(&l->arena, (mask + 1) * sizeof(*slot));
+	slot = arena_reserve_bytes(&l->arena, (mask + 1) * sizeof(*slot));
 	if (!slot || t->nroot < 2)
 		return;
 	for (uint32_t k = 0; k < t->nparam; k++) {
@@ -81,7 +81,7 @@ static void find_ambiguous(struct look *l, uint8_t *ambiguous)
 			ambiguous[t->param[k].root] = name_is_taken(t, &t->param[k], slot, mask);
 }
 
-static const char *full_name(struct look *l, const struct tree_param *p, bool ambiguous)
+static const char *format_full_name(struct look *l, const struct tree_param *p, bool ambiguous)
 {
 	char text[TRAIN_NAME_MAX + 200], *kept;
 	const char *variable = l->tree.found[p->root].variable;
@@ -93,14 +93,14 @@ static const char *full_name(struct look *l, const struct tree_param *p, bool am
 		n = snprintf(text, sizeof(text), "%.100s.%s", variable, p->name);
 	else
 		n = snprintf(text, sizeof(text), "model%u.%s", (unsigned)p->root, p->name);
-	kept = arena_take(&l->arena, (size_t)n + 1);
+	kept = arena_reserve_bytes(&l->arena, (size_t)n + 1);
 	if (!kept)
 		return p->name;
 	memcpy(kept, text, (size_t)n + 1);
 	return kept;
 }
 
-static bool same_form(const struct train_param *a, const struct train_param *b)
+static bool is_same_form(const struct train_param *a, const struct train_param *b)
 {
 	return a->dtype == b->dtype && a->ndim == b->ndim &&
 	       (!a->ndim || memcmp(a->dims, b->dims, a->ndim * sizeof(*a->dims)) == 0);
@@ -110,9 +110,9 @@ static bool same_form(const struct train_param *a, const struct train_param *b)
  * The number that an earlier search gave this parameter, recognised by its handle, name and form;
  * 0 if the parameter is new.
  */
-static uint32_t id_before(const struct train_params *old, const struct train_param *p)
+static uint32_t find_old_id(const struct train_params *old, const struct train_param *p)
 {
-	const struct train_param *was = train_param_by_impl(old, p->impl);
+	const struct train_param *was = train_find_param_by_impl(old, p->impl);
 
 	if (!was)
 		return 0;
@@ -122,21 +122,21 @@ static uint32_t id_before(const struct train_params *old, const struct train_par
 	 */
 	if (strcmp(was->name, p->name) == 0)
 		return was->id;
-	return was->flags & TP_UNNAMED && !(p->flags & TP_UNNAMED) && same_form(was, p) ? was->id
-											: 0;
+	return was->flags & TP_UNNAMED && !(p->flags & TP_UNNAMED) && is_same_form(was, p) ? was->id
+											   : 0;
 }
 
 /*
  * Stores p at its previous index, or at the end; returns the index. Keeps what other searches
  * have found about p.
  */
-static uint32_t add_to_list(struct look *l, const struct train_params *old, struct train_param p)
+static uint32_t add_list_param(struct look *l, const struct train_params *old, struct train_param p)
 {
 	const struct train_param *was;
 	uint32_t id, at;
 
-	describe_data(&p);
-	id = id_before(old, &p);
+	set_data_range(&p);
+	id = find_old_id(old, &p);
 	at = id ? id - 1 : l->n++;
 	was = &l->list[at];
 	p.id = id;
@@ -177,13 +177,13 @@ struct main_index {
 	uint32_t *slot, mask; /* open addressing: index in the tree + 1 */
 };
 
-static void index_mains(struct look *l, struct main_index *x)
+static void add_main_index(struct look *l, struct main_index *x)
 {
 	const struct tree *t = &l->tree;
 
 	for (x->mask = 15; x->mask < 2 * t->nparam; x->mask = 2 * x->mask + 1)
 		;
-	x->slot = arena_take(&l->arena, ((size_t)x->mask + 1) * sizeof(*x->slot));
+	x->slot = arena_reserve_bytes(&l->arena, ((size_t)x->mask + 1) * sizeof(*x->slot));
 	for (uint32_t i = 0; x->slot && i < t->nparam; i++) {
 		uint32_t k = (uint32_t)hash_mix((uintptr_t)t->param[i].main) & x->mask;
 
@@ -208,29 +208,30 @@ static const struct tree_param *find_by_main(
 }
 
 /* A known parameter whose memory includes tensor impl. */
-static const struct train_param *find_around(const struct train_params *old, const void *impl)
+static const struct train_param *find_containing_param(
+	const struct train_params *old, const void *impl)
 {
 	const struct train_param *p;
 	struct buffer v;
 
-	if (!old || !torch_tensor_buffer(impl, &v) || !v.base || !torch_buffer_is_dense(&v))
+	if (!old || !torch_read_tensor(impl, &v) || !v.base || !torch_buffer_is_dense(&v))
 		return NULL;
-	p = train_param_by_address(old, v.base);
+	p = train_find_param_by_address(old, v.base);
 	return p && p->dtype == v.dtype && (uintptr_t)v.base + v.bytes <= p->hi ? p : NULL;
 }
 
-bool param_list_names_all(struct look *l)
+bool param_list_is_complete(struct look *l)
 {
 	struct main_index x;
 
 	if (l->zero || !l->view)
 		return true;
-	index_mains(l, &x);
+	add_main_index(l, &x);
 	for (uint32_t i = 0; i < l->view->nparam; i++) {
 		const void *impl = l->view->param[i].impl;
 
 		if (!tree_find_param(&l->tree, impl) && !find_by_main(&l->tree, &x, impl) &&
-			!find_around(train_params_now(), impl))
+			!find_containing_param(train_get_params(), impl))
 			return false;
 	}
 	return true;
@@ -247,7 +248,8 @@ static uint32_t find_piece(const struct look *l, const struct train_param *flat,
 	return UINT32_MAX;
 }
 
-static const char *piece_name(struct look *l, const struct train_param *flat, const char *name)
+static const char *format_piece_name(
+	struct look *l, const struct train_param *flat, const char *name)
 {
 	static const char own[] = "_flat_param";
 	size_t n = strlen(flat->name), m = strlen(name), end = sizeof(own) - 1;
@@ -255,7 +257,7 @@ static const char *piece_name(struct look *l, const struct train_param *flat, co
 
 	if (n >= end && strcmp(flat->name + n - end, own) == 0)
 		n -= end;
-	to = arena_take(&l->arena, n + m + 1);
+	to = arena_reserve_bytes(&l->arena, n + m + 1);
 	if (to) {
 		memcpy(to, flat->name, n);
 		memcpy(to + n, name, m + 1);
@@ -263,11 +265,11 @@ static const char *piece_name(struct look *l, const struct train_param *flat, co
 	return to;
 }
 
-static const char *module_of_name(struct look *l, const char *name)
+static const char *get_module_prefix(struct look *l, const char *name)
 {
 	const char *dot = strrchr(name, '.');
 	size_t n = dot ? (size_t)(dot - name) : 0;
-	char *to = arena_take(&l->arena, n + 1);
+	char *to = arena_reserve_bytes(&l->arena, n + 1);
 
 	if (!to)
 		return "";
@@ -286,12 +288,12 @@ static void set_whole(
 }
 
 /* Marks a piece that the program also has as a tensor of its own: FSDP1 with use_orig_params. */
-static void mark_original(struct look *l, const struct train_params *old, const uint32_t *place,
+static void set_original_flag(struct look *l, const struct train_params *old, const uint32_t *place,
 	uint32_t flat, const struct shard_piece *piece)
 {
-	const void *outer, *impl = tree_tensor_of(&l->tree, piece->object, &outer);
+	const void *outer, *impl = tree_get_tensor(&l->tree, piece->object, &outer);
 	const struct tree_param *in_tree = impl ? tree_find_param(&l->tree, impl) : NULL;
-	const struct train_param *was = impl ? train_param_by_impl(old, impl) : NULL;
+	const struct train_param *was = impl ? train_find_param_by_impl(old, impl) : NULL;
 	uint32_t at = in_tree ? place[in_tree - l->tree.param] : was ? was->id - 1 : UINT32_MAX;
 
 	if (at == UINT32_MAX)
@@ -306,7 +308,7 @@ static void add_piece(struct look *l, uint32_t flat, struct shard_piece *piece)
 	struct train_param *f = &l->list[flat], p = {0};
 	uint32_t at;
 
-	p.name = piece_name(l, f, piece->name);
+	p.name = format_piece_name(l, f, piece->name);
 	if (!p.name)
 		return;
 	at = find_piece(l, f, p.name);
@@ -318,7 +320,7 @@ static void add_piece(struct look *l, uint32_t flat, struct shard_piece *piece)
 	} else {
 		p.id = at + 1;
 	}
-	p.module = module_of_name(l, p.name);
+	p.module = get_module_prefix(l, p.name);
 	p.vpp_stage = f->vpp_stage;
 	p.optimizer = f->optimizer;
 	p.group = f->group;
@@ -339,17 +341,16 @@ static void add_all_pieces(struct look *l, const struct train_params *old, const
 	const struct tree *t = &l->tree;
 
 	for (uint32_t i = 0; i < t->nparam; i++) {
-		uint32_t n =
-			t->param[i].flags & TP_FLAT ? shard_count_pieces(t->param[i].object) : 0;
+		uint32_t n = t->param[i].flags & TP_FLAT ? get_piece_count(t->param[i].object) : 0;
 		uint64_t at = 0;
 
 		for (uint32_t k = 0; k < n; k++) {
-			struct shard_piece *piece = arena_take(&l->arena, sizeof(*piece));
+			struct shard_piece *piece = arena_reserve_bytes(&l->arena, sizeof(*piece));
 
 			if (!piece || !shard_read_piece(t->param[i].object, k, &at, piece))
 				break;
 			if (piece->object)
-				mark_original(l, old, place, place[i], piece);
+				set_original_flag(l, old, place, place[i], piece);
 			else
 				add_piece(l, place[i], piece);
 		}
@@ -366,13 +367,13 @@ static uint32_t add_tree_param(struct look *l, const struct train_params *old,
 		.group = o ? o->group : 0,
 		.flags = (uint8_t)(p->flags | (o ? 0 : TP_UNOWNED) |
 				   (o && o->impl == p->main ? TP_SHARD : 0)),
-		.name = full_name(l, p, ambiguous),
+		.name = format_full_name(l, p, ambiguous),
 		.module = p->module,
 		.impl = p->impl,
 		.outer = p->outer,
 		.alias = p->unsharded ? p->unsharded : p->main};
 
-	describe_kept_grad(&to, p->kept_grad);
+	set_kept_grad_range(&to, p->kept_grad);
 	if (p->shard) {
 		uint64_t count = 1;
 
@@ -381,15 +382,15 @@ static uint32_t add_tree_param(struct look *l, const struct train_params *old,
 		to.shard_group = p->shard->group;
 		set_whole(&to, 0, count, p->shard->dims, p->shard->ndim);
 	}
-	return add_to_list(l, old, to);
+	return add_list_param(l, old, to);
 }
 
 /*
  * Takes over a parameter that the optimizer has, and that an earlier search has named (it, or the
  * tensor that contains it).
  */
-static void take_over(struct look *l, const struct train_params *old, const struct train_param *was,
-	const struct optimizer_param *o)
+static void add_known_param(struct look *l, const struct train_params *old,
+	const struct train_param *was, const struct optimizer_param *o)
 {
 	struct train_param p = l->list[was->id - 1];
 
@@ -400,10 +401,10 @@ static void take_over(struct look *l, const struct train_params *old, const stru
 		p.alias = o->impl;
 		p.flags |= TP_SHARD;
 	}
-	add_to_list(l, old, p);
+	add_list_param(l, old, p);
 }
 
-static bool name_unknown(
+static bool set_unknown_name(
 	struct look *l, const struct optimizer_param *o, uint32_t number, struct train_param *p)
 {
 	char text[80], *name;
@@ -412,7 +413,7 @@ static bool name_unknown(
 			: snprintf(text, sizeof(text), "opt%u.group%u.param%u",
 				  (unsigned)l->view->number, (unsigned)o->group, (unsigned)number);
 
-	name = arena_take(&l->arena, (size_t)n + 1);
+	name = arena_reserve_bytes(&l->arena, (size_t)n + 1);
 	if (!name)
 		return false;
 	memcpy(name, text, (size_t)n + 1);
@@ -432,7 +433,7 @@ static void add_view_params(
 {
 	for (uint32_t i = 0; l->view && i < l->view->nparam; i++) {
 		const struct optimizer_param *o = &l->view->param[i];
-		const struct train_param *was = train_param_by_impl(old, o->impl);
+		const struct train_param *was = train_find_param_by_impl(old, o->impl);
 		struct train_param p;
 
 		if (tree_find_param(&l->tree, o->impl) || find_by_main(&l->tree, x, o->impl) ||
@@ -440,28 +441,29 @@ static void add_view_params(
 			continue;
 		/* An earlier search, at a backward pass, has found it. */
 		if (!was || !(was->flags & TP_UNOWNED))
-			was = l->zero ? NULL : find_around(old, o->impl);
+			was = l->zero ? NULL : find_containing_param(old, o->impl);
 		if (was && was->flags & TP_UNOWNED)
-			take_over(l, old, was, o);
-		else if (name_unknown(l, o, i - l->view->group[o->group].first, &p))
-			add_to_list(l, old, p);
+			add_known_param(l, old, was, o);
+		else if (set_unknown_name(l, o, i - l->view->group[o->group].first, &p))
+			add_list_param(l, old, p);
 	}
 }
 
 /* Lists all parameters of the modules, then those that only the optimizer has. */
-int param_list_publish(struct look *l, const char *why)
+int param_list_update(struct look *l, const char *why)
 {
-	const struct train_params *old = train_params_now();
+	const struct train_params *old = train_get_params();
 	uint32_t nold = old ? old->n : 0, nview = l->view ? l->view->nparam : 0;
 	struct tree *t = &l->tree;
-	uint8_t *ambiguous = arena_take(&l->arena, (size_t)t->nroot + 1);
-	uint32_t *in_view = arena_take(&l->arena, ((size_t)t->nparam + 1) * sizeof(*in_view));
-	uint32_t *place = arena_take(&l->arena, ((size_t)t->nparam + 1) * sizeof(*place));
+	uint8_t *ambiguous = arena_reserve_bytes(&l->arena, (size_t)t->nroot + 1);
+	uint32_t *in_view =
+		arena_reserve_bytes(&l->arena, ((size_t)t->nparam + 1) * sizeof(*in_view));
+	uint32_t *place = arena_reserve_bytes(&l->arena, ((size_t)t->nparam + 1) * sizeof(*place));
 	struct main_index x;
 
-	l->list = arena_take(
+	l->list = arena_reserve_bytes(
 		&l->arena, ((size_t)nold + t->nparam + nview + t->nflat) * sizeof(*l->list));
-	index_mains(l, &x);
+	add_main_index(l, &x);
 	if (!ambiguous || !in_view || !place || !l->list)
 		return 0;
 	for (uint32_t i = 0; i < nold; i++)
@@ -481,5 +483,5 @@ int param_list_publish(struct look *l, const char *why)
 			ambiguous[t->param[i].root]);
 	add_view_params(l, old, &x);
 	add_all_pieces(l, old, place);
-	return train_params_publish(l->list, l->n, why);
+	return train_update_params(l->list, l->n, why);
 }

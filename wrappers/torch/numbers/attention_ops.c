@@ -42,7 +42,7 @@ bool is_attention_op(const char *name)
 {
 	for (unsigned i = 0; i < NATTENTION_OPS; i++)
 		if (strcmp(ops[i].name, name) == 0)
-			return train_kinds_wanted() & ops[i].kinds;
+			return train_get_kinds() & ops[i].kinds;
 	return false;
 }
 
@@ -55,14 +55,14 @@ void set_attention_op(struct torch_function *r, const char *name)
 
 bool is_attention_wanted(void)
 {
-	return train_kinds_wanted() & (LOGIT_KINDS | SPREAD_KINDS);
+	return train_get_kinds() & (LOGIT_KINDS | SPREAD_KINDS);
 }
 
 bool is_attention_due(void)
 {
 	uint32_t interval = (uint32_t)get_kinds_keys(config_now())->attention_interval;
 
-	return is_attention_wanted() && step_now() % interval == 0 && train_kinds_due();
+	return is_attention_wanted() && step_now() % interval == 0 && train_are_kinds_due();
 }
 
 /* ---- rows ---- */
@@ -83,7 +83,7 @@ static void write_attention_row(const struct module_frame *f, enum train_kind ki
 		.value = value};
 
 	snprintf(name, sizeof(name), "%.*s%s", TRAIN_NAME_MAX, f->name, part);
-	if (!(train_kinds_wanted() >> kind & 1))
+	if (!(train_get_kinds() >> kind & 1))
 		return;
 	atomic_fetch_or_explicit(&written, UINT32_C(1) << kind, memory_order_relaxed);
 	train_kind_write(&v);
@@ -106,22 +106,22 @@ void write_max_logits(const struct module_frame *f, const struct max_logits *m, 
 void check_attention_values(void)
 {
 	static _Atomic uint32_t noted;
-	uint32_t missing = train_kinds_wanted() & (LOGIT_KINDS | SPREAD_KINDS) &
+	uint32_t missing = train_get_kinds() & (LOGIT_KINDS | SPREAD_KINDS) &
 			   ~atomic_load_explicit(&written, memory_order_relaxed);
 
 	missing &= ~atomic_fetch_or(&noted, missing);
 	if (missing & LOGIT_KINDS)
-		session_invisible(train_kinds[TK_MAX_LOGIT].word,
-			"no module called softmax with [batch, heads, queries, keys] or attention "
-			"for "
-			"the CPU, or has a tensor of its largest logits, in the host's memory");
+		session_record_invisible(train_kinds[TK_MAX_LOGIT].word,
+			"no module has a tensor of its largest logits in host memory, or has "
+			"called "
+			"softmax on [batch, heads, queries, keys] or attention for the CPU");
 	if (missing & SPREAD_KINDS)
-		session_invisible("attention_entropy, softmax_max",
-			"no module called scaled_dot_product_attention with tensors in the host's "
-			"memory, as many queries as keys");
+		session_record_invisible("attention_entropy, softmax_max",
+			"no module has called scaled_dot_product_attention with tensors in host "
+			"memory and as many queries as keys");
 }
 
-/* ---- operators; on a stack of ours ---- */
+/* ---- operators; on a private stack ---- */
 
 struct attention {
 	const struct call *call;
@@ -136,7 +136,7 @@ static const void *get_operand(const struct call *c, unsigned arg)
 /* An argument of type optional<Tensor>; NULL: it has none. */
 static const void *get_optional_operand(const struct call *c, unsigned arg)
 {
-	const struct op_type *t = &torch_function_of(c)->op;
+	const struct op_type *t = &torch_get_function(c)->op;
 	const char *at = c->v[arg].cp;
 
 	if (t->arg[arg] == OP_OPTIONAL)
@@ -151,7 +151,7 @@ static bool measure_softmax(const struct attention *a, struct max_logits *m)
 	uint32_t heads = 0;
 	int64_t dim = c->v[1].i;
 
-	if (!torch_tensor_buffer(get_operand(c, 0), &logits) || logits.nostats ||
+	if (!torch_read_tensor(get_operand(c, 0), &logits) || logits.nostats ||
 		(dim != -1 && dim != logits.ndim - 1))
 		return false;
 	/* A softmax may be a module of its own, within the one that has heads. */
@@ -167,20 +167,20 @@ static bool measure_softmax(const struct attention *a, struct max_logits *m)
 static bool measure_fused(const struct attention *a, struct max_logits *m)
 {
 	const struct call *c = a->call;
-	const struct op_type *t = &torch_function_of(c)->op;
+	const struct op_type *t = &torch_get_function(c)->op;
 	struct attention_mask mask = {.keys = 0};
 	struct buffer key, lse, masked;
 	const int64_t *dims;
 
 	if (t->result != OP_TUPLE || t->nresult != 2 || t->nargs < 6 || !c->result ||
 		(t->arg[5] != OP_OPTIONAL && t->arg[5] != OP_OPTIONAL_1_13) ||
-		!torch_tensor_buffer(get_operand(c, 1), &key) || key.ndim < 2 ||
-		!torch_tensor_buffer(((void *const *)c->result)[0], &lse) || lse.nostats)
+		!torch_read_tensor(get_operand(c, 1), &key) || key.ndim < 2 ||
+		!torch_read_tensor(((void *const *)c->result)[0], &lse) || lse.nostats)
 		return false;
 	dims = key.counts;
 	mask.keys = (uint64_t)dims[key.ndim - 2];
 	mask.causal = c->v[4].u & 0xff;
-	if (torch_tensor_buffer(get_optional_operand(c, 5), &masked))
+	if (torch_read_tensor(get_optional_operand(c, 5), &masked))
 		mask.mask = &masked;
 	return compute_lse_bounds(&lse, &mask, m);
 }
@@ -193,7 +193,7 @@ static void write_logits(void *arg)
 	bool known;
 
 	stats_fenv_enter(&fenv);
-	known = torch_function_of(a->call)->attention_op == ATTENTION_FUSED
+	known = torch_get_function(a->call)->attention_op == ATTENTION_FUSED
 			? measure_fused(a, &m)
 			: measure_softmax(a, &m);
 	stats_fenv_leave(&fenv);
@@ -210,8 +210,8 @@ static void write_spread(void *arg)
 	struct buffer q, k;
 	bool known;
 
-	if (!torch_tensor_buffer(get_operand(a->call, 0), &q) ||
-		!torch_tensor_buffer(get_operand(a->call, 1), &k) || q.nostats || k.nostats)
+	if (!torch_read_tensor(get_operand(a->call, 0), &q) ||
+		!torch_read_tensor(get_operand(a->call, 1), &k) || q.nostats || k.nostats)
 		return;
 	stats_fenv_enter(&fenv);
 	known = compute_attention_spread(&q, &k, rows_max, &s);
@@ -228,14 +228,14 @@ static void write_spread(void *arg)
 
 void record_attention_op(const struct call *c)
 {
-	uint8_t op = torch_function_of(c)->attention_op;
+	uint8_t op = torch_get_function(c)->attention_op;
 	struct attention a = {.call = c, .frame = find_module_frame(0)};
 	struct own_work own;
 
 	if (!a.frame || !a.frame->target || !c->ok || thread_state.phase == PHASE_BACKWARD ||
 		(op != ATTENTION_ENTRANCE && a.frame->tracked))
 		return;
-	own = own_work_begin();
+	own = own_work_start();
 	private_stack_call(op == ATTENTION_ENTRANCE ? write_spread : write_logits, &a);
-	own_work_end(&own);
+	own_work_stop(&own);
 }

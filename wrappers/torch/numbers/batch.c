@@ -7,6 +7,7 @@
 
 #include "terms/dtype.h"
 #include "elf/loaded/elfsym.h"
+#include "text/suffix.h"
 #include "wrappers/python/objects.h"
 #include "wrappers/torch/names/module_tree.h"
 #include "wrappers/torch/tensors/tensor.h"
@@ -22,17 +23,17 @@ static bool find_tensor(const void *o, const void *type, int left, struct buffer
 	if (!o || left < 0)
 		return false;
 	if (py_is_instance(o, type)) {
-		const void *impl = torch_tensor_of_object(o);
+		const void *impl = torch_get_tensor_of_object(o);
 
-		return impl && torch_tensor_buffer(impl, b) && b->ndim;
+		return impl && torch_read_tensor(impl, b) && b->ndim;
 	}
 	if (py_is_dict(o)) {
-		for (unsigned i = 0; i < BATCH_ITEMS && py_next_entry(o, &at, &k, &v); i++)
+		for (unsigned i = 0; i < BATCH_ITEMS && py_get_next_entry(o, &at, &k, &v); i++)
 			if (find_tensor(v, type, left - 1, b))
 				return true;
 		return false;
 	}
-	for (size_t i = 0; i < py_count_items(o) && i < BATCH_ITEMS; i++)
+	for (size_t i = 0; i < py_get_item_count(o) && i < BATCH_ITEMS; i++)
 		if (find_tensor(py_get_item(o, i), type, left - 1, b))
 			return true;
 	/* A UserDict, such as transformers' BatchEncoding. */
@@ -51,13 +52,6 @@ static void compute_batch(const struct buffer *b, uint64_t *samples, uint64_t *t
 	*tokens = b->ndim == 2 && b->dtype == DT_INT64 ? dims[0] * dims[1] : 0;
 }
 
-static bool ends_in(const char *s, const char *end)
-{
-	size_t n = strlen(s), m = strlen(end);
-
-	return n >= m && strcmp(s + n - m, end) == 0;
-}
-
 bool tree_find_batch(uint64_t *samples, uint64_t *tokens)
 {
 	void *const *type = elfsym_data("THPVariableClass");
@@ -67,9 +61,9 @@ bool tree_find_batch(uint64_t *samples, uint64_t *tokens)
 	struct buffer b;
 
 	for (int i = 0; i < n && type; i++) {
-		if (!py_describe_frame(&f[i], file, sizeof(file), function, sizeof(function)) ||
-			!ends_in(file, "/torch/utils/data/dataloader.py") ||
-			!ends_in(function, "__next__"))
+		if (!py_get_frame_name(&f[i], file, sizeof(file), function, sizeof(function)) ||
+			!has_suffix(file, "/torch/utils/data/dataloader.py") ||
+			!has_suffix(function, "__next__"))
 			continue;
 		if (!find_tensor(py_find_local(&f[i], "data"), *type, BATCH_LEVELS, &b))
 			return false;

@@ -18,7 +18,7 @@
 
 bool is_block_memory_wanted(void)
 {
-	return train_kinds_wanted() & KIND_BIT(MEMORY);
+	return train_get_kinds() & KIND_BIT(MEMORY);
 }
 
 /* Formats cpu, cuda:0 as PyTorch prints them; "device 9:0" of a type that is not in the table. */
@@ -72,11 +72,11 @@ void record_block_event(const struct block_event *e)
 	struct own_work own;
 
 	if (!is_block_memory_wanted() || !session_is_on() || !step_profiled() ||
-		!session_rank_profiled() || !train_kinds_due())
+		!session_rank_profiled() || !train_are_kinds_due())
 		return;
-	own = own_work_begin();
+	own = own_work_start();
 	stats_fenv_enter(&fenv);
 	private_stack_call(write_block_event, &event);
 	stats_fenv_leave(&fenv);
-	own_work_end(&own);
+	own_work_stop(&own);
 }

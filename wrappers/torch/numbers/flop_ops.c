@@ -16,7 +16,7 @@
 #include "wrappers/torch/tensors/torch.h"
 #include "wrappers/torch/tensors/train_observers.h"
 
-/* ---- which ---- */
+/* ---- table of counted operators ---- */
 
 enum flop_form {
 	FLOPS_OTHER,
@@ -79,11 +79,11 @@ static const struct {
  */
 static bool is_overload(const char *s)
 {
-	static const char of[][12] = {
+	static const char tensor_buffer[][12] = {
 		"", "_out", "_dtype", "_dtype_out", "_deprecated", "_quantized"};
 
-	for (unsigned i = 0; i < sizeof(of) / sizeof(*of); i++)
-		if (strcmp(s, of[i]) == 0)
+	for (unsigned i = 0; i < sizeof(tensor_buffer) / sizeof(*tensor_buffer); i++)
+		if (strcmp(s, tensor_buffer[i]) == 0)
 			return true;
 	return false;
 }
@@ -113,7 +113,7 @@ static struct api *_Atomic watched_rows[WATCHED_MAX];
 static _Atomic uint32_t nwatched;
 static _Atomic(const struct api *) leader; /* row of the first operator seen */
 
-static void watch_rows(bool count)
+static void set_rows_watched(bool count)
 {
 	uint32_t n = atomic_load(&nwatched);
 
@@ -127,14 +127,14 @@ static void watch_rows(bool count)
 	}
 }
 
-void torch_watch_flop_op(struct torch_function *r, const char *name, bool watched)
+void torch_register_flop_op(struct torch_function *r, const char *name, bool watched)
 {
 	uint32_t at;
 
 	r->flop_op = find_flop_op(name);
 	if (!watched)
 		return;
-	flops_on_switch(watch_rows);
+	flops_register_switch(set_rows_watched);
 	at = atomic_fetch_add(&nwatched, 1);
 	if (at < WATCHED_MAX)
 		atomic_store(&watched_rows[at], &r->cxx.api);
@@ -144,25 +144,25 @@ void torch_watch_flop_op(struct torch_function *r, const char *name, bool watche
 
 #define UNSEEN_NAME "model-flops-throughput-per-npu"
 
-static void give_up_counting(const char *what, const char *why)
+static void stop_flop_count(const char *subject, const char *why)
 {
 	static atomic_flag reported = ATOMIC_FLAG_INIT;
 	char text[200];
 
 	if (!flops_are_wanted() || atomic_flag_test_and_set(&reported))
 		return;
-	flops_give_up();
+	flops_stop_counting();
 	snprintf(text, sizeof(text),
-		"not counted, nor are mfu and hfu: %s %s; give model_flops_per_step", what, why);
-	session_invisible(UNSEEN_NAME, text);
+		"not counted, nor are mfu and hfu: %s %s; give model_flops_per_step", subject, why);
+	session_record_invisible(UNSEEN_NAME, text);
 }
 
-void torch_flops_unseen(const char *library)
+void torch_record_flops_unseen(const char *library)
 {
-	give_up_counting(library, "computes in kernels of its own");
+	stop_flop_count(library, "computes in kernels of its own");
 }
 
-void torch_flops_see_module(const char *module, const char *file)
+void torch_check_flop_library(const char *module, const char *file)
 {
 	/*
 	 * Prefixes of modules' names, and for a name that is not specific, parts of the file
@@ -170,13 +170,14 @@ void torch_flops_see_module(const char *module, const char *file)
 	 */
 	static const struct {
 		char library[20], module[20], part[12];
-	} of[] = {{"flash_attn", "flash_attn", ""},
+	} tensor_buffer[] = {{"flash_attn", "flash_attn", ""},
 		{"transformer_engine", "transformer_engine", ""}, {"xformers", "_C", "/xformers/"}};
 
-	for (unsigned i = 0; i < sizeof(of) / sizeof(*of); i++)
-		if (strncmp(module, of[i].module, strlen(of[i].module)) == 0 &&
-			(!*of[i].part || (file && strstr(file, of[i].part))))
-			torch_flops_unseen(of[i].library);
+	for (unsigned i = 0; i < sizeof(tensor_buffer) / sizeof(*tensor_buffer); i++)
+		if (strncmp(module, tensor_buffer[i].module, strlen(tensor_buffer[i].module)) ==
+				0 &&
+			(!*tensor_buffer[i].part || (file && strstr(file, tensor_buffer[i].part))))
+			torch_record_flops_unseen(tensor_buffer[i].library);
 }
 
 /* ---- whether it counts for the model ---- */
@@ -187,13 +188,13 @@ void torch_flops_see_module(const char *module, const char *file)
  */
 static _Atomic int graph_passes;
 
-static void flops_backward_begins(const struct torch_train_event *e)
+static void handle_flops_backward_begin(const struct torch_train_event *e)
 {
 	if (e->call->v[4].u & 0xff)
 		atomic_fetch_add(&graph_passes, 1);
 }
 
-static void flops_backward_ends(const struct torch_train_event *e)
+static void handle_flops_backward_end(const struct torch_train_event *e)
 {
 	if (e->call->v[4].u & 0xff)
 		atomic_fetch_sub(&graph_passes, 1);
@@ -201,8 +202,8 @@ static void flops_backward_ends(const struct torch_train_event *e)
 
 const struct torch_train_observer flops_observer = {
 	.wanted = flops_are_wanted,
-	.backward_begin = flops_backward_begins,
-	.backward_end = flops_backward_ends,
+	.backward_begin = handle_flops_backward_begin,
+	.backward_end = handle_flops_backward_end,
 };
 
 /*
@@ -228,7 +229,7 @@ static int are_gradients_on(void)
  * A backward pass that computes with gradients enabled repeats a forward pass: checkpointing does so, the nodes do not.
  * In an optimizer's step gradients are disabled except in its closure, which is a forward pass.
  */
-static bool counts_for_model(void)
+static bool is_model_flop(void)
 {
 	switch (thread_state.phase) {
 	case PHASE_BACKWARD:
@@ -247,7 +248,7 @@ static bool counts_for_model(void)
 #define OPERANDS 4
 
 struct operands {
-	struct buffer of[OPERANDS]; /* the first tensors of the call */
+	struct buffer tensor_buffer[OPERANDS]; /* the first tensors of the call */
 	unsigned n;
 	uint64_t hash;
 };
@@ -263,7 +264,7 @@ enum operand_class {
 	OPERAND_UNREAD,
 };
 
-static enum operand_class class_by_name(const char *name)
+static enum operand_class get_operand_class(const char *name)
 {
 	if (strcmp(name, "DTensor") == 0)
 		return OPERAND_WRAPPER;
@@ -277,29 +278,29 @@ static enum operand_class class_by_name(const char *name)
  * Operators run without the GIL, which is needed to read a class's name. The classes of nearly
  * all tensors live as long as torch does, and are cached by address.
  */
-static enum operand_class class_of_operand(const void *impl)
+static enum operand_class find_operand_class(const void *impl)
 {
 	static const char lasting[][12] = {"Tensor", "Parameter"};
 	static _Atomic(const void *) plain[2];
-	const void *object = torch_tensor_object(impl), *type;
+	const void *object = torch_get_python_object(impl), *type;
 	enum operand_class class;
-	struct py_hold hold;
+	struct py_lock_gil hold;
 	const char *name, *why;
 
 	if (!object)
 		return OPERAND_PLAIN;
-	type = py_class_of(object);
+	type = py_get_class(object);
 	for (unsigned i = 0; i < 2; i++)
 		if (atomic_load_explicit(&plain[i], memory_order_relaxed) == type)
 			return OPERAND_PLAIN;
-	if (!py_hold_objects(&hold, &why))
+	if (!py_lock_objects(&hold, &why))
 		return OPERAND_UNREAD;
-	name = py_class_name(object);
-	class = class_by_name(name);
+	name = py_get_class_name(object);
+	class = get_operand_class(name);
 	for (unsigned i = 0; i < 2; i++)
 		if (strcmp(name, lasting[i]) == 0)
 			atomic_store_explicit(&plain[i], type, memory_order_relaxed);
-	py_release_objects(&hold);
+	py_unlock_objects(&hold);
 	return class;
 }
 
@@ -307,7 +308,7 @@ enum read_operands { OPERANDS_READ, OPERANDS_UNKNOWN, OPERANDS_TRACED };
 
 static enum read_operands read_operands(const struct call *c, struct operands *o)
 {
-	const struct op_type *t = &torch_function_of(c)->op;
+	const struct op_type *t = &torch_get_function(c)->op;
 
 	o->n = 0;
 	o->hash = 1;
@@ -318,16 +319,16 @@ static enum read_operands read_operands(const struct call *c, struct operands *o
 		if (t->arg[i] != OP_TENSOR && t->arg[i] != OP_TENSOR_OUT)
 			continue;
 		impl = *(const void *const *)c->v[i].cp;
-		b = &o->of[o->n++];
-		if (!torch_tensor_buffer(impl, b))
+		b = &o->tensor_buffer[o->n++];
+		if (!torch_read_tensor(impl, b))
 			return OPERANDS_UNKNOWN;
-		switch (class_of_operand(impl)) {
+		switch (find_operand_class(impl)) {
 		case OPERAND_PLAIN:
 			break;
 		case OPERAND_TRACED:
 			return OPERANDS_TRACED;
 		case OPERAND_WRAPPER:
-			give_up_counting("DTensor", "shows the shapes of all ranks");
+			stop_flop_count("DTensor", "shows the shapes of all ranks");
 			return OPERANDS_UNKNOWN;
 		case OPERAND_UNREAD:
 			return OPERANDS_UNKNOWN;
@@ -343,19 +344,19 @@ static enum read_operands read_operands(const struct call *c, struct operands *o
  * The length of dimension `dim`, counted from the front, or from the end if negative; 1 if b has
  * no such dimension.
  */
-static double length_of(const struct buffer *b, int dim)
+static double get_dim_length(const struct buffer *b, int dim)
 {
 	int at = dim < 0 ? b->ndim + dim : dim;
 
 	return at < 0 || at >= b->ndim ? 1 : (double)((const int64_t *)b->counts)[at];
 }
 
-static double lengths_from(const struct buffer *b, int first)
+static double compute_dims_product(const struct buffer *b, int first)
 {
 	double all = 1;
 
 	for (int i = first; i < b->ndim; i++)
-		all *= length_of(b, i);
+		all *= get_dim_length(b, i);
 	return all;
 }
 
@@ -363,35 +364,37 @@ static double lengths_from(const struct buffer *b, int first)
  * Batches are included by the number of matrices in both operands. If only one operand is a
  * batch, as with groups of rows, its rows count.
  */
-static double flops_of_product(const struct buffer *a, const struct buffer *b)
+static double compute_product_flops(const struct buffer *a, const struct buffer *b)
 {
-	double pairs = a->ndim > 2 && b->ndim > 2 ? length_of(a, 0) : 1;
+	double pairs = a->ndim > 2 && b->ndim > 2 ? get_dim_length(a, 0) : 1;
 
-	return 2 * pairs * length_of(a, -2) * length_of(a, -1) * length_of(b, -1);
+	return 2 * pairs * get_dim_length(a, -2) * get_dim_length(a, -1) * get_dim_length(b, -1);
 }
 
 /*
- * at: the images at each of whose pixels the whole kernel is applied: the output, or for a
- * transposed convolution the input.
+ * at: the tensor whose pixels each need one application of the kernel: the output, or for a transposed convolution the
+ * input.
  */
-static double flops_of_convolution(const struct buffer *at, const struct buffer *kernel)
+static double compute_convolution_flops(const struct buffer *at, const struct buffer *kernel)
 {
-	return 2 * length_of(at, 0) * lengths_from(at, 2) * lengths_from(kernel, 0);
+	return 2 * get_dim_length(at, 0) * compute_dims_product(at, 2) *
+	       compute_dims_product(kernel, 0);
 }
 
 /*
  * Operations of one of the two products of an attention: number of queries times number of keys,
  * times `length`, the length of the vectors.
  */
-static double flops_of_scores(const struct buffer *q, const struct buffer *k, double length)
+static double compute_scores_flops(const struct buffer *q, const struct buffer *k, double length)
 {
-	return 2 * length_of(q, 0) * length_of(q, 1) * length_of(q, 2) * length_of(k, 2) * length;
+	return 2 * get_dim_length(q, 0) * get_dim_length(q, 1) * get_dim_length(q, 2) *
+	       get_dim_length(k, 2) * length;
 }
 
 /* The value of the operator's first bool argument. */
-static bool first_flag(const struct call *c)
+static bool get_first_bool(const struct call *c)
 {
-	const struct op_type *t = &torch_function_of(c)->op;
+	const struct op_type *t = &torch_get_function(c)->op;
 
 	for (unsigned i = 0; i < t->nargs; i++)
 		if (t->ctype[i] == CT_U8)
@@ -399,11 +402,13 @@ static bool first_flag(const struct call *c)
 	return false;
 }
 
-static bool is_sane(const struct operands *o, unsigned first, unsigned n, unsigned ndim)
+static bool has_operands_of_rank(
+	const struct operands *o, unsigned first, unsigned n, unsigned ndim)
 {
 	/* If the size of an element is not known, an element may hold two numbers. */
 	for (unsigned i = first; i < first + n; i++)
-		if (i >= o->n || o->of[i].ndim < ndim || (o->of[i].count && !o->of[i].bytes))
+		if (i >= o->n || o->tensor_buffer[i].ndim < ndim ||
+			(o->tensor_buffer[i].count && !o->tensor_buffer[i].bytes))
 			return false;
 	return true;
 }
@@ -412,9 +417,9 @@ static bool is_sane(const struct operands *o, unsigned first, unsigned n, unsign
  * Number of requested results of a convolution's backward pass (gradients of the input and of the
  * kernel), each as expensive as the forward pass.
  */
-static double wanted_gradients(const struct call *c)
+static double count_requested_gradients(const struct call *c)
 {
-	const struct op_type *t = &torch_function_of(c)->op;
+	const struct op_type *t = &torch_get_function(c)->op;
 
 	/* output_mask, the only std::array<bool, 3>. */
 	for (unsigned i = 0; i < t->nargs; i++)
@@ -427,36 +432,37 @@ static double wanted_gradients(const struct call *c)
 }
 
 /* Operations of the model, and in total. Returns false if not known. */
-static bool flops_of_op(const struct call *c, const struct operands *o, struct flops *f)
+static bool compute_op_flops(const struct call *c, const struct operands *o, struct flops *f)
 {
-	unsigned op = torch_function_of(c)->flop_op, first = flop_ops[op].first;
-	const struct buffer *b = o->of + first;
+	unsigned op = torch_get_function(c)->flop_op, first = flop_ops[op].first;
+	const struct buffer *b = o->tensor_buffer + first;
 	double scores, values;
 	struct buffer out;
 
 	switch (flop_ops[op].form) {
 	case FLOPS_PRODUCT:
-		if (!is_sane(o, first, 2, 2))
+		if (!has_operands_of_rank(o, first, 2, 2))
 			return false;
-		f->model = flops_of_product(b, b + 1);
+		f->model = compute_product_flops(b, b + 1);
 		break;
 	case FLOPS_CONVOLUTION:
-		if (!is_sane(o, 0, 2, 3) || !torch_tensor_buffer(torch_result_of(c), &out))
+		if (!has_operands_of_rank(o, 0, 2, 3) ||
+			!torch_read_tensor(torch_get_result(c), &out))
 			return false;
-		f->model = flops_of_convolution(first_flag(c) ? b : &out, b + 1);
+		f->model = compute_convolution_flops(get_first_bool(c) ? b : &out, b + 1);
 		break;
 	case FLOPS_CONVOLUTION_BACKWARD:
-		if (!is_sane(o, 0, 3, 3))
+		if (!has_operands_of_rank(o, 0, 3, 3))
 			return false;
-		f->model = wanted_gradients(c) *
-			   flops_of_convolution(first_flag(c) ? b + 1 : b, b + 2);
+		f->model = count_requested_gradients(c) *
+			   compute_convolution_flops(get_first_bool(c) ? b + 1 : b, b + 2);
 		break;
 	case FLOPS_ATTENTION:
 	case FLOPS_ATTENTION_BACKWARD:
-		if (!is_sane(o, first, 3, 4))
+		if (!has_operands_of_rank(o, first, 3, 4))
 			return false;
-		scores = flops_of_scores(b, b + 1, length_of(b, 3));
-		values = flops_of_scores(b, b + 1, length_of(b + 2, 3));
+		scores = compute_scores_flops(b, b + 1, get_dim_length(b, 3));
+		values = compute_scores_flops(b, b + 1, get_dim_length(b + 2, 3));
 		if (flop_ops[op].form == FLOPS_ATTENTION) {
 			f->model = scores + values;
 			break;
@@ -490,7 +496,7 @@ static __attribute__((no_sanitize("address", "thread"))) bool is_inside_another(
 	       ((const uintptr_t *)own(outermost).frame)[1] == own(outermost).pc;
 }
 
-void torch_flop_enter(const struct call *c)
+void torch_start_flop_op(const struct call *c)
 {
 	if (is_inside_another(c))
 		return;
@@ -498,22 +504,22 @@ void torch_flop_enter(const struct call *c)
 	own(outermost).pc = c->pc;
 }
 
-static void count_flop_op(const struct call *c, const struct operands *o)
+static void add_op_flops(const struct call *c, const struct operands *o)
 {
 	struct flops f;
 
-	if (flop_ops[torch_function_of(c)->flop_op].form == FLOPS_UNKNOWN) {
-		give_up_counting(torch_function_of(c)->op_name,
+	if (flop_ops[torch_get_function(c)->flop_op].form == FLOPS_UNKNOWN) {
+		stop_flop_count(torch_get_function(c)->op_name,
 			"does not show by its shapes what it computes");
 		return;
 	}
-	if (flops_of_op(c, o, &f))
-		flops_add(counts_for_model() ? f.model : 0, f.all);
+	if (compute_op_flops(c, o, &f))
+		flops_add(is_model_flop() ? f.model : 0, f.all);
 	else
-		flops_miss();
+		flops_set_unknown();
 }
 
-void torch_flop_leave(const struct call *c)
+void torch_record_flop_op(const struct call *c)
 {
 	const struct api *none = NULL;
 	bool outer = own(outermost).frame == c->frame, counts = outer && flops_are_counted();
@@ -531,7 +537,7 @@ void torch_flop_leave(const struct call *c)
 	case OPERANDS_TRACED:
 		return;
 	case OPERANDS_UNKNOWN:
-		flops_miss();
+		flops_set_unknown();
 		return;
 	case OPERANDS_READ:
 		break;
@@ -541,5 +547,5 @@ void torch_flop_leave(const struct call *c)
 	if (c->api == atomic_load(&leader))
 		flops_add_leader_call(o.hash);
 	if (counts)
-		count_flop_op(c, &o);
+		add_op_flops(c, &o);
 }

@@ -23,19 +23,19 @@ bool torch_is_flop_op(const char *name);
  * Sets up row r of such an operator, `call` or `redispatch`. watched: it has no other purpose,
  * and may be bypassed.
  */
-void torch_watch_flop_op(struct torch_function *r, const char *name, bool watched);
+void torch_register_flop_op(struct torch_function *r, const char *name, bool watched);
 
 /* An operator that is counted is entered, or has returned. */
-void torch_flop_enter(const struct call *c);
-void torch_flop_leave(const struct call *c);
+void torch_start_flop_op(const struct call *c);
+void torch_record_flop_op(const struct call *c);
 
 /*
  * A library with kernels of its own for these operators was loaded, or code compiled from a
  * graph.
  */
-void torch_flops_unseen(const char *library);
+void torch_record_flops_unseen(const char *library);
 
 /* Python extension `module` is loaded from `file`: notes it if it is such a library. */
-void torch_flops_see_module(const char *module, const char *file);
+void torch_check_flop_library(const char *module, const char *file);
 
 #endif

@@ -11,7 +11,7 @@
 #include "wrappers/torch/tensors/tensor.h"
 #include "wrappers/torch/tensors/torch.h"
 
-/* The types of torch_number_of(). */
+/* The types of torch_read_number(). */
 static bool is_number_type(uint8_t dtype)
 {
 	return dtype == DT_FLOAT64 || dtype == DT_FLOAT32 || dtype == DT_FLOAT16 ||
@@ -21,7 +21,7 @@ static bool is_number_type(uint8_t dtype)
 /* Describes a one-element tensor of real type in memory that is read now, or by its device. */
 static bool find_scalar_buffer(const void *impl, struct buffer *b)
 {
-	return torch_tensor_buffer(impl, b) && b->count == 1 && is_number_type(b->dtype) &&
+	return torch_read_tensor(impl, b) && b->count == 1 && is_number_type(b->dtype) &&
 	       (!b->nostats || (torch_find_buffer(impl, b) && b->device));
 }
 
@@ -42,7 +42,7 @@ bool scalar_read(const void *impl, struct scalar_source *out)
 	if (b.device)
 		out->late = late_measure(&b, torch_get_stream(&b));
 	else
-		out->known = torch_number_of(impl, &out->value);
+		out->known = torch_read_number(impl, &out->value);
 	return b.device || out->known;
 }
 

@@ -16,7 +16,7 @@
 /* A one-element tensor: its value, or the result that is pending. */
 struct scalar_source {
 	double value;
-	struct late_number late; /* shot 0: none is pending, `value` is valid if `known` */
+	struct late_number late; /* snapshot 0: none is pending, `value` is valid if `known` */
 	bool known; /* false also if its measurement was dropped: it is unknown for ever */
 };
 

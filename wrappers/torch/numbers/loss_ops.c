@@ -18,7 +18,7 @@
 #define SCALE_MIN 1024 /* the first loss scale seen is at least this */
 
 /* A number that resulted from a division or a multiplication, and all steps that produced it. */
-struct made {
+struct loss_number {
 	double value;
 	/* last factor that the number was multiplied by, if that is a power of two; 1: none */
 	double scale;
@@ -29,7 +29,7 @@ struct made {
 struct loss_notes {
 	const void *ones; /* the result of the last ones_like() of a number */
 	double one_value; /* the value of that number */
-	struct made made[MADE_MAX];
+	struct loss_number loss_number[MADE_MAX];
 	uint8_t nmade, next;
 	bool unknown; /* loss_set_unknown() was called */
 };
@@ -47,7 +47,7 @@ static struct loss_notes *get_notes(void)
 static _Atomic uint64_t scaler_scale;
 static _Atomic bool has_scale; /* losses were multiplied by a loss scale before */
 
-void loss_note_scale(double scale)
+void loss_record_scale(double scale)
 {
 	atomic_store_explicit(&scaler_scale, bits_of_double(scale), memory_order_relaxed);
 }
@@ -57,7 +57,7 @@ void loss_set_unknown(void)
 	get_notes()->unknown = true;
 }
 
-void loss_note_ones(const void *ones, double value)
+void loss_record_ones(const void *ones, double value)
 {
 	get_notes()->ones = ones;
 	get_notes()->one_value = value;
@@ -76,26 +76,28 @@ static bool is_power_of_two(double v)
 }
 
 /* The i-th number from the end of the ring buffer; NULL if it has fewer. */
-static const struct made *last_made(unsigned i)
+static const struct loss_number *get_recent_number(unsigned i)
 {
 	return i < get_notes()->nmade
-		       ? &get_notes()->made[(get_notes()->next + MADE_MAX - 1 - i) % MADE_MAX]
+		       ? &get_notes()
+				  ->loss_number[(get_notes()->next + MADE_MAX - 1 - i) % MADE_MAX]
 		       : NULL;
 }
 
-static const struct made *find_made(double value)
+static const struct loss_number *find_loss_number(double value)
 {
-	const struct made *m;
+	const struct loss_number *m;
 
-	for (unsigned i = 0; (m = last_made(i)); i++)
+	for (unsigned i = 0; (m = get_recent_number(i)); i++)
 		if (is_about(value, m->value))
 			return m;
 	return NULL;
 }
 
-static void add_made(const struct made *from, double value, double divisor, double scale)
+static void add_loss_number(
+	const struct loss_number *from, double value, double divisor, double scale)
 {
-	struct made m = {.scale = 1};
+	struct loss_number m = {.scale = 1};
 
 	if (from)
 		m = *from;
@@ -103,38 +105,39 @@ static void add_made(const struct made *from, double value, double divisor, doub
 	m.scale = scale;
 	if (divisor > 0 && m.n < LOSS_DIVISORS)
 		m.divisor[m.n++] = divisor;
-	get_notes()->made[get_notes()->next] = m;
+	get_notes()->loss_number[get_notes()->next] = m;
 	get_notes()->next = (get_notes()->next + 1) % MADE_MAX;
 	get_notes()->nmade += get_notes()->nmade < MADE_MAX;
 }
 
-void loss_note_product(double a, double b, double value)
+void loss_record_product(double a, double b, double value)
 {
-	const struct made *from = find_made(a);
+	const struct loss_number *from = find_loss_number(a);
 	double factor = b;
 
 	/* For an operation in place, a is the result already. */
 	if (!from && b != 0)
-		from = find_made(value / b);
-	if (!from && ((from = find_made(b)) || (is_power_of_two(a) && a >= SCALE_MIN)))
+		from = find_loss_number(value / b);
+	if (!from && ((from = find_loss_number(b)) || (is_power_of_two(a) && a >= SCALE_MIN)))
 		factor = a;
 	/* loss * 0.25 is loss / 4 */
 	if (factor > 0 && factor < 1)
-		add_made(from, value, 1 / factor, from ? from->scale : 1);
+		add_loss_number(from, value, 1 / factor, from ? from->scale : 1);
 	else if (factor >= 1)
-		add_made(from, value, 0, is_power_of_two(factor) ? factor : 1);
+		add_loss_number(from, value, 0, is_power_of_two(factor) ? factor : 1);
 }
 
-void loss_note_quotient(double divisor, double value)
+void loss_record_quotient(double divisor, double value)
 {
 	if (divisor > 0 && divisor < 1)
-		add_made(find_made(value * divisor), value, 0, 1);
+		add_loss_number(find_loss_number(value * divisor), value, 0, 1);
 	else if (divisor >= 1)
-		add_made(find_made(value * divisor), value, divisor > 1 ? divisor : 0, 1);
+		add_loss_number(
+			find_loss_number(value * divisor), value, divisor > 1 ? divisor : 0, 1);
 }
 
 /* A loss scale is a power of two. If the program has set another scale, only the last one seen is accepted. */
-static bool may_be_scale(double ratio)
+static bool is_possible_scale(double ratio)
 {
 	uint64_t seen = atomic_load_explicit(&scaler_scale, memory_order_relaxed);
 
@@ -142,19 +145,19 @@ static bool may_be_scale(double ratio)
 }
 
 /* Finds the number that equals root, or that equals root divided by a loss scale. */
-static const struct made *find_root(double root)
+static const struct loss_number *find_root(double root)
 {
-	const struct made *m = find_made(root);
+	const struct loss_number *m = find_loss_number(root);
 
-	for (unsigned i = 0; !m && (m = last_made(i)); i++)
-		if (m->value != 0 && may_be_scale(root / m->value))
+	for (unsigned i = 0; !m && (m = get_recent_number(i)); i++)
+		if (m->value != 0 && is_possible_scale(root / m->value))
 			return m;
 		else
 			m = NULL;
 	return m;
 }
 
-void loss_forget_numbers(void)
+void loss_reset_numbers(void)
 {
 	get_notes()->ones = NULL;
 	get_notes()->nmade = 0;
@@ -164,7 +167,7 @@ void loss_forget_numbers(void)
 bool loss_find_root(const void *grad, struct loss_root *root)
 {
 	bool seen = grad && grad == get_notes()->ones && !get_notes()->unknown;
-	const struct made *m = seen ? find_root(get_notes()->one_value) : NULL;
+	const struct loss_number *m = seen ? find_root(get_notes()->one_value) : NULL;
 
 	*root = (struct loss_root){.scale = 1};
 	if (seen)
@@ -177,6 +180,6 @@ bool loss_find_root(const void *grad, struct loss_root *root)
 		atomic_store_explicit(&has_scale, true, memory_order_relaxed);
 	if (m && atomic_load_explicit(&has_scale, memory_order_relaxed))
 		root->scale = m->scale;
-	loss_forget_numbers();
+	loss_reset_numbers();
 	return seen;
 }

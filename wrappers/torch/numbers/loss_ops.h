@@ -24,17 +24,17 @@ struct loss_root {
  * ones_like() was called: backward() makes in this way the gradient of the number at which it
  * begins.
  */
-void loss_note_ones(const void *ones, double value);
+void loss_record_ones(const void *ones, double value);
 
 /* The program computed a * b, or value / divisor, of numbers. a may already be the result. */
-void loss_note_product(double a, double b, double value);
-void loss_note_quotient(double divisor, double value);
+void loss_record_product(double a, double b, double value);
+void loss_record_quotient(double divisor, double value);
 
 /* A product or a quotient is not known: neither is how the program computed the next pass's loss. */
 void loss_set_unknown(void);
 
 /* Notes the scale of a gradient scaler. */
-void loss_note_scale(double scale);
+void loss_record_scale(double scale);
 
 /*
  * The pass whose first root has gradient `grad` begins. Drops all notes. Returns false if the
@@ -43,6 +43,6 @@ void loss_note_scale(double scale);
 bool loss_find_root(const void *grad, struct loss_root *root);
 
 /* Drops all notes, because an optimizer has run since. */
-void loss_forget_numbers(void);
+void loss_reset_numbers(void);
 
 #endif

@@ -11,25 +11,30 @@
 
 struct module_frame {
 	const char *
-		name; /* lives as long as the process; NULL: it has none, or its call does not count */
+		name; /* lives as long as the process; NULL: the module has no name, or its call does not count */
 	const char *
-		router; /* a router that it has called; NULL: none, or its tokens were already sent */
+		router; /* the router that the module has called; NULL: none, or its tokens were already sent */
 	uint16_t vpp_stage;
-	uint16_t experts; /* ... of that router, if it does not show their tokens; 0: it does */
+	uint16_t
+		experts; /* number of the router's experts if their tokens are unknown; 0: they are known */
 	uint16_t heads; /* attribute num_heads or the like; 0: none */
-	bool target; /* by key targets */
-	bool sink; /* it has a parameter for an attention sink */
-	bool tracked; /* it has a tensor with its largest logits */
+	bool target; /* key targets selects the module */
+	bool sink; /* the module has a parameter for an attention sink */
+	bool tracked; /* the module has a tensor of its largest logits */
 };
 
-/* The call at that depth, from 0, begins; those at it and within it have ended. Calls that are too deep are not kept. */
+/*
+ * The module call at `depth` (from 0) begins. Removes the previous call at this depth and the calls inside it. Calls that are
+ * nested too deeply are not stored.
+ */
 void open_module_frame(uint32_t depth, const struct module_frame *f);
+/* Removes the calls at `depth` and deeper. */
 void close_module_frames(uint32_t depth);
 
-/* The module of the call at that depth has called a router with that many experts whose tokens are not known; 0: they are. */
+/* The module of the call at `depth` has called a router. experts: number of its experts if their tokens are unknown, else 0. */
 void record_router_call(uint32_t depth, const char *router, uint32_t experts);
 
-/* The innermost call that counts, for up = 0; the next ones around it. NULL: there is none. */
+/* Returns the innermost call that counts (up = 0), or the up-th one around it. NULL: there is none. */
 struct module_frame *find_module_frame(uint32_t up);
 
 #endif

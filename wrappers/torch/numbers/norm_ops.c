@@ -22,6 +22,7 @@
 #include "stack/foreign.h"
 #include "stats/convert.h"
 #include "stats/sum.h"
+#include "text/suffix.h"
 #include "training/steps/scalar.h"
 #include "training/steps/skip.h"
 #include "wrappers/python/objects.h"
@@ -36,7 +37,7 @@
 
 /* A number that was summed over the ranks, and is known to the program. */
 struct summed {
-	double here, all; /* this rank's input, and the sum */
+	double own_norm, all; /* this rank's input, and the sum */
 };
 
 static THREAD_OWN struct {
@@ -44,7 +45,7 @@ static THREAD_OWN struct {
 	bool stacked_roots; /* `stacked` has norms of groups of gradients */
 	const void *root; /* the tensor of the last norm that was found as a square root */
 	const void *sent; /* address of the last number that was passed to be summed up */
-	double here; /* the value of `sent` */
+	double own_norm; /* the value of `sent` */
 	struct summed sum[SUMS_MAX];
 	uint8_t nsum;
 } notes;
@@ -68,7 +69,7 @@ static void find_total_norm(double norm)
 	atomic_store_explicit(&found, true, memory_order_release);
 }
 
-bool torch_take_clip_norm(double *norm)
+bool torch_read_clip_norm(double *norm)
 {
 	if (!atomic_exchange(&found, false))
 		return false;
@@ -76,17 +77,17 @@ bool torch_take_clip_norm(double *norm)
 	return true;
 }
 
-/* A norm was seen whose value is to come from a device, and no step has begun since. */
-static _Atomic bool coming;
+/* A norm was seen whose value is still on a device, and no step has begun since. */
+static _Atomic bool is_late_norm_pending;
 
 bool torch_has_clip_norm(void)
 {
-	return atomic_load(&found) || atomic_load(&coming);
+	return atomic_load(&found) || atomic_load(&is_late_norm_pending);
 }
 
-void torch_norm_was_used(void)
+void torch_remove_used_norm(void)
 {
-	atomic_store(&coming, false);
+	atomic_store(&is_late_norm_pending, false);
 }
 
 static void handle_norm(const void *data, const double *norm, const bool *known)
@@ -101,7 +102,7 @@ bool torch_has_sums(void)
 	return own(notes).nsum != 0;
 }
 
-void torch_forget_sums(void)
+void torch_reset_sums(void)
 {
 	own(notes).nsum = 0;
 	own(notes).sent = own(notes).root = own(notes).stacked = NULL;
@@ -109,41 +110,34 @@ void torch_forget_sums(void)
 
 /* ---- norms of norms ---- */
 
-static bool ends_with_path(const char *s, const char *end)
-{
-	size_t n = strlen(s), m = strlen(end);
-
-	return n >= m && memcmp(s + n - m, end, m) == 0;
-}
-
 static void find_clip(void *arg)
 {
 	struct foreign_stack s;
 	struct foreign_name n;
 	bool *clips = arg;
 
-	foreign_walk(&s);
+	foreign_read_stack(&s);
 	for (int i = 0; i < s.n && i < 6 && !*clips; i++)
 		*clips = s.language->describe(&s.frame[i], &n) &&
-			 ends_with_path(n.file, "/torch/nn/utils/clip_grad.py");
+			 has_suffix(n.file, "/torch/nn/utils/clip_grad.py");
 }
 
 /* Reads the number in a DTensor that has the same value on all ranks. */
-static bool number_of_dtensor(const void *impl, struct scalar_source *out)
+static bool read_dtensor_number(const void *impl, struct scalar_source *out)
 {
 	const void *local = NULL;
 	const char *why;
-	struct py_hold h;
+	struct py_lock_gil h;
 
-	if (!py_hold_objects(&h, &why))
+	if (!py_lock_objects(&h, &why))
 		return false;
-	local = tree_local_of_replica(impl);
-	py_release_objects(&h);
+	local = tree_get_replica_part(impl);
+	py_unlock_objects(&h);
 	/* The local tensor lives as long as the DTensor, which the operator is just returning. */
 	return local && scalar_read(local, out);
 }
 
-void torch_note_stack(const struct torch_list *from, const void *made)
+void torch_record_stack(const struct torch_list *from, const void *made)
 {
 	own(notes).stacked = made;
 	own(notes).stacked_roots = false;
@@ -151,12 +145,12 @@ void torch_note_stack(const struct torch_list *from, const void *made)
 		own(notes).stacked_roots |= from->at[i] == own(notes).root;
 }
 
-void torch_note_norm_of(const void *of, const void *impl)
+void torch_record_norm(const void *operand, const void *impl)
 {
 	bool roots = own(notes).stacked_roots, clips = roots, plain, replica, late = false;
 	struct scalar_source norm;
 
-	if (!impl || of != own(notes).stacked)
+	if (!impl || operand != own(notes).stacked)
 		return;
 	own(notes).stacked = NULL;
 	if (!clips)
@@ -164,69 +158,69 @@ void torch_note_norm_of(const void *of, const void *impl)
 	if (!clips)
 		return;
 	plain = scalar_read(impl, &norm);
-	replica = !plain && number_of_dtensor(impl, &norm);
+	replica = !plain && read_dtensor_number(impl, &norm);
 	if (plain || replica) {
 		late = !norm.known;
 		if (norm.late.snapshot)
-			atomic_store(&coming, true);
+			atomic_store(&is_late_norm_pending, true);
 		handle_scalar_event(handle_norm, NULL, 0, &norm, 1);
 	}
 	if (!roots)
-		sure_norm_saw_clip((plain || replica) && !late ? &norm.value : NULL, replica);
+		sure_norm_record_clip((plain || replica) && !late ? &norm.value : NULL, replica);
 }
 
 /* ---- sums over the ranks ---- */
 
-void torch_note_summed(const struct buffer *v)
+void torch_record_sum_buffer(const struct buffer *v)
 {
 	if (!scalar_is_wanted(SCALAR_GRAD_NORM) || v->count != 1 || v->nostats || !v->base ||
 		(v->dtype != DT_FLOAT32 && v->dtype != DT_FLOAT64) ||
 		thread_state.phase == PHASE_BACKWARD)
 		return;
 	own(notes).sent = v->base;
-	own(notes).here = v->dtype == DT_FLOAT32 ? load_f32(v->base) : load_f64(v->base);
+	own(notes).own_norm = v->dtype == DT_FLOAT32 ? load_f32(v->base) : load_f64(v->base);
 }
 
-static void look_far_for_clip(void *arg)
+static void find_clip_in_all_frames(void *arg)
 {
 	struct foreign_stack s;
 	struct foreign_name n;
 	bool *clips = arg;
 
-	foreign_walk(&s);
+	foreign_read_stack(&s);
 	for (int i = 0; i < s.n && !*clips; i++)
 		*clips = s.language->describe(&s.frame[i], &n) &&
-			 ends_with_path(n.file, "/torch/nn/utils/clip_grad.py");
+			 has_suffix(n.file, "/torch/nn/utils/clip_grad.py");
 }
 
-void torch_note_norm_sum(int ranks)
+void torch_record_norm_sum(int ranks)
 {
 	bool clips = false;
 
 	if (!skip_is_wanted() || thread_state.phase == PHASE_BACKWARD)
 		return;
-	private_stack_call(look_far_for_clip, &clips);
+	private_stack_call(find_clip_in_all_frames, &clips);
 	if (clips)
-		sure_norm_saw_sum(ranks);
+		sure_norm_record_sum(ranks);
 }
 
 static bool is_sent(const void *impl)
 {
 	struct buffer v;
 
-	return own(notes).sent && torch_tensor_buffer(impl, &v) && v.base == own(notes).sent;
+	return own(notes).sent && torch_read_tensor(impl, &v) && v.base == own(notes).sent;
 }
 
-void torch_note_root(const void *of, const void *impl)
+void torch_record_root(const void *operand, const void *impl)
 {
 	double sum, root;
 
-	if (!is_sent(of) || !torch_number_of(impl, &root) || root < 0)
+	if (!is_sent(operand) || !torch_read_number(impl, &root) || root < 0)
 		return;
 	/* The square root was taken in place, which has overwritten the sum. */
-	if (of == impl)
+	if (operand == impl)
 		sum = root * root;
-	else if (!torch_number_of(of, &sum))
+	else if (!torch_read_number(operand, &sum))
 		return;
 	own(notes).sent = NULL;
 	if (fabs(root * root - sum) > NORM_AGREES * sum)
@@ -235,17 +229,18 @@ void torch_note_root(const void *of, const void *impl)
 	own(notes).root = impl;
 }
 
-void torch_note_item(const void *of)
+void torch_record_item(const void *operand)
 {
 	double all;
 
-	if (!is_sent(of) || !torch_number_of(of, &all) || !(all > 0) || own(notes).nsum == SUMS_MAX)
+	if (!is_sent(operand) || !torch_read_number(operand, &all) || !(all > 0) ||
+		own(notes).nsum == SUMS_MAX)
 		return;
 	own(notes).sent = NULL;
-	own(notes).sum[own(notes).nsum++] = (struct summed){own(notes).here, all};
+	own(notes).sum[own(notes).nsum++] = (struct summed){own(notes).own_norm, all};
 }
 
-static bool norm_agrees(double a, double b)
+static bool is_same_norm(double a, double b)
 {
 	return fabs(a - b) <= NORM_AGREES * fabs(b);
 }
@@ -268,12 +263,12 @@ static bool is_round(double v)
  * have: this rank's norm after clipping; here: this rank's norm before; norm: the total norm
  * before.
  */
-static bool is_clipped(double have, double here, double norm)
+static bool is_clipped(double norm_after, double own_norm, double norm)
 {
 	double limit = double_of(atomic_load_explicit(&clipped_to, memory_order_relaxed));
-	double left = norm * (have / here);
+	double left = norm * (norm_after / own_norm);
 
-	if (have > here || !(is_round(left) || (limit > 0 && norm_agrees(left, limit))))
+	if (norm_after > own_norm || !(is_round(left) || (limit > 0 && is_same_norm(left, limit))))
 		return false;
 	atomic_store_explicit(&clipped_to, bits_of_double(left), memory_order_relaxed);
 	return true;
@@ -285,31 +280,31 @@ static bool is_clipped(double have, double here, double norm)
  */
 static bool is_multiple(const struct summed *s)
 {
-	double times = s->all / s->here;
+	double times = s->all / s->own_norm;
 
-	return times > 1.5 && times < 1e6 && norm_agrees(times, (double)(int)(times + 0.5));
+	return times > 1.5 && times < 1e6 && is_same_norm(times, (double)(int)(times + 0.5));
 }
 
-static bool is_total_norm(const struct summed *s, double have, bool parts)
+static bool is_total_norm(const struct summed *s, double norm_after, bool parts)
 {
-	double norm = stats_sqrt(s->all), here = s->here > 0 ? stats_sqrt(s->here) : 0;
+	double norm = stats_sqrt(s->all), own_norm = s->own_norm > 0 ? stats_sqrt(s->own_norm) : 0;
 
-	if (norm_agrees(have, norm))
+	if (is_same_norm(norm_after, norm))
 		return true;
-	if (!(here > 0))
+	if (!(own_norm > 0))
 		return false;
-	if (norm_agrees(have, here))
+	if (is_same_norm(norm_after, own_norm))
 		return parts || !is_multiple(s);
-	return parts && is_clipped(have, here, norm);
+	return parts && is_clipped(norm_after, own_norm, norm);
 }
 
-bool torch_settle_norm(double squares, bool parts)
+bool torch_match_norm(double squares, bool parts)
 {
-	double have = stats_sqrt(squares);
+	double norm_after = stats_sqrt(squares);
 	bool settled = false;
 
 	for (unsigned i = 0; i < own(notes).nsum && !settled; i++) {
-		settled = is_total_norm(&own(notes).sum[i], have, parts);
+		settled = is_total_norm(&own(notes).sum[i], norm_after, parts);
 		if (settled)
 			find_total_norm(stats_sqrt(own(notes).sum[i].all));
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The number of steps that an optimizer had done before libprobe saw its first one: a training
- * resumed from a checkpoint. Adam and similar optimizers count their steps in 0-dimensional
+ * The number of steps that an optimizer did before the first one that libprobe sees: nonzero if the training was resumed from a
+ * checkpoint. Adam and similar optimizers count their steps in 0-dimensional
  * tensors and add 1 to them at the start of a step, with one of the operators below. These
  * operators are watched during the first step only; before and after it their stubs jump straight
  * to PyTorch.
@@ -28,7 +28,7 @@ static const char *const ops[] = {"add__Tensor", "_foreach_add__Tensor", "_forea
 
 static struct torch_function *_Atomic watched[NOPS];
 
-static unsigned optimizer_op_index(const char *name)
+static unsigned find_optimizer_op(const char *name)
 {
 	unsigned i = 0;
 
@@ -39,15 +39,15 @@ static unsigned optimizer_op_index(const char *name)
 
 bool torch_is_optimizer_op(const char *name)
 {
-	return optimizer_op_index(name) < NOPS;
+	return find_optimizer_op(name) < NOPS;
 }
 
 /* Reads the number in a 0-dimensional tensor in host memory. */
-static bool number_in(const void *impl, uint8_t dtype, double *out)
+static bool read_step_number(const void *impl, uint8_t dtype, double *out)
 {
 	struct buffer v;
 
-	if (!torch_tensor_buffer(impl, &v) || v.dtype != dtype || v.ndim != 0 || v.count != 1 ||
+	if (!torch_read_tensor(impl, &v) || v.dtype != dtype || v.ndim != 0 || v.count != 1 ||
 		v.nostats)
 		return false;
 	if (dtype == DT_FLOAT32) {
@@ -68,14 +68,14 @@ static bool is_step_one(const void *impl)
 {
 	double v;
 
-	return (number_in(impl, DT_INT64, &v) || number_in(impl, DT_FLOAT32, &v)) && v >= 1 &&
-	       v <= 1;
+	return (read_step_number(impl, DT_INT64, &v) || read_step_number(impl, DT_FLOAT32, &v)) &&
+	       v >= 1 && v <= 1;
 }
 
-void torch_look_at_optimizer_state(const struct call *c)
+void torch_read_optimizer_steps(const struct call *c)
 {
 	const uint64_t *list = c->v[0].cp;
-	const char *name = torch_function_of(c)->cxx.symbol;
+	const char *name = torch_get_function(c)->cxx.symbol;
 	const void *impl;
 	double steps;
 
@@ -91,11 +91,11 @@ void torch_look_at_optimizer_state(const struct call *c)
 		return;
 	if (!strstr(name, "_Scalar") && !is_step_one(*(void *const *)c->v[1].cp))
 		return;
-	if (!number_in(impl, DT_FLOAT32, &steps) || steps < 0 || steps > STEPS_MAX)
+	if (!read_step_number(impl, DT_FLOAT32, &steps) || steps < 0 || steps > STEPS_MAX)
 		return;
 	atomic_store_explicit(&when, AFTER, memory_order_relaxed);
 	if (steps >= 1)
-		session_steps_before((uint64_t)steps);
+		session_record_steps_before((uint64_t)steps);
 }
 
 bool torch_has_seen_optimizer(void)
@@ -103,15 +103,15 @@ bool torch_has_seen_optimizer(void)
 	return atomic_load_explicit(&when, memory_order_relaxed) >= AFTER;
 }
 
-void torch_watch_optimizer_op(struct torch_function *r, const char *name)
+void torch_register_optimizer_op(struct torch_function *r, const char *name)
 {
-	unsigned i = optimizer_op_index(name);
+	unsigned i = find_optimizer_op(name);
 
 	if (i < NOPS)
 		atomic_store(&watched[i], r);
 }
 
-static void watch_optimizer_ops(bool watch)
+static void set_optimizer_ops_watched(bool watch)
 {
 	for (unsigned i = 0; i < NOPS; i++) {
 		struct torch_function *r = atomic_load(&watched[i]);
@@ -121,19 +121,19 @@ static void watch_optimizer_ops(bool watch)
 	}
 }
 
-void torch_note_optimizer(bool begins)
+void torch_handle_first_step(bool begins)
 {
 	int now = atomic_load_explicit(&when, memory_order_relaxed);
 
 	if (begins && now == BEFORE && atomic_compare_exchange_strong(&when, &now, DURING))
-		watch_optimizer_ops(true);
+		set_optimizer_ops_watched(true);
 	else if (!begins && now != BEFORE && atomic_exchange(&when, AFTER + 1) <= AFTER)
-		watch_optimizer_ops(false);
+		set_optimizer_ops_watched(false);
 }
 
-void torch_watch_optimizer_state(const struct call *c)
+void torch_handle_counting_op(const struct call *c)
 {
-	torch_look_at_optimizer_state(c);
+	torch_read_optimizer_steps(c);
 	/* Outside of the first step the operator is not observed any more. */
 	if (atomic_load_explicit(&when, memory_order_relaxed) != DURING)
 		stub_watch(c->api, false);

@@ -51,7 +51,7 @@ enum scalar_op {
 static const struct {
 	const char *name;
 	uint8_t op; /* enum scalar_op */
-	uint8_t which; /* enum scalar: the number for which it is observed */
+	uint8_t purpose; /* enum scalar: the number for which it is observed */
 } ops[] = {
 	{"ones_like", OP_ONES_LIKE, SCALAR_LOSS},
 	{"div_Tensor", OP_DIV, SCALAR_LOSS},
@@ -82,8 +82,8 @@ static bool is_loss_wanted(void)
 /* To compute the loss, the loss scale is needed, too. */
 static bool is_watched_for(unsigned i)
 {
-	return scalar_is_wanted(ops[i].which) ||
-	       ((ops[i].which == SCALAR_LOSS || ops[i].op == OP_UNSCALE) && is_loss_wanted()) ||
+	return scalar_is_wanted(ops[i].purpose) ||
+	       ((ops[i].purpose == SCALAR_LOSS || ops[i].op == OP_UNSCALE) && is_loss_wanted()) ||
 	       (ops[i].op == OP_UNSCALE && skip_is_wanted()) ||
 	       (ops[i].op == OP_EMPTY &&
 		       (scalar_is_wanted(SCALAR_GRAD_NORM) || scalar_is_wanted(SCALAR_LOSS_SCALE)));
@@ -97,19 +97,19 @@ bool torch_is_scalar_op(const char *name)
 	return false;
 }
 
-void torch_watch_scalar_op(struct torch_function *r, const char *name)
+void torch_register_scalar_op(struct torch_function *r, const char *name)
 {
 	for (unsigned i = 0; i < NSCALAR_OPS; i++)
 		if (strcmp(ops[i].name, name) == 0)
 			r->scalar_op = ops[i].op;
 }
 
-bool torch_number_of(const void *impl, double *out)
+bool torch_read_number(const void *impl, double *out)
 {
 	const unsigned char *p;
 	struct buffer v;
 
-	if (!torch_tensor_buffer(impl, &v) || v.count != 1 || v.nostats || !v.base)
+	if (!torch_read_tensor(impl, &v) || v.count != 1 || v.nostats || !v.base)
 		return false;
 	p = v.base;
 	switch (v.dtype) {
@@ -143,17 +143,17 @@ static void record_scale(double scale)
 {
 	atomic_store_explicit(&scale_bits, bits_of_double(scale), memory_order_relaxed);
 	atomic_store_explicit(&scale_there, true, memory_order_release);
-	loss_note_scale(scale);
+	loss_record_scale(scale);
 }
 
 static void handle_scale_update(const void *data, const double *scale, const bool *known)
 {
 	(void)data;
 	if (*known && *scale > 0)
-		loss_note_scale(*scale);
+		loss_record_scale(*scale);
 }
 
-void torch_note_scale_update(const void *scale)
+void torch_record_scale_update(const void *scale)
 {
 	struct scalar_source s;
 
@@ -161,7 +161,7 @@ void torch_note_scale_update(const void *scale)
 		handle_scalar_event(handle_scale_update, NULL, 0, &s, 1);
 }
 
-bool torch_take_loss_scale(double *scale)
+bool torch_read_loss_scale(double *scale)
 {
 	if (!atomic_exchange(&scale_there, false))
 		return false;
@@ -171,7 +171,7 @@ bool torch_take_loss_scale(double *scale)
 
 /* ---- operators ---- */
 
-static const void *tensor_argument(const struct call *c, unsigned arg)
+static const void *get_tensor_argument(const struct call *c, unsigned arg)
 {
 	return *(const void *const *)c->v[arg].cp;
 }
@@ -182,7 +182,7 @@ static void handle_quotient(const void *data, const double *v, const bool *known
 {
 	(void)data;
 	if (known[FACTOR_B] && known[FACTOR_RESULT])
-		loss_note_quotient(v[FACTOR_B], v[FACTOR_RESULT]);
+		loss_record_quotient(v[FACTOR_B], v[FACTOR_RESULT]);
 	else
 		loss_set_unknown();
 }
@@ -191,7 +191,7 @@ static void handle_product(const void *data, const double *v, const bool *known)
 {
 	(void)data;
 	if (known[FACTOR_A] && known[FACTOR_B] && known[FACTOR_RESULT])
-		loss_note_product(v[FACTOR_A], v[FACTOR_B], v[FACTOR_RESULT]);
+		loss_record_product(v[FACTOR_A], v[FACTOR_B], v[FACTOR_RESULT]);
 	else
 		loss_set_unknown();
 }
@@ -199,7 +199,7 @@ static void handle_product(const void *data, const double *v, const bool *known)
 static void record_factor(const struct call *c, bool divides)
 {
 	const void *impl[LATE_NUMBERS] = {
-		tensor_argument(c, 0), tensor_argument(c, 1), torch_result_of(c)};
+		get_tensor_argument(c, 0), get_tensor_argument(c, 1), torch_get_result(c)};
 	struct scalar_source s[LATE_NUMBERS];
 
 	/* Numbers computed by autograd are not losses. A closure's forward pass is inside an optimizer's step. */
@@ -218,9 +218,9 @@ static void record_factor(const struct call *c, bool divides)
 static void handle_ones(const void *data, const double *value, const bool *known)
 {
 	if (*known)
-		loss_note_ones(*(const void *const *)data, *value);
+		loss_record_ones(*(const void *const *)data, *value);
 	else
-		loss_note_ones(NULL, 0);
+		loss_record_ones(NULL, 0);
 }
 
 static void handle_no_ones(const void *data, const double *value, const bool *known)
@@ -228,15 +228,15 @@ static void handle_no_ones(const void *data, const double *value, const bool *kn
 	(void)data;
 	(void)value;
 	(void)known;
-	loss_note_ones(NULL, 0);
+	loss_record_ones(NULL, 0);
 }
 
 static void record_ones(const struct call *c)
 {
-	const void *ones = torch_result_of(c);
+	const void *ones = torch_get_result(c);
 	struct scalar_source s;
 
-	if (scalar_read(tensor_argument(c, 0), &s))
+	if (scalar_read(get_tensor_argument(c, 0), &s))
 		handle_scalar_event(handle_ones, &ones, sizeof(ones), &s, 1);
 	else
 		handle_scalar_event(handle_no_ones, NULL, 0, NULL, 0);
@@ -253,19 +253,19 @@ static void record_unscale(const struct call *c)
 {
 	struct scalar_source s;
 
-	sure_norm_saw_unscale();
-	if (scalar_read(tensor_argument(c, 2), &s))
+	sure_norm_record_unscale();
+	if (scalar_read(get_tensor_argument(c, 2), &s))
 		handle_scalar_event(handle_unscale, NULL, 0, &s, 1);
 }
 
-void torch_note_scalar_op(const struct call *c)
+void torch_record_scalar_op(const struct call *c)
 {
 	struct torch_list list;
 	struct buffer plain;
 
 	if (!c->ok)
 		return;
-	switch (torch_function_of(c)->scalar_op) {
+	switch (torch_get_function(c)->scalar_op) {
 	case OP_ONES_LIKE:
 		record_ones(c);
 		break;
@@ -276,22 +276,22 @@ void torch_note_scalar_op(const struct call *c)
 		record_factor(c, false);
 		break;
 	case OP_STACK:
-		if (torch_function_of(c)->op.arg[0] != OP_LIST)
+		if (torch_get_function(c)->op.arg[0] != OP_LIST)
 			break;
 		memcpy(&list, c->v[0].cp, sizeof(list)); /* an ArrayRef: address, length */
-		torch_note_stack(&list, torch_result_of(c));
+		torch_record_stack(&list, torch_get_result(c));
 		break;
 	case OP_VECTOR_NORM:
-		torch_note_norm_of(tensor_argument(c, 0), torch_result_of(c));
+		torch_record_norm(get_tensor_argument(c, 0), torch_get_result(c));
 		break;
 	case OP_ROOT:
-		torch_note_root(tensor_argument(c, 0), torch_result_of(c));
+		torch_record_root(get_tensor_argument(c, 0), torch_get_result(c));
 		break;
 	case OP_ITEM:
-		torch_note_item(tensor_argument(c, 0));
+		torch_record_item(get_tensor_argument(c, 0));
 		break;
 	case OP_EMPTY:
-		torch_tensor_buffer(torch_result_of(c), &plain);
+		torch_read_tensor(torch_get_result(c), &plain);
 		if (torch_tensor_decided())
 			stub_watch(c->api, false);
 		break;

@@ -55,8 +55,8 @@ struct segment {
 };
 
 /* Results of an optimizer that are kept until the end of the step. */
-struct kept {
-	uint64_t which; /* 0: no such optimizer yet */
+struct optimizer_results {
+	uint64_t optimizer_number; /* 0: no such optimizer yet */
 	bool loss_there, norm_there, norm_is_own;
 	double loss, norm, scale;
 	uint32_t passes; /* number of micro steps */
@@ -67,11 +67,11 @@ struct kept {
 
 static const struct segment no_passes = {.scale = 1, .known = true};
 static struct segment segment = {.scale = 1, .known = true};
-static struct kept kept[OPTIMIZERS_MAX];
-static bool in_optimizer, passed_inside;
+static struct optimizer_results optimizer_results[OPTIMIZERS_MAX];
+static bool in_optimizer, has_inner_pass;
 static _Atomic bool
 	inside_step; /* an optimizer's step is in progress, whether or not its event was handled */
-static double learnt; /* a divisor that once equalled the number of micro steps */
+static double known_divisor; /* a divisor that once equalled the number of micro steps */
 /* transformers' Trainer runs: it reports the sum, whatever it divides the loss by */
 static bool with_trainer;
 
@@ -79,8 +79,8 @@ void torch_scalars_forked(void)
 {
 	pthread_mutex_init(&lock, NULL);
 	segment = no_passes;
-	memset(kept, 0, sizeof(kept));
-	in_optimizer = passed_inside = false;
+	memset(optimizer_results, 0, sizeof(optimizer_results));
+	in_optimizer = has_inner_pass = false;
 	atomic_store(&inside_step, false);
 }
 
@@ -93,7 +93,7 @@ static void find_trainer(void *arg)
 	struct foreign_name n;
 	bool *found = arg;
 
-	foreign_walk(&s);
+	foreign_read_stack(&s);
 	for (int i = 0; i < s.n && !*found; i++)
 		if (s.language->describe(&s.frame[i], &n)) {
 			size_t len = strlen(n.file);
@@ -104,7 +104,7 @@ static void find_trainer(void *arg)
 }
 
 /* Searches once, at the first pass. */
-static void look_for_trainer(void)
+static void find_trainer_once(void)
 {
 	static _Atomic bool looked;
 	bool found = false;
@@ -120,7 +120,7 @@ static bool is_same_count(double a, double b)
 	return a > 1 && b > a - 1e-4 && b < a + 1e-4;
 }
 
-static bool divides_by(const struct segment *s, double n)
+static bool has_divisor(const struct segment *s, double n)
 {
 	for (unsigned i = 0; i < s->ndivisor; i++)
 		if (is_same_count(n, s->divisor[i]))
@@ -128,18 +128,18 @@ static bool divides_by(const struct segment *s, double n)
 	return false;
 }
 
-static bool sums_up(const struct segment *s)
+static bool is_sum_of_parts(const struct segment *s)
 {
 	const struct config *cfg = config_now();
 	const struct training_keys *keys = get_training_keys(cfg);
 
 	if (keys->loss_reduction != LOSS_AUTO)
 		return keys->loss_reduction == LOSS_SUM;
-	return with_trainer || divides_by(s, s->passes) || divides_by(s, learnt);
+	return with_trainer || has_divisor(s, s->passes) || has_divisor(s, known_divisor);
 }
 
 /* Stores the loss of a finished segment in k; if the segment has no loss, k has none. */
-static void end_segment(struct kept *k)
+static void close_segment(struct optimizer_results *k)
 {
 	struct segment s = segment;
 	bool sums;
@@ -147,9 +147,9 @@ static void end_segment(struct kept *k)
 	segment = no_passes;
 	if (!s.passes || !s.known)
 		return;
-	if (divides_by(&s, s.passes))
-		learnt = s.passes;
-	sums = sums_up(&s) || s.passes == 1;
+	if (has_divisor(&s, s.passes))
+		known_divisor = s.passes;
+	sums = is_sum_of_parts(&s) || s.passes == 1;
 	k->loss = sums ? s.sum : s.sum / s.passes;
 	k->passes = s.passes;
 	/* A loss that the program divided by the number of passes is multiplied by it again. */
@@ -160,7 +160,7 @@ static void end_segment(struct kept *k)
 }
 
 /* Keeps the divisors common to all passes. */
-static void keep_common_divisors(const struct loss_root *root)
+static void merge_divisors(const struct loss_root *root)
 {
 	unsigned n = 0;
 
@@ -175,11 +175,11 @@ static void keep_common_divisors(const struct loss_root *root)
 
 static void add_pass(bool seen, const struct loss_root *root)
 {
-	if (in_optimizer && passed_inside)
+	if (in_optimizer && has_inner_pass)
 		return;
-	passed_inside = in_optimizer;
+	has_inner_pass = in_optimizer;
 	if (segment.passes) {
-		keep_common_divisors(root);
+		merge_divisors(root);
 	} else {
 		segment.ndivisor = root->n;
 		memcpy(segment.divisor, root->divisor, sizeof(segment.divisor));
@@ -201,11 +201,11 @@ static void reset_after_losses(void)
 	if (__builtin_expect(now == seen, 1))
 		return;
 	seen = now;
-	loss_forget_numbers();
+	loss_reset_numbers();
 	segment = no_passes;
 	segment.known = false;
-	memset(kept, 0, sizeof(kept));
-	in_optimizer = passed_inside = false;
+	memset(optimizer_results, 0, sizeof(optimizer_results));
+	in_optimizer = has_inner_pass = false;
 }
 
 static void handle_pass(const void *data, const double *value, const bool *known)
@@ -221,19 +221,19 @@ static void handle_pass(const void *data, const double *value, const bool *known
 	pthread_mutex_unlock(&lock);
 }
 
-static void scalars_backward_begins(const struct torch_train_event *e)
+static void handle_scalars_backward_begin(const struct torch_train_event *e)
 {
 	struct torch_list grads;
 	const void *grad;
 
 	if (!e->outermost || !e->accumulates)
 		return;
-	grads = torch_vector(e->call->v[2].cp);
+	grads = torch_read_vector(e->call->v[2].cp);
 	grad = grads.n == 1 ? grads.at[0] : NULL;
-	torch_forget_sums();
-	look_for_trainer();
+	torch_reset_sums();
+	find_trainer_once();
 	handle_scalar_event(handle_pass, &grad, sizeof(grad), NULL, 0);
-	step_part_begins(PART_BACKWARD);
+	step_part_start(PART_BACKWARD);
 }
 
 /* ---- the norm of the gradients, where the program does not compute it ---- */
@@ -274,9 +274,9 @@ static void handle_own_norm(const void *data, const double *value, const bool *k
 }
 
 /* With several ranks only the names show that a gradient is complete. */
-static void sort_gradient(struct norm_sum *s, const struct optimizer_param *o)
+static void update_completeness(struct norm_sum *s, const struct optimizer_param *o)
 {
-	const struct train_params *all = train_params_now();
+	const struct train_params *all = train_get_params();
 	bool named = o->id && all && o->id <= all->n;
 
 	if (o->outer || s->view->partitions ||
@@ -285,7 +285,7 @@ static void sort_gradient(struct norm_sum *s, const struct optimizer_param *o)
 	s->whole &= !s->parts && (named || session.world_size <= 1);
 }
 
-static void sum_gradient_norms(void *arg)
+static void compute_gradient_norms(void *arg)
 {
 	struct norm_sum *s = arg;
 
@@ -294,7 +294,7 @@ static void sum_gradient_norms(void *arg)
 		struct train_value v = {.kind = TK_GRAD_REDUCED};
 		struct buffer b;
 
-		sort_gradient(s, o);
+		update_completeness(s, o);
 		/*
 		 * The gradients are incomplete on this rank; they are measured only to confirm a
 		 * sum over the ranks.
@@ -321,7 +321,7 @@ static void sum_gradient_norms(void *arg)
 static void measure_norms_in_one_launch(void *arg)
 {
 	late_open_tensors();
-	sum_gradient_norms(arg);
+	compute_gradient_norms(arg);
 	late_close_tensors();
 }
 
@@ -336,7 +336,7 @@ static void reset_own_norm(const void *data, const double *value, const bool *kn
 
 static void measure_own_norm(void)
 {
-	struct norm_sum s = {.view = torch_optimizer_now(), .whole = true, .read = true};
+	struct norm_sum s = {.view = torch_get_optimizer(), .whole = true, .read = true};
 
 	handle_scalar_event(reset_own_norm, NULL, 0, NULL, 0);
 	if (!s.view || torch_has_clip_norm() || !scalar_is_due(SCALAR_GRAD_NORM))
@@ -344,27 +344,27 @@ static void measure_own_norm(void)
 	private_stack_call(measure_norms_in_one_launch, &s);
 	if (!s.read || !s.n)
 		return;
-	if (!s.late && torch_has_sums() && torch_settle_norm(s.sum, s.parts))
+	if (!s.late && torch_has_sums() && torch_match_norm(s.sum, s.parts))
 		return;
 	if (s.whole)
 		handle_scalar_event(handle_own_norm, &s.sum, sizeof(s.sum), NULL, 0);
 }
 
-static void scalars_backward_ends(const struct torch_train_event *e)
+static void handle_scalars_backward_end(const struct torch_train_event *e)
 {
 	if (!e->outermost || !e->accumulates)
 		return;
-	step_part_ends(PART_BACKWARD);
+	step_part_stop(PART_BACKWARD);
 	if (inside_step)
 		measure_own_norm();
 }
 
 /* ---- batches ---- */
 
-void torch_note_batch(void)
+void torch_record_batch(void)
 {
 	uint64_t samples, tokens;
-	struct py_hold h;
+	struct py_lock_gil h;
 	const char *why;
 	bool found;
 
@@ -372,30 +372,30 @@ void torch_note_batch(void)
 	 * session_start() takes locks of libprobe, which must not be waited for with the GIL
 	 * held.
 	 */
-	if (!step_wants_batch() || !session_start() || !py_hold_objects(&h, &why))
+	if (!step_is_batch_wanted() || !session_start() || !py_lock_objects(&h, &why))
 		return;
 	found = tree_find_batch(&samples, &tokens);
-	py_release_objects(&h);
+	py_unlock_objects(&h);
 	if (found)
-		step_saw_batch(samples, tokens);
+		step_record_batch(samples, tokens);
 }
 
 /* ---- optimizers ---- */
 
-static struct kept *kept_of(uint64_t which)
+static struct optimizer_results *get_optimizer_result(uint64_t optimizer_number)
 {
 	for (unsigned i = 0; i < OPTIMIZERS_MAX; i++) {
-		if (!kept[i].which)
-			kept[i].which = which;
-		if (kept[i].which == which)
-			return &kept[i];
+		if (!optimizer_results[i].optimizer_number)
+			optimizer_results[i].optimizer_number = optimizer_number;
+		if (optimizer_results[i].optimizer_number == optimizer_number)
+			return &optimizer_results[i];
 	}
 	return NULL;
 }
 
 /* The optimizer's step begins, with these learning rates of its groups. */
 struct step_begin {
-	uint64_t which;
+	uint64_t optimizer_number;
 	uint32_t ngroup;
 	double rate[GROUPS_MAX];
 };
@@ -403,20 +403,20 @@ struct step_begin {
 static void copy_rates(struct step_begin *b, const struct torch_optimizer_view *v)
 {
 	for (uint32_t i = 0; v && i < v->ngroup && i < GROUPS_MAX; i++)
-		b->rate[b->ngroup++] = torch_group_number(&v->group[i], "lr");
+		b->rate[b->ngroup++] = torch_get_group_number(&v->group[i], "lr");
 }
 
 static void handle_step_begin(const void *data, const double *value, const bool *known)
 {
 	const struct step_begin *b = data;
-	struct kept *k;
+	struct optimizer_results *k;
 
 	(void)value;
 	(void)known;
 	pthread_mutex_lock(&lock);
 	in_optimizer = true;
-	passed_inside = false;
-	k = kept_of(b->which);
+	has_inner_pass = false;
+	k = get_optimizer_result(b->optimizer_number);
 	if (k) {
 		k->ngroup = b->ngroup;
 		memcpy(k->rate, b->rate, b->ngroup * sizeof(*k->rate));
@@ -426,16 +426,16 @@ static void handle_step_begin(const void *data, const double *value, const bool 
 
 static void write_scalar_sources(uint32_t step);
 
-static void scalars_optimizer_begins(const struct torch_train_event *e)
+static void handle_scalars_optimizer_begin(const struct torch_train_event *e)
 {
-	struct step_begin b = {.which = e->which};
+	struct step_begin b = {.optimizer_number = e->optimizer_number};
 
 	step_add_source(write_scalar_sources);
 	if (!e->outermost)
 		return;
 	measure_own_norm();
-	step_part_begins(PART_OPTIMIZER);
-	copy_rates(&b, torch_optimizer_now());
+	step_part_start(PART_OPTIMIZER);
+	copy_rates(&b, torch_get_optimizer());
 	inside_step = true;
 	handle_scalar_event(handle_step_begin, &b,
 		(uint32_t)(offsetof(struct step_begin, rate) + b.ngroup * sizeof(*b.rate)), NULL,
@@ -444,18 +444,18 @@ static void scalars_optimizer_begins(const struct torch_train_event *e)
 
 static void handle_step_end(const void *data, const double *value, const bool *known)
 {
-	struct kept *k, none;
+	struct optimizer_results *k, none;
 	double norm;
 
 	(void)value;
 	(void)known;
-	loss_forget_numbers();
+	loss_reset_numbers();
 	pthread_mutex_lock(&lock);
 	in_optimizer = false;
-	k = kept_of(*(const uint64_t *)data);
-	end_segment(k ? k : &none);
+	k = get_optimizer_result(*(const uint64_t *)data);
+	close_segment(k ? k : &none);
 	if (k) {
-		if (torch_take_clip_norm(&norm)) {
+		if (torch_read_clip_norm(&norm)) {
 			k->norm = norm;
 			k->norm_there = true;
 		} else if (!isnan(own_norm)) {
@@ -466,19 +466,20 @@ static void handle_step_end(const void *data, const double *value, const bool *k
 	pthread_mutex_unlock(&lock);
 }
 
-static void scalars_optimizer_ends(const struct torch_train_event *e)
+static void handle_scalars_optimizer_end(const struct torch_train_event *e)
 {
 	if (!e->outermost)
 		return;
-	step_part_ends(PART_OPTIMIZER);
+	step_part_stop(PART_OPTIMIZER);
 	inside_step = false;
-	torch_norm_was_used();
-	handle_scalar_event(handle_step_end, &e->which, sizeof(e->which), NULL, 0);
+	torch_remove_used_norm();
+	handle_scalar_event(
+		handle_step_end, &e->optimizer_number, sizeof(e->optimizer_number), NULL, 0);
 }
 
 /* ---- the end of the step ---- */
 
-static void write_rates_of(uint32_t step, uint16_t number, const struct kept *k)
+static void write_rates_of(uint32_t step, uint16_t number, const struct optimizer_results *k)
 {
 	bool same = true;
 
@@ -486,67 +487,70 @@ static void write_rates_of(uint32_t step, uint16_t number, const struct kept *k)
 		same &= k->rate[i] >= k->rate[0] && k->rate[i] <= k->rate[0];
 	for (uint32_t i = 0; i < (same && k->ngroup ? 1 : k->ngroup); i++)
 		if (!isnan(k->rate[i]))
-			scalar_put_of(SCALAR_LEARNING_RATE, step, number,
+			scalar_write_of(SCALAR_LEARNING_RATE, step, number,
 				same ? JOURNAL_NO_GROUP : (uint16_t)i, k->rate[i]);
 }
 
 /* by: the gradient scaler's loss scale; 1 without a scaler. */
-static void write_kept(uint32_t step, uint16_t number, const struct kept *k, double by)
+static void write_kept(
+	uint32_t step, uint16_t number, const struct optimizer_results *k, double scaler_scale)
 {
 	if (k->loss_there)
-		scalar_put_of(SCALAR_LOSS, step, number, JOURNAL_NO_GROUP, k->loss / by);
+		scalar_write_of(
+			SCALAR_LOSS, step, number, JOURNAL_NO_GROUP, k->loss / scaler_scale);
 	if (k->loss_there && !number)
-		metric_put_losses(step, k->loss / by, k->passes);
+		metric_record_losses(step, k->loss / scaler_scale, k->passes);
 	if (k->loss_there && !number && k->passes > 1 && k->passes <= MICRO_MAX) {
 		double micro[MICRO_MAX];
 
 		for (uint32_t i = 0; i < k->passes; i++)
-			micro[i] = k->micro[i] / by;
+			micro[i] = k->micro[i] / scaler_scale;
 		record_micro_losses(step, micro, k->passes);
 	}
 	write_rates_of(step, number, k);
 	if (k->norm_is_own)
 		scalar_is_derived(SCALAR_GRAD_NORM);
 	if (k->norm_there)
-		scalar_put_of(SCALAR_GRAD_NORM, step, number, JOURNAL_NO_GROUP, k->norm);
+		scalar_write_of(SCALAR_GRAD_NORM, step, number, JOURNAL_NO_GROUP, k->norm);
 }
 
 static void write_scalar_sources(uint32_t step)
 {
-	struct kept now;
+	struct optimizer_results now;
 	double norm, scale = 1;
-	bool scaled = torch_take_loss_scale(&scale);
+	bool scaled = torch_read_loss_scale(&scale);
 
 	pthread_mutex_lock(&lock);
 	reset_after_losses();
 	/* A step that the gradient scaler has skipped: its passes belong to no optimizer's step. */
-	if (segment.passes && !kept[0].loss_there)
-		end_segment(&kept[0]);
-	if (!kept[0].norm_there && torch_take_clip_norm(&norm)) {
-		kept[0].norm = norm;
-		kept[0].norm_there = true;
+	if (segment.passes && !optimizer_results[0].loss_there)
+		close_segment(&optimizer_results[0]);
+	if (!optimizer_results[0].norm_there && torch_read_clip_norm(&norm)) {
+		optimizer_results[0].norm = norm;
+		optimizer_results[0].norm_there = true;
 	}
 	pthread_mutex_unlock(&lock);
 	for (uint16_t i = 0; i < OPTIMIZERS_MAX; i++) {
 		pthread_mutex_lock(&lock);
-		now = kept[i];
-		kept[i] = (struct kept){.which = now.which};
+		now = optimizer_results[i];
+		optimizer_results[i] =
+			(struct optimizer_results){.optimizer_number = now.optimizer_number};
 		pthread_mutex_unlock(&lock);
 		/* Without a scaler: the program's own loss scale. */
 		if (!scaled && now.loss_there && now.scale > 1) {
 			scalar_is_derived(SCALAR_LOSS_SCALE);
-			scalar_put_of(SCALAR_LOSS_SCALE, step, i, JOURNAL_NO_GROUP, now.scale);
+			scalar_write_of(SCALAR_LOSS_SCALE, step, i, JOURNAL_NO_GROUP, now.scale);
 		}
 		write_kept(step, i, &now, scaled || !now.loss_there ? scale : now.scale);
 	}
 	if (scaled)
-		scalar_put(SCALAR_LOSS_SCALE, step, scale);
+		scalar_write(SCALAR_LOSS_SCALE, step, scale);
 }
 
 const struct torch_train_observer scalars_observer = {
 	.wanted = scalars_wanted,
-	.backward_begin = scalars_backward_begins,
-	.backward_end = scalars_backward_ends,
-	.optimizer_begin = scalars_optimizer_begins,
-	.optimizer_end = scalars_optimizer_ends,
+	.backward_begin = handle_scalars_backward_begin,
+	.backward_end = handle_scalars_backward_end,
+	.optimizer_begin = handle_scalars_optimizer_begin,
+	.optimizer_end = handle_scalars_optimizer_end,
 };

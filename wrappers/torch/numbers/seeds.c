@@ -22,7 +22,7 @@ static void *find_torch_function(const char *name)
  * at::detail::getDefaultCPUGenerator() returns a reference to a Generator, whose only member is a pointer to its
  * implementation (ATen/core/Generator.h); at::CPUGeneratorImpl::current_seed() and at::Context's getter only read.
  */
-void torch_report_seeds(void)
+void torch_record_seeds(void)
 {
 	static _Atomic bool reported;
 	void *const *(*generator)(void);
@@ -53,5 +53,5 @@ void torch_report_seeds(void)
 			deterministic(context()) ? "true" : "false");
 	text_char(&t, '}');
 	if (t.len > 2)
-		session_seeds(json);
+		session_record_seeds(json);
 }

@@ -17,12 +17,12 @@
 
 bool is_split_wanted(void)
 {
-	return train_kinds_wanted() & KIND_BIT(TOKENS_PER_RANK);
+	return train_get_kinds() & KIND_BIT(TOKENS_PER_RANK);
 }
 
 bool is_split_due(void)
 {
-	return is_split_wanted() && train_kinds_due();
+	return is_split_wanted() && train_are_kinds_due();
 }
 
 struct split {
@@ -55,7 +55,7 @@ static void write_split_row(
 static void write_split(void *arg)
 {
 	const struct split *s = arg;
-	bool experts = s->frame->experts == s->ranks && train_kinds_wanted() & KIND_BIT(TOKENS);
+	bool experts = s->frame->experts == s->ranks && train_get_kinds() & KIND_BIT(TOKENS);
 
 	for (uint32_t i = 0; i < s->ranks; i++) {
 		write_split_row(s, TK_TOKENS_PER_RANK, "rank", i);

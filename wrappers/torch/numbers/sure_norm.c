@@ -46,7 +46,7 @@ void sure_norm_forked(void)
 	pthread_mutex_init(&lock, NULL);
 }
 
-void sure_norm_forget(void)
+void sure_norm_reset(void)
 {
 	pthread_mutex_lock(&lock);
 	memset(&seen, 0, sizeof(seen));
@@ -55,7 +55,7 @@ void sure_norm_forget(void)
 	pthread_mutex_unlock(&lock);
 }
 
-void sure_norm_saw_clip(const double *value, bool replica)
+void sure_norm_record_clip(const double *value, bool replica)
 {
 	if (!skip_is_wanted())
 		return;
@@ -68,7 +68,7 @@ void sure_norm_saw_clip(const double *value, bool replica)
 	pthread_mutex_unlock(&lock);
 }
 
-void sure_norm_saw_unscale(void)
+void sure_norm_record_unscale(void)
 {
 	if (!skip_is_wanted())
 		return;
@@ -78,14 +78,14 @@ void sure_norm_saw_unscale(void)
 	pthread_mutex_unlock(&lock);
 }
 
-static bool are_all_ranks(int ranks)
+static bool is_whole_world(int ranks)
 {
 	return ranks > 1 && ranks == session.world_size;
 }
 
-void sure_norm_saw_sum(int ranks)
+void sure_norm_record_sum(int ranks)
 {
-	if (!skip_is_wanted() || !are_all_ranks(ranks))
+	if (!skip_is_wanted() || !is_whole_world(ranks))
 		return;
 	pthread_mutex_lock(&lock);
 	seen.summed = true;
@@ -95,7 +95,7 @@ void sure_norm_saw_sum(int ranks)
 /* ---- gradients reduced by DDP ---- */
 
 /* Returns the slot of parameter impl, or the free slot for it. */
-static struct reduced *reduced_slot(const void *impl)
+static struct reduced *find_reduced_slot(const void *impl)
 {
 	uint32_t i = (uint32_t)hash_mix((uintptr_t)impl) & (REDUCED_SLOTS - 1);
 
@@ -104,7 +104,7 @@ static struct reduced *reduced_slot(const void *impl)
 	return &reduced[i];
 }
 
-static bool reduced_open(void)
+static bool open_reduced_table(void)
 {
 	void *at;
 
@@ -117,13 +117,13 @@ static bool reduced_open(void)
 	return reduced;
 }
 
-void sure_norm_saw_reduced(const void *const *impl, size_t n, int ranks)
+void sure_norm_record_reduced(const void *const *impl, size_t n, int ranks)
 {
-	if (!skip_is_wanted() || !are_all_ranks(ranks))
+	if (!skip_is_wanted() || !is_whole_world(ranks))
 		return;
 	pthread_mutex_lock(&lock);
-	for (size_t i = 0; i < n && reduced_open(); i++) {
-		struct reduced *r = reduced_slot(impl[i]);
+	for (size_t i = 0; i < n && open_reduced_table(); i++) {
+		struct reduced *r = find_reduced_slot(impl[i]);
 
 		if (r->pass == pass)
 			continue;
@@ -139,20 +139,20 @@ void sure_norm_saw_reduced(const void *const *impl, size_t n, int ranks)
 
 static bool is_reduced(const void *impl)
 {
-	return reduced && reduced_slot(impl)->pass == pass;
+	return reduced && find_reduced_slot(impl)->pass == pass;
 }
 
 /* ---- at the step ---- */
 
-static const void *defined_grad(const struct optimizer_param *p)
+static const void *get_defined_grad(const struct optimizer_param *p)
 {
-	const void *grad = torch_grad_impl(p->outer ? p->outer : p->impl);
+	const void *grad = torch_get_grad(p->outer ? p->outer : p->impl);
 
-	return grad != torch_undefined_impl() ? grad : NULL;
+	return grad != torch_get_undefined() ? grad : NULL;
 }
 
 /* Returns why the plain gradients may differ between ranks, or NULL if they are the same. */
-static const char *why_not_replicas(const struct torch_optimizer_view *v)
+static const char *check_norm_replicas(const struct torch_optimizer_view *v)
 {
 	if (v->partitions)
 		return "the optimizer has partitions of the parameters";
@@ -163,7 +163,7 @@ static const char *why_not_replicas(const struct torch_optimizer_view *v)
 	for (uint32_t i = 0; i < v->nparam; i++) {
 		const struct optimizer_param *p = &v->param[i];
 
-		if (!defined_grad(p))
+		if (!get_defined_grad(p))
 			continue;
 		if (p->outer)
 			return "gradients are parts (DTensor), and the program has not clipped by "
@@ -176,10 +176,10 @@ static const char *why_not_replicas(const struct torch_optimizer_view *v)
 	return NULL;
 }
 
-static bool are_any_gradients(const struct torch_optimizer_view *v)
+static bool has_any_gradient(const struct torch_optimizer_view *v)
 {
 	for (uint32_t i = 0; i < v->nparam; i++)
-		if (defined_grad(&v->param[i]))
+		if (get_defined_grad(&v->param[i]))
 			return true;
 	return false;
 }
@@ -188,7 +188,7 @@ static bool are_any_gradients(const struct torch_optimizer_view *v)
  * Computes the norm of the gradients themselves. Returns NULL, or the reason why it is not
  * available.
  */
-static const char *sum_own_norm(const struct torch_optimizer_view *v, double *norm)
+static const char *compute_own_norm(const struct torch_optimizer_view *v, double *norm)
 {
 	double sum = 0, one;
 	struct buffer b;
@@ -196,12 +196,13 @@ static const char *sum_own_norm(const struct torch_optimizer_view *v, double *no
 	for (uint32_t i = 0; i < v->nparam; i++) {
 		const struct optimizer_param *p = &v->param[i];
 
-		if (!defined_grad(p))
+		if (!get_defined_grad(p))
 			continue;
 		if (p->outer)
 			return "gradients are parts (DTensor), and the program has not clipped by "
 			       "the norm of all of them";
-		if (!torch_grad_buffer(p->impl, &b) || (b.count && !derive_squares(&b, &one)))
+		if (!torch_get_grad_buffer(p->impl, &b) ||
+			(b.count && !derive_compute_squares(&b, &one)))
 			return "gradients cannot be read on the host (a device's memory, sparse, "
 			       "an unusual type), and the program has not clipped them";
 		sum += b.count ? one : 0;
@@ -211,7 +212,7 @@ static const char *sum_own_norm(const struct torch_optimizer_view *v, double *no
 }
 
 /* The lock is held. */
-static const char *take_norm(const struct torch_optimizer_view *v, double *norm)
+static const char *read_sure_norm(const struct torch_optimizer_view *v, double *norm)
 {
 	const char *why;
 
@@ -227,23 +228,23 @@ static const char *take_norm(const struct torch_optimizer_view *v, double *norm)
 		if (session.world_size > 1 && !seen.summed)
 			return "the norm of DTensors was not seen to be summed up over all ranks";
 	} else {
-		why = why_not_replicas(v);
+		why = check_norm_replicas(v);
 		if (why)
 			return why;
 	}
 	if (!seen.norms)
-		return sum_own_norm(v, norm);
+		return compute_own_norm(v, norm);
 	*norm = seen.norm;
 	seen.taken = true;
 	return NULL;
 }
 
-enum sure_norm sure_norm_take(const struct torch_optimizer_view *v, double *norm, const char **why)
+enum sure_norm sure_norm_read(const struct torch_optimizer_view *v, double *norm, const char **why)
 {
-	if (!are_any_gradients(v))
+	if (!has_any_gradient(v))
 		return NO_GRADIENTS;
 	pthread_mutex_lock(&lock);
-	*why = take_norm(v, norm);
+	*why = read_sure_norm(v, norm);
 	pthread_mutex_unlock(&lock);
 	return *why ? UNSURE_NORM : SURE_NORM;
 }

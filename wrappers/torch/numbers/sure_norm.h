@@ -26,31 +26,31 @@ enum sure_norm {
 };
 
 /* A backward pass that accumulates gradients begins: earlier observations do not belong to its gradients. */
-void sure_norm_forget(void);
+void sure_norm_reset(void);
 
 /*
  * clip_grad.py has computed a total norm. value: NULL if it cannot be read; replica: the norm of
  * DTensors.
  */
-void sure_norm_saw_clip(const double *value, bool replica);
+void sure_norm_record_clip(const double *value, bool replica);
 
 /*
  * Gradients are divided by the loss scale: a norm computed before is not that of the divided
  * gradients.
  */
-void sure_norm_saw_unscale(void);
+void sure_norm_record_unscale(void);
 
 /* A norm, or its parts, were passed to a communicator of `ranks` ranks to be summed. */
-void sure_norm_saw_sum(int ranks);
+void sure_norm_record_sum(int ranks);
 
 /* DDP reduces the gradients of n parameters (TensorImpl) over `ranks` ranks. */
-void sure_norm_saw_reduced(const void *const *impl, size_t n, int ranks);
+void sure_norm_record_reduced(const void *const *impl, size_t n, int ranks);
 
 /*
  * To be called when the step of optimizer v begins. The norm is used up: it does not apply to
  * another optimizer's step.
  */
-enum sure_norm sure_norm_take(const struct torch_optimizer_view *v, double *norm, const char **why);
+enum sure_norm sure_norm_read(const struct torch_optimizer_view *v, double *norm, const char **why);
 
 void sure_norm_forked(void);
 

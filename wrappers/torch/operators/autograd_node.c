@@ -26,14 +26,15 @@
 
 #define LIST_ROOM 16 /* gradients returned by a node for which space is reserved */
 
-/* ---- which ---- */
+/* ---- which nodes are recorded ---- */
 
 bool torch_node_wanted(const char *symbol)
 {
 	static const char *const section[] = {"aten", "functional", "tensor", "torch"};
 	char name[128];
 
-	if (!get_calls_keys(config_now())->backward || !node_class(symbol, name, sizeof(name)))
+	if (!get_calls_keys(config_now())->backward ||
+		!parse_node_class(symbol, name, sizeof(name)))
 		return false;
 	/* Which operators exist is known only when the library has been loaded. */
 	for (unsigned i = 0; i < 4; i++)
@@ -51,7 +52,7 @@ static bool is_of_listed(const char *schema, void *node)
 		return false;
 	memcpy(base, schema, n);
 	base[n] = 0;
-	if (!node_of_op(node, base))
+	if (!is_node_of_op(node, base))
 		return false;
 	schema += n + (schema[n] == '.');
 	snprintf(overload, sizeof(overload), "%.*s", (int)strcspn(schema, "("), schema);
@@ -70,16 +71,16 @@ static bool is_of_listed_tail(const char *schema, void *node)
 	return false;
 }
 
-bool torch_node_fill(struct torch_function *r, const char *symbol)
+bool torch_set_node_row(struct torch_function *r, const char *symbol)
 {
 	struct api_spec *s = &r->cxx.spec;
 	bool is_listed;
 
-	if (!node_class(symbol, r->op_name, sizeof(r->op_name)))
+	if (!parse_node_class(symbol, r->op_name, sizeof(r->op_name)))
 		return false;
 	is_listed = wraplist_match(list_now(), "aten", r->op_name) ||
-		    op_schema_any(is_of_listed, r->op_name) ||
-		    op_schema_any(is_of_listed_tail, r->op_name);
+		    has_op_schema(is_of_listed, r->op_name) ||
+		    has_op_schema(is_of_listed_tail, r->op_name);
 	snprintf(r->cxx.symbol, sizeof(r->cxx.symbol), "torch::autograd::generated::%.80s::apply",
 		r->op_name);
 	r->cxx.kind = (struct kind){.name = r->op_name, .op = r->op_name};
@@ -100,30 +101,30 @@ bool torch_node_fill(struct torch_function *r, const char *symbol)
 
 #define NUMBER_MAX (UINT64_C(1) << 47) /* largest number that can be written: JOURNAL_NODE */
 
-static _Atomic int place; /* node_number_place() */
+static _Atomic int place; /* find_node_number_offset() */
 
-void torch_node_leaf(const void *node)
+void torch_check_leaf_node(const void *node)
 {
-	int was = atomic_load(&place), now = node ? node_number_place(was, node) : was;
+	int was = atomic_load(&place), now = node ? find_node_number_offset(was, node) : was;
 
 	if (now == was)
 		return;
 	atomic_store(&place, now);
-	session_layout_fact(LAYOUT_TORCH_NODE, now != NODE_NO_PLACE);
+	session_record_layout_fact(LAYOUT_TORCH_NODE, now != NODE_NO_PLACE);
 	if (now == NODE_NO_PLACE)
-		log_loss(LOSS_ENTRY, "PyTorch: nodes of autograd are laid out in an unknown way in "
-				     "this version: "
-				     "they are recorded without numbers; update libprobe");
+		log_loss(LOSS_ENTRY,
+			"PyTorch: the layout of autograd's nodes in this version is unknown: "
+			"they are recorded without numbers; update libprobe");
 }
 
-uint64_t torch_node_number(const void *node)
+uint64_t torch_get_node_number(const void *node)
 {
 	int at = atomic_load_explicit(&place, memory_order_relaxed);
 
 	return at > 0 ? ((const uint64_t *)node)[at] : UINT64_MAX;
 }
 
-bool torch_node_next(uint64_t *number)
+bool torch_get_next_node(uint64_t *number)
 {
 	static _Atomic(uint64_t(*)(void)) peek;
 	static atomic_bool none;
@@ -152,11 +153,11 @@ static void set_node_number(struct operation *w, uint64_t first, uint64_t more)
 	w->flags |= CF_NODE;
 }
 
-void torch_node_made(struct call *c, uint64_t from)
+void torch_set_call_nodes(struct call *c, uint64_t from)
 {
 	uint64_t to;
 
-	if (torch_node_next(&to) && to > from)
+	if (torch_get_next_node(&to) && to > from)
 		set_node_number(&c->op, from, to - from - 1);
 }
 
@@ -164,7 +165,7 @@ void torch_node_made(struct call *c, uint64_t from)
 
 static void add_node_tensors(struct cxx_work *w, const void *vector, bool out)
 {
-	struct torch_list l = torch_vector(vector);
+	struct torch_list l = torch_read_vector(vector);
 
 	for (uint64_t i = 0; i < l.n; i++) {
 		uint16_t *n = out ? &w->nout : &w->nin, before = *n;
@@ -176,13 +177,13 @@ static void add_node_tensors(struct cxx_work *w, const void *vector, bool out)
 	}
 }
 
-static bool describe_node(struct call *c)
+static bool read_node_call(struct call *c)
 {
 	struct operation *w = &c->op;
-	struct cxx_work *k = torch_work_new(c);
+	struct cxx_work *k = torch_add_work(c);
 	int at = atomic_load_explicit(&place, memory_order_relaxed);
 
-	torch_report_version();
+	torch_record_version();
 	w->phase = PHASE_BACKWARD;
 	if (at > 0)
 		set_node_number(w, ((const uint64_t *)c->v[0].cp)[at], 0);
@@ -195,15 +196,15 @@ static bool describe_node(struct call *c)
 	w->all_in = k->in;
 	w->all_out = k->out;
 	torch_place_on_device(c, k, false);
-	w->output_limit = torch_output_limit(LIST_ROOM);
+	w->output_limit = torch_compute_output_bytes(LIST_ROOM);
 	return true;
 }
 
-static void pass_node(const struct call *c)
+static void handle_unrecorded_node(const struct call *c)
 {
 	(void)c;
 	cxx_work_pass();
-	torch_report_version();
+	torch_record_version();
 }
 
 static bool is_node_idle(const struct api *f)
@@ -212,7 +213,7 @@ static bool is_node_idle(const struct api *f)
 	return true;
 }
 
-static void leave_node(struct call *c, int64_t ret)
+static void handle_node_end(struct call *c, int64_t ret)
 {
 	struct cxx_work *w = cxx_work_of(c);
 
@@ -230,9 +231,9 @@ static void leave_node(struct call *c, int64_t ret)
 
 const struct adapter adapter_node = {
 	.name = "aten",
-	.describe = describe_node,
-	.passed = pass_node,
+	.describe = read_node_call,
+	.passed = handle_unrecorded_node,
 	.idle = is_node_idle,
-	.leave = leave_node,
+	.leave = handle_node_end,
 	.stream = torch_current_stream,
 };

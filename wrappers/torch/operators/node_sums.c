@@ -39,7 +39,7 @@ static THREAD_OWN struct {
 
 void torch_record_node(struct api *row, uint64_t seq, const void *gradients)
 {
-	struct torch_list l = torch_vector(gradients);
+	struct torch_list l = torch_read_vector(gradients);
 
 	own(last).seq = 0;
 	if (!l.n || l.n > GRADIENTS_MAX || !torch_node_sums_wanted())
@@ -53,7 +53,7 @@ void torch_record_node(struct api *row, uint64_t seq, const void *gradients)
 
 void torch_check_node_sums(const void *gradients)
 {
-	struct torch_list l = torch_vector(gradients);
+	struct torch_list l = torch_read_vector(gradients);
 
 	/* These gradients belong to another node, which is not recorded. */
 	if (own(last).seq &&
@@ -68,7 +68,7 @@ static void write_node_part(const struct buffer *b)
 		.tag = JOURNAL_NONE,
 		.flags = CF_PART,
 		.phase = PHASE_BACKWARD,
-		.by = config_now(),
+		.config = config_now(),
 		.nout = 1,
 		.all_in = b,
 		.all_out = b};
@@ -78,7 +78,7 @@ static void write_node_part(const struct buffer *b)
 	if (!t)
 		return;
 	thread_count(t, JC_SEEN);
-	operation_fit(&w);
+	operation_remove_excess(&w);
 	e = record_open(t, own(last).row, &w, JOURNAL_NONE64, 0, own(last).seq);
 	if (e)
 		record_close(e, &w, clock_ticks(), false, 0);
@@ -91,7 +91,7 @@ static void write_sums(void *arg)
 	struct buffer b;
 
 	for (uint64_t i = 0; i < l->n; i++) {
-		bool exists = torch_tensor_buffer(l->at[i], &b);
+		bool exists = torch_read_tensor(l->at[i], &b);
 
 		if (!exists) {
 			if (i + 1 < l->n)
@@ -113,7 +113,7 @@ static void write_sums(void *arg)
 		b.name = 0;
 		b.arg = 0;
 		if (exists)
-			torch_note_grad(l->at[i], &b);
+			torch_set_requires_grad(l->at[i], &b);
 		b.arg |= (uint8_t)(i + 1);
 		write_node_part(&b);
 	}
@@ -121,7 +121,7 @@ static void write_sums(void *arg)
 
 void torch_record_node_sums(const void *gradients)
 {
-	struct torch_list l = torch_vector(gradients);
+	struct torch_list l = torch_read_vector(gradients);
 
 	if (own(last).seq && l.n == own(last).n)
 		private_stack_call(write_sums, &l);

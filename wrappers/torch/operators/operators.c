@@ -25,7 +25,7 @@
 #define DIMS_ROOM 8 /* dimensions of each result for which space is reserved */
 #define LIST_ROOM 16 /* results for which space is reserved if an operator returns a list */
 
-/* ---- which ---- */
+/* ---- which operators are recorded ---- */
 
 /* Names in Python that differ from the operator's. */
 static const struct {
@@ -75,7 +75,7 @@ bool torch_op_listed(const char *base, const char *overload)
  * Extracts the operator's C++ name from the mangled one. Returns false if the symbol is not an
  * operator, or another kind of function.
  */
-static bool struct_name(const char *symbol, char *out, size_t cap)
+static bool parse_struct_name(const char *symbol, char *out, size_t cap)
 {
 	const char *p = get_op_name_after(symbol, PREFIX, out, cap);
 
@@ -122,19 +122,20 @@ bool torch_op_wanted(const char *symbol)
 {
 	char name[128];
 
-	if (!struct_name(symbol, name, sizeof(name)))
+	if (!parse_struct_name(symbol, name, sizeof(name)))
 		return false;
 	if ((torch_is_optimizer_op(name) || torch_is_scalar_op(name) || is_attention_op(name)) &&
 		is_call_symbol(symbol, name))
 		return true;
 	if (torch_is_flop_op(name))
 		return true;
-	if (torch_marker_may_be(name) || torch_marker_looks(name, is_call_symbol(symbol, name)))
+	if (torch_is_possible_marker(name) ||
+		torch_is_marker_check(name, is_call_symbol(symbol, name)))
 		return true;
 	return is_op_name_listed(name);
 }
 
-static void split_name(const char *schema, char *base, char *overload, size_t cap)
+static void parse_schema_name(const char *schema, char *base, char *overload, size_t cap)
 {
 	size_t n = strcspn(schema, ".("), m = 0;
 
@@ -156,7 +157,7 @@ static void split_name(const char *schema, char *base, char *overload, size_t ca
  * was never verified. Other optionals by value have another name in these versions, and are not
  * supported.
  */
-static bool are_types_passable(const struct op_type *t)
+static bool is_op_type_supported(const struct op_type *t)
 {
 	static _Atomic int is_new; /* 0: not examined, 1: yes, 2: no */
 	struct provider p;
@@ -182,15 +183,15 @@ static const char *read_op_type_and_schema(
 	const char *schema;
 
 	*why = "a parameter of a type that libprobe does not know";
-	if (!op_params(symbol, torch_is_1_13(), t) || !are_types_passable(t))
+	if (!parse_op_params(symbol, torch_is_1_13(), t) || !is_op_type_supported(t))
 		return NULL;
 	*why = "which of several schemas is its own is not clear";
 	/* In redispatch the arguments come after the key set. */
-	schema = op_schema(name, t, is_call_symbol(symbol, name) ? 0 : 1);
+	schema = find_op_schema(name, t, is_call_symbol(symbol, name) ? 0 : 1);
 	if (!schema)
 		return NULL;
 	*why = "a result of a type that libprobe does not know";
-	return op_result_of(schema, t) ? schema : NULL;
+	return parse_op_result(schema, t) ? schema : NULL;
 }
 
 bool torch_op_refused(const char *symbol, char *out, size_t cap, const char **lib, const char **why)
@@ -198,7 +199,7 @@ bool torch_op_refused(const char *symbol, char *out, size_t cap, const char **li
 	struct op_type t;
 	char name[128];
 
-	if (!struct_name(symbol, name, sizeof(name)) ||
+	if (!parse_struct_name(symbol, name, sizeof(name)) ||
 		read_op_type_and_schema(symbol, name, &t, why) || !is_op_name_listed(name))
 		return false;
 	*lib = adapter_aten.name;
@@ -207,7 +208,7 @@ bool torch_op_refused(const char *symbol, char *out, size_t cap, const char **li
 	return true;
 }
 
-bool torch_op_fill(struct torch_function *r, const char *symbol)
+bool torch_set_op_row(struct torch_function *r, const char *symbol)
 {
 	char name[128], base[64], overload[64];
 	struct op_type *t = &r->op;
@@ -216,22 +217,22 @@ bool torch_op_fill(struct torch_function *r, const char *symbol)
 	bool call, is_listed;
 	enum torch_scope scope;
 
-	schema = struct_name(symbol, name, sizeof(name))
+	schema = parse_struct_name(symbol, name, sizeof(name))
 			 ? read_op_type_and_schema(symbol, name, t, &why)
 			 : NULL;
 	if (!schema)
 		return false;
 	call = is_call_symbol(symbol, name);
-	split_name(schema, base, overload, sizeof(base));
+	parse_schema_name(schema, base, overload, sizeof(base));
 	is_listed = torch_op_listed(base, overload);
-	scope = torch_marker_scope(base, overload);
+	scope = torch_get_marker_scope(base, overload);
 	r->optimizer_op = call && torch_is_optimizer_op(name);
 	if (!is_listed && !scope && r->optimizer_op) {
 		scope = SCOPE_COUNTED;
-		torch_watch_optimizer_op(r, name);
+		torch_register_optimizer_op(r, name);
 	}
 	if (call && torch_is_scalar_op(name)) {
-		torch_watch_scalar_op(r, name);
+		torch_register_scalar_op(r, name);
 		if (!is_listed && !scope)
 			scope = SCOPE_NUMBER;
 	}
@@ -244,13 +245,13 @@ bool torch_op_fill(struct torch_function *r, const char *symbol)
 		/* To show whether a Python function runs again, only `call` is needed. */
 		if (scope == SCOPE_LOOK && !call)
 			scope = SCOPE_NONE;
-		torch_watch_flop_op(r, name, !is_listed && !scope);
+		torch_register_flop_op(r, name, !is_listed && !scope);
 		if (!is_listed && !scope)
 			scope = SCOPE_FLOPS;
 	}
 	if (!is_listed && !scope)
 		return false;
-	session_layout_fact(LAYOUT_TORCH_OPERATORS, true);
+	session_record_layout_fact(LAYOUT_TORCH_OPERATORS, true);
 	snprintf(r->cxx.symbol, sizeof(r->cxx.symbol), "at::_ops::%.100s::%s", name,
 		call ? "call" : "redispatch");
 	snprintf(r->op_name, sizeof(r->op_name), "%s%s%s", base, *overload ? "." : "", overload);
@@ -282,12 +283,12 @@ void torch_add_tensor(struct cxx_work *w, const void *impl, bool out)
 	uint16_t *n = out ? &w->nout : &w->nin;
 	struct buffer *v = out ? &w->out[*n] : &w->in[*n];
 
-	if (*n == CXX_TENSORS_MAX || !torch_tensor_buffer(impl, v))
+	if (*n == CXX_TENSORS_MAX || !torch_read_tensor(impl, v))
 		return;
 	v->io = out ? IO_OUT : IO_IN;
 	v->index = *n;
-	v->name = torch_tensor_name(impl, v->base);
-	torch_note_grad(impl, v);
+	v->name = torch_find_tensor_name(impl, v->base);
+	torch_set_requires_grad(impl, v);
 	(out ? w->out_impl : w->in_impl)[*n] = impl;
 	++*n;
 }
@@ -352,7 +353,7 @@ static void add_arg(struct cxx_work *w, uint8_t arg, const union arg *v, bool ou
 }
 
 /* Marks the tensors from index `first` on as argument i. */
-static void number_arg(struct cxx_work *w, uint16_t first, unsigned i, uint8_t arg)
+static void set_tensor_arg(struct cxx_work *w, uint16_t first, unsigned i, uint8_t arg)
 {
 	bool list = arg == OP_LIST || arg == OP_ILIST || arg == OP_OPTIONAL_LIST;
 
@@ -362,7 +363,7 @@ static void number_arg(struct cxx_work *w, uint16_t first, unsigned i, uint8_t a
 	}
 }
 
-uint32_t torch_output_limit(uint32_t n)
+uint32_t torch_compute_output_bytes(uint32_t n)
 {
 	return n * ((uint32_t)sizeof(struct journal_tensor) + 8 * DIMS_ROOM);
 }
@@ -380,32 +381,33 @@ static uint32_t find_output_limit(const struct op_type *t, const struct call *c)
 			if (t->arg[i] == OP_LIST) {
 				uint64_t len = ((const uint64_t *)c->v[i].cp)[1];
 
-				return torch_output_limit((uint32_t)(len < 32 ? len : 32));
+				return torch_compute_output_bytes((uint32_t)(len < 32 ? len : 32));
 			}
 		return 0;
 	}
-	return torch_output_limit(n);
+	return torch_compute_output_bytes(n);
 }
 
 /* Called for operators without a row, too. */
-static void start_op(const struct call *c)
+static void handle_op_start(const struct call *c)
 {
-	torch_report_version();
-	if (torch_function_of(c)->flop_op)
-		torch_flop_enter(c);
-	torch_look_at_optimizer_state(c);
+	torch_record_version();
+	if (torch_get_function(c)->flop_op)
+		torch_start_flop_op(c);
+	torch_read_optimizer_steps(c);
 }
 
-static bool describe_op(struct call *c)
+static bool read_op_call(struct call *c)
 {
-	const struct torch_function *row = torch_function_of(c);
+	const struct torch_function *row = torch_get_function(c);
 	const struct op_type *t = &row->op;
 	struct operation *w = &c->op;
-	struct cxx_work *k = torch_work_new(c);
+	struct cxx_work *k = torch_add_work(c);
 
-	start_op(c);
-	c->note.p[0] =
-		get_calls_keys(config_now())->backward && torch_node_next(&c->note.u[1]) ? c : NULL;
+	handle_op_start(c);
+	c->note.p[0] = get_calls_keys(config_now())->backward && torch_get_next_node(&c->note.u[1])
+			       ? c
+			       : NULL;
 	w->phase = thread_state.phase ? 0 : PHASE_FORWARD;
 	if (!k)
 		return true;
@@ -416,7 +418,7 @@ static bool describe_op(struct call *c)
 		if (t->arg[i] == OP_TENSOR_OUT && i > 1 && strstr(row->op_name, "out"))
 			continue;
 		add_arg(k, t->arg[i], &c->v[i], false);
-		number_arg(k, first, i, t->arg[i]);
+		set_tensor_arg(k, first, i, t->arg[i]);
 	}
 	if (k->nin == CXX_TENSORS_MAX)
 		w->flags |= CF_MORE;
@@ -428,24 +430,24 @@ static bool describe_op(struct call *c)
 	return true;
 }
 
-void torch_op_scope(const struct call *c, bool leaving)
+void torch_handle_op_scope(const struct call *c, bool leaving)
 {
-	enum torch_scope s = torch_function_of(c)->scope;
+	enum torch_scope s = torch_get_function(c)->scope;
 
-	if (leaving && torch_function_of(c)->scalar_op)
-		torch_note_scalar_op(c);
-	if (leaving && torch_function_of(c)->attention_op)
+	if (leaving && torch_get_function(c)->scalar_op)
+		torch_record_scalar_op(c);
+	if (leaving && torch_get_function(c)->attention_op)
 		record_attention_op(c);
-	if (torch_function_of(c)->flop_op)
-		(leaving ? torch_flop_leave : torch_flop_enter)(c);
+	if (torch_get_function(c)->flop_op)
+		(leaving ? torch_record_flop_op : torch_start_flop_op)(c);
 	if (s == SCOPE_NUMBER || s == SCOPE_FLOPS)
 		return;
 	if (s == SCOPE_COUNTED && !leaving)
-		torch_watch_optimizer_state(c);
+		torch_handle_counting_op(c);
 	else if (s != SCOPE_COUNTED)
-		torch_marker(c, leaving);
+		torch_handle_marker(c, leaving);
 	if (s != SCOPE_COUNTED && !leaving)
-		torch_look_at_optimizer_state(c);
+		torch_read_optimizer_steps(c);
 }
 
 static bool is_op_idle(const struct api *f)
@@ -456,10 +458,10 @@ static bool is_op_idle(const struct api *f)
 	       (!r->optimizer_op || torch_has_seen_optimizer());
 }
 
-static void pass_op(const struct call *c)
+static void handle_unrecorded_op(const struct call *c)
 {
 	cxx_work_pass();
-	start_op(c);
+	handle_op_start(c);
 }
 
 static void add_op_results(struct cxx_work *w, const struct op_type *t, const struct call *c)
@@ -480,7 +482,7 @@ static void add_op_results(struct cxx_work *w, const struct op_type *t, const st
 				w, t->result == OP_TUPLE ? r[i] : *(void *const *)r[i], true);
 		break;
 	case OP_NEW_LIST: {
-		struct torch_list l = torch_vector(r);
+		struct torch_list l = torch_read_vector(r);
 
 		add_op_tensors(w, l.at, l.n, true);
 		break;
@@ -499,37 +501,37 @@ static void add_op_results(struct cxx_work *w, const struct op_type *t, const st
  * For an operator inside a recorded one: the floating-point operations of the inner one count,
  * those of the outer one do not.
  */
-static bool enter_nested_op(const struct call *c)
+static bool start_nested_op(const struct call *c)
 {
-	if (torch_function_of(c)->flop_op)
-		torch_flop_enter(c);
-	return torch_function_of(c)->flop_op || torch_function_of(c)->attention_op;
+	if (torch_get_function(c)->flop_op)
+		torch_start_flop_op(c);
+	return torch_get_function(c)->flop_op || torch_get_function(c)->attention_op;
 }
 
-static void leave_op(struct call *c, int64_t ret)
+static void handle_op_end(struct call *c, int64_t ret)
 {
 	struct cxx_work *w;
 
 	(void)ret;
-	if (torch_function_of(c)->flop_op)
-		torch_flop_leave(c);
-	if (torch_function_of(c)->attention_op)
+	if (torch_get_function(c)->flop_op)
+		torch_record_flop_op(c);
+	if (torch_get_function(c)->attention_op)
 		record_attention_op(c);
 	if (c->mode == CALL_WATCH)
 		return;
 	w = cxx_work_of(c);
-	if (torch_function_of(c)->scalar_op)
-		torch_note_scalar_op(c);
+	if (torch_get_function(c)->scalar_op)
+		torch_record_scalar_op(c);
 	if (!w || !c->rec)
 		return;
 	if (c->note.p[0])
-		torch_node_made(c, c->note.u[1]);
+		torch_set_call_nodes(c, c->note.u[1]);
 	w->nout = 0;
-	add_op_results(w, &torch_function_of(c)->op, c);
+	add_op_results(w, &torch_get_function(c)->op, c);
 	c->op.nout = w->nout;
 	torch_place_on_device(c, w, true);
 	/* A result that shares memory is a view; a result that is a parameter was written. */
-	if (torch_function_of(c)->op.result == OP_REFERENCE && w->nout && w->nin &&
+	if (torch_get_function(c)->op.result == OP_REFERENCE && w->nout && w->nin &&
 		(w->out_impl[0] == w->in_impl[0] ||
 			(w->in[0].base && w->out[0].base == w->in[0].base)))
 		c->op.flags |= CF_INPLACE;
@@ -554,12 +556,12 @@ static bool is_op_row_listed(const struct api *f)
 
 const struct adapter adapter_aten = {
 	.name = "aten",
-	.describe = describe_op,
-	.passed = pass_op,
+	.describe = read_op_call,
+	.passed = handle_unrecorded_op,
 	.idle = is_op_idle,
 	.listed = is_op_row_listed,
-	.nested = enter_nested_op,
-	.leave = leave_op,
+	.nested = start_nested_op,
+	.leave = handle_op_end,
 	.stream = torch_current_stream,
 	.fork_handlers = torch_fork_handlers,
 };

@@ -30,16 +30,16 @@ static const char *const common[] = {"_foreach_add_", "_local_scalar_dense", "ad
 static THREAD_OWN uint32_t inside;
 
 /* The operator configured as step_marker; NULL if the marker is not an operator. */
-static const char *configured_operator(void)
+static const char *get_marker_operator(void)
 {
 	const char *m = get_steps_keys(config_now())->step_marker;
 
 	return m && strncmp(m, PREFIX, sizeof(PREFIX) - 1) == 0 ? m + sizeof(PREFIX) - 1 : NULL;
 }
 
-bool torch_marker_may_be(const char *name)
+bool torch_is_possible_marker(const char *name)
 {
-	const char *m = configured_operator();
+	const char *m = get_marker_operator();
 	size_t n = m ? strcspn(m, ".") : 0;
 
 	/* Where the overload's name begins in add_relu_Tensor is not known yet. */
@@ -50,14 +50,14 @@ bool torch_marker_may_be(const char *name)
 
 static bool is_marker_operator(const char *base, const char *overload)
 {
-	const char *m = configured_operator();
+	const char *m = get_marker_operator();
 	size_t n = m ? strcspn(m, ".") : 0;
 
 	return m && strlen(base) == n && strncmp(base, m, n) == 0 &&
 	       (!m[n] || strcmp(overload, m + n + 1) == 0);
 }
 
-static bool marker_looks_like_operator(void)
+static bool is_marker_python(void)
 {
 	const char *configured = get_steps_keys(config_now())->step_marker;
 	struct marker m;
@@ -67,12 +67,12 @@ static bool marker_looks_like_operator(void)
 	       memcmp(m.language, "python", 6) == 0;
 }
 
-enum torch_scope torch_marker_scope(const char *base, const char *overload)
+enum torch_scope torch_get_marker_scope(const char *base, const char *overload)
 {
 	if (is_marker_operator(base, overload))
 		return SCOPE_MARKER;
 	for (size_t i = 0; i < sizeof(common) / sizeof(*common); i++)
-		if (strcmp(common[i], base) == 0 && marker_looks_like_operator())
+		if (strcmp(common[i], base) == 0 && is_marker_python())
 			return SCOPE_LOOK;
 	return SCOPE_NONE;
 }
@@ -81,9 +81,9 @@ enum torch_scope torch_marker_scope(const char *base, const char *overload)
  * name: of the C++ struct, such as add_Tensor. `redispatch` follows `call`, except in rare ways
  * to call an operator.
  */
-bool torch_marker_looks(const char *name, bool call)
+bool torch_is_marker_check(const char *name, bool call)
 {
-	if (!call || !marker_looks_like_operator())
+	if (!call || !is_marker_python())
 		return false;
 	for (size_t i = 0; i < sizeof(common) / sizeof(*common); i++) {
 		size_t n = strlen(common[i]);
@@ -94,15 +94,15 @@ bool torch_marker_looks(const char *name, bool call)
 	return false;
 }
 
-void torch_marker(const struct call *c, bool leaving)
+void torch_handle_marker(const struct call *c, bool leaving)
 {
-	if (torch_function_of(c)->scope == SCOPE_LOOK) {
+	if (torch_get_function(c)->scope == SCOPE_LOOK) {
 		if (!leaving && !thread_state.depth)
-			activation_look();
+			activation_check();
 		return;
 	}
 	if (!leaving)
 		own(inside)++;
 	else if (own(inside) && --own(inside) == 0 && !thread_state.depth && c->ok)
-		step_marker_hit();
+		step_handle_marker();
 }

@@ -21,17 +21,17 @@
 #include "wrappers/torch/tensors/tensor.h"
 #include "wrappers/torch/tensors/train_observers.h"
 
-#define TENSORS_MAX 16 /* maximum number of tensors on one side of a call */
+#define TENSORS_MAX 16 /* maximum number of input or output tensors of a call */
 #define LEVELS 2 /* levels of nested tuples, lists and dicts */
 
 static void write_activation_name(const struct remembered *r, char *out, unsigned cap)
 {
-	const char *side = r->output ? "output" : "input";
+	const char *direction = r->output ? "output" : "input";
 
 	if (r->index == UINT8_MAX)
-		snprintf(out, cap, "%s.%s", r->module, side);
+		snprintf(out, cap, "%s.%s", r->module, direction);
 	else
-		snprintf(out, cap, "%s.%s.%u", r->module, side, r->index);
+		snprintf(out, cap, "%s.%s.%u", r->module, direction, r->index);
 }
 
 struct tensors {
@@ -39,9 +39,9 @@ struct tensors {
 	unsigned n;
 };
 
-static void collect_tensors(struct tensors *t, py_object *o, int levels)
+static void find_tensors_in(struct tensors *t, py_object *o, int levels_left)
 {
-	const void *impl = torch_object_tensor(o);
+	const void *impl = torch_get_object_tensor(o);
 	py_object *const *item, *key, *value;
 	intptr_t at = 0;
 	size_t n;
@@ -49,46 +49,46 @@ static void collect_tensors(struct tensors *t, py_object *o, int levels)
 	if (impl) {
 		if (t->n < TENSORS_MAX)
 			t->impl[t->n++] = impl;
-	} else if (levels && py_sequence(o, &item, &n)) {
+	} else if (levels_left && py_get_sequence(o, &item, &n)) {
 		for (size_t i = 0; i < n && t->n < TENSORS_MAX; i++)
-			collect_tensors(t, item[i], levels - 1);
-	} else if (levels) {
-		while (t->n < TENSORS_MAX && py_dict_next(o, &at, &key, &value))
-			collect_tensors(t, value, levels - 1);
+			find_tensors_in(t, item[i], levels_left - 1);
+	} else if (levels_left) {
+		while (t->n < TENSORS_MAX && py_get_next_of_dict(o, &at, &key, &value))
+			find_tensors_in(t, value, levels_left - 1);
 	}
 }
 
-/* One side of a call (inputs or outputs), measured on a separate stack. */
-struct side {
+/* The inputs or the outputs of a call, measured on a separate stack. */
+struct measured_tensors {
 	const struct tensors *t;
-	struct remembered what;
+	struct remembered owner;
 	bool values, gradients;
 };
 
-static void measure_side(void *arg)
+static void measure_call_tensors(void *arg)
 {
-	struct side *s = arg;
+	struct measured_tensors *s = arg;
 	char name[TRAIN_NAME_MAX + 32];
 	struct train_value v;
 	struct buffer b;
 
 	late_open_tensors();
 	for (unsigned i = 0; i < s->t->n; i++) {
-		s->what.index = s->t->n > 1 ? (uint8_t)i : UINT8_MAX;
+		s->owner.index = s->t->n > 1 ? (uint8_t)i : UINT8_MAX;
 		if (s->values && torch_find_buffer(s->t->impl[i], &b)) {
-			write_activation_name(&s->what, name, sizeof(name));
+			write_activation_name(&s->owner, name, sizeof(name));
 			memset(&v, 0, sizeof(v));
 			v.kind = TK_ACTV;
 			v.name = name;
 			v.dtype_prefix = "torch.";
-			v.step = s->what.step;
-			v.micro_step = s->what.micro_step;
-			v.vpp_stage = s->what.vpp_stage;
+			v.step = s->owner.step;
+			v.micro_step = s->owner.micro_step;
+			v.vpp_stage = s->owner.vpp_stage;
 			train_kind_measure_on(&v, &b, torch_get_stream(&b));
 			train_kind_write(&v);
 		}
 		if (s->gradients)
-			torch_remember_gradient(s->t->impl[i], &s->what);
+			torch_register_gradient_of_output(s->t->impl[i], &s->owner);
 	}
 	late_close_tensors();
 }
@@ -111,12 +111,13 @@ static void write_gradient_row(const struct remembered *r, const struct buffer *
 	train_kind_write(&v);
 }
 
-static void take_side(const struct torch_module_call *c, const struct named_module *m, bool output)
+static void measure_inputs_or_outputs(
+	const struct torch_module_call *c, const struct named_module *m, bool output)
 {
-	uint32_t kinds = train_kinds_wanted(), micro = step_micro();
+	uint32_t kinds = train_get_kinds(), micro = step_micro();
 	struct tensors t = {.n = 0};
-	struct side s = {.t = &t,
-		.what = {.arrived = write_gradient_row,
+	struct measured_tensors s = {.t = &t,
+		.owner = {.arrived = write_gradient_row,
 			.module = m->name,
 			.step = step_now(),
 			.micro_step = micro == UINT32_MAX ? 0 : micro,
@@ -126,27 +127,27 @@ static void take_side(const struct torch_module_call *c, const struct named_modu
 		.gradients = kinds & KIND_BIT(ACTV_GRAD)};
 
 	if (output)
-		collect_tensors(&t, c->result, LEVELS);
+		find_tensors_in(&t, c->result, LEVELS);
 	else
 		for (uint32_t i = 0; i < c->nargs; i++)
-			collect_tensors(&t, c->args[i], LEVELS);
+			find_tensors_in(&t, c->args[i], LEVELS);
 	if (t.n)
-		private_stack_call(measure_side, &s);
+		private_stack_call(measure_call_tensors, &s);
 }
 
-static void activations_begin(const struct torch_module_call *c)
+static void handle_activations_begin(const struct torch_module_call *c)
 {
 	bool root = c->depth == 0 && !c->again;
 	struct named_module *m;
 
-	if (!train_kinds_due())
+	if (!train_are_kinds_due())
 		return;
 	if (!c->training) {
 		if (root)
-			module_name_from(c->self); /* a module inside it may be trained */
+			set_root_module(c->self); /* a module inside it may be trained */
 		return;
 	}
-	m = module_name_of(c->self, root);
+	m = find_named_module(c->self, root);
 	if (!m || !module_is_target(m))
 		return;
 	if (!c->again) {
@@ -159,32 +160,32 @@ static void activations_begin(const struct torch_module_call *c)
 		m->calls++;
 	}
 	if (c->again || m->calls == 1)
-		take_side(c, m, false);
+		measure_inputs_or_outputs(c, m, false);
 }
 
-static void activations_end(const struct torch_module_call *c)
+static void handle_activations_end(const struct torch_module_call *c)
 {
 	struct named_module *m;
 
-	if (!c->training || !c->result || !train_kinds_due())
+	if (!c->training || !c->result || !train_are_kinds_due())
 		return;
-	m = module_name_of(c->self, false);
+	m = find_named_module(c->self, false);
 	if (m && module_is_target(m) && (c->again || m->calls == 1))
-		take_side(c, m, true);
+		measure_inputs_or_outputs(c, m, true);
 }
 
-static bool wants_activations(void)
+static bool are_activations_wanted(void)
 {
-	return train_kinds_wanted() & (KIND_BIT(ACTV) | KIND_BIT(ACTV_GRAD));
+	return train_get_kinds() & (KIND_BIT(ACTV) | KIND_BIT(ACTV_GRAD));
 }
 
 const struct torch_module_observer activations_observer = {
-	.wanted = wants_activations,
-	.begin = activations_begin,
-	.end = activations_end,
+	.wanted = are_activations_wanted,
+	.begin = handle_activations_begin,
+	.end = handle_activations_end,
 };
 
 const struct torch_train_observer gradients_observer = {
-	.wanted = wants_activations,
-	.optimizer_end = torch_gradients_forget,
+	.wanted = are_activations_wanted,
+	.optimizer_end = torch_remove_old_gradients,
 };

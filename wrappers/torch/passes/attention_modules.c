@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The modules that operators of attention are called in (wrappers/torch/numbers/module_frames.h), and what such a module itself says: how many
- * heads it has, whether it has an attention sink, and its largest logits, if it keeps a tensor of them. The GIL is the lock of
- * everything here.
+ * Finds the modules in which attention operators are called (wrappers/torch/numbers/module_frames.h), and reads their attributes:
+ * the number of heads, an attention sink, and a tensor of the largest logits if the module has one. All data here is protected by
+ * the GIL.
  */
 #include <string.h>
 
@@ -17,14 +17,14 @@
 #include "wrappers/torch/passes/module_call.h"
 #include "wrappers/torch/tensors/tensor.h"
 
-/* By torch.nn, Megatron-Core, Transformers, NanoGPT, torchtitan. */
+/* Attributes with the number of heads in torch.nn, Megatron-Core, Transformers, NanoGPT, torchtitan. */
 static const char *const head_counts[] = {"num_heads", "num_attention_heads_per_partition",
 	"num_attention_heads", "n_heads", "n_head", "heads"};
 
-/* A parameter whose logit is one more term of each row's softmax: Transformers (GPT-OSS), Megatron-Core. */
+/* Attention sinks: parameters that are an additional logit in each row's softmax. Transformers (GPT-OSS), Megatron-Core. */
 static const char *const sinks[] = {"sinks", "sink", "attention_sink", "softmax_offset"};
 
-/* MindSpore Transformers (max_logits_val), Megatron-Core (current_max_attn_logits), and the plain names. */
+/* Tensors of the largest logits in MindSpore Transformers (max_logits_val) and Megatron-Core (current_max_attn_logits). */
 static const char *const maxima[] = {"max_logits_val", "current_max_attn_logits",
 	"max_attention_logit", "max_attention_logits", "max_attn_logits"};
 
@@ -36,42 +36,42 @@ static const void *find_named_tensor(py_object *self, const char *const *names, 
 	py_object *key, *value;
 
 	for (unsigned i = 0; i < COUNT(places); i++) {
-		py_object *all = py_own_attribute(self, places[i]);
+		py_object *all = py_get_own_attribute(self, places[i]);
 		intptr_t at = 0;
 
-		while (py_dict_next(all, &at, &key, &value)) {
-			const char *text = py_ascii(key);
+		while (py_get_next_of_dict(all, &at, &key, &value)) {
+			const char *text = py_get_ascii(key);
 
 			for (unsigned k = 0; text && k < n; k++)
-				if (strcmp(text, names[k]) == 0 && torch_object_tensor(value))
-					return torch_object_tensor(value);
+				if (strcmp(text, names[k]) == 0 && torch_get_object_tensor(value))
+					return torch_get_object_tensor(value);
 		}
 	}
 	for (unsigned k = 0; k < n; k++) {
-		py_object *o = py_own_attribute(self, names[k]);
+		py_object *o = py_get_own_attribute(self, names[k]);
 
-		if (o && torch_object_tensor(o))
-			return torch_object_tensor(o);
+		if (o && torch_get_object_tensor(o))
+			return torch_get_object_tensor(o);
 	}
 	return NULL;
 }
 
 static uint16_t find_head_count(py_object *self)
 {
-	struct py_hold hold;
+	struct py_lock_gil hold;
 	uint16_t heads = 0;
 	const char *why;
 	int64_t n;
 
-	if (!py_hold_objects(&hold, &why))
+	if (!py_lock_objects(&hold, &why))
 		return 0;
 	for (unsigned i = 0; i < COUNT(head_counts) && !heads; i++) {
-		py_object *o = py_own_attribute(self, head_counts[i]);
+		py_object *o = py_get_own_attribute(self, head_counts[i]);
 
 		if (o && py_get_integer(o, &n) && n > 0 && n <= ATTENTION_HEADS_MAX)
 			heads = (uint16_t)n;
 	}
-	py_release_objects(&hold);
+	py_unlock_objects(&hold);
 	return heads;
 }
 
@@ -83,7 +83,7 @@ static void handle_attention_begin(const struct torch_module_call *c)
 	if (c->again)
 		return;
 	if (c->training && (is_attention_due() || is_split_due())) {
-		m = module_name_of(c->self, c->depth == 0);
+		m = find_named_module(c->self, c->depth == 0);
 		if (m && !m->wrapper) {
 			f = (struct module_frame){.name = m->name,
 				.vpp_stage = m->vpp_stage,
@@ -109,7 +109,7 @@ static void write_tracked(void *arg)
 	struct max_logits m;
 	struct buffer b;
 
-	if (torch_tensor_buffer(t->tensor, &b) && read_max_logits(&b, &m))
+	if (torch_read_tensor(t->tensor, &b) && read_max_logits(&b, &m))
 		write_max_logits(t->frame, &m, b.ndim == 0);
 }
 
@@ -125,7 +125,7 @@ static void handle_attention_end(const struct torch_module_call *c)
 	if (f && f->target) {
 		t.frame = f;
 		t.tensor = find_named_tensor(c->self, maxima, COUNT(maxima));
-		if (t.tensor && f->name == module_name_of(c->self, false)->name)
+		if (t.tensor && f->name == find_named_module(c->self, false)->name)
 			private_stack_call(write_tracked, &t);
 	}
 	close_module_frames(c->depth);

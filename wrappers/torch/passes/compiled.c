@@ -24,17 +24,17 @@ static bool is_compiled(const char *module, const char *file)
 	return strcmp(module, "__triton_launcher") == 0;
 }
 
-void torch_compiled_code(const char *module, const char *file)
+void torch_check_compiled_module(const char *module, const char *file)
 {
 	static atomic_flag reported = ATOMIC_FLAG_INIT;
 
 	if (!file || !session_configure())
 		return;
-	torch_flops_see_module(module, file);
+	torch_check_flop_library(module, file);
 	if (!is_compiled(module, file) || atomic_flag_test_and_set(&reported))
 		return;
-	torch_flops_unseen("a compiled graph");
-	session_invisible("torch.compile",
+	torch_record_flops_unseen("a compiled graph");
+	session_record_invisible("torch.compile",
 		"graphs were compiled: operators inside of them are in no row, collectives and "
 		"steps "
 		"are; TORCH_COMPILE_DISABLE=1 runs the same script without graphs");
@@ -51,14 +51,14 @@ void torch_compiled_code(const char *module, const char *file)
 static _Atomic uint64_t nodes;
 static THREAD_OWN uint64_t nodes_before;
 
-void torch_saw_node(void)
+void torch_count_node(void)
 {
 	atomic_fetch_add_explicit(&nodes, 1, memory_order_relaxed);
 }
 
-static bool watches_nodes(void)
+static bool are_nodes_wanted(void)
 {
-	return train_kinds_wanted() & (KIND_BIT(GRAD_UNREDUCED) | KIND_BIT(ACTV_GRAD));
+	return train_get_kinds() & (KIND_BIT(GRAD_UNREDUCED) | KIND_BIT(ACTV_GRAD));
 }
 
 static void record_nodes_before(const struct torch_train_event *e)
@@ -76,13 +76,13 @@ static void find_empty_pass(const struct torch_train_event *e)
 	if (atomic_load_explicit(&nodes, memory_order_relaxed) != own(nodes_before))
 		atomic_store_explicit(&empty, 0, memory_order_relaxed);
 	else if (atomic_fetch_add_explicit(&empty, 1, memory_order_relaxed) == EMPTY_PASSES - 1)
-		session_invisible("torch.autograd",
+		session_record_invisible("torch.autograd",
 			"backward passes run as compiled graphs (compiled autograd): kinds "
 			"grad_unreduced and actv_grad have no rows for them");
 }
 
 const struct torch_train_observer compiled_observer = {
-	.wanted = watches_nodes,
+	.wanted = are_nodes_wanted,
 	.backward_begin = record_nodes_before,
 	.backward_end = find_empty_pass,
 };

@@ -49,7 +49,7 @@ static struct counter {
 	struct expert_counts *was; /* NULL: not called yet */
 } counters[ROUTERS_MAX];
 
-/* Memory that is never freed; NULL if there is none. */
+/* Allocates counts that are never freed. Returns NULL if there is no memory. */
 static struct expert_counts *map_counts(void)
 {
 	void *at = mmap(NULL, sizeof(struct expert_counts), PROT_READ | PROT_WRITE,
@@ -75,19 +75,19 @@ static bool is_router(const struct named_module *m)
 /* Finds tensor `name` in one of the module's dictionaries. */
 static const void *find_module_tensor(py_object *self, const char *dictionary, const char *name)
 {
-	py_object *all = py_own_attribute(self, dictionary), *key, *value;
+	py_object *all = py_get_own_attribute(self, dictionary), *key, *value;
 	intptr_t at = 0;
 
-	while (py_dict_next(all, &at, &key, &value)) {
-		const char *text = py_ascii(key);
+	while (py_get_next_of_dict(all, &at, &key, &value)) {
+		const char *text = py_get_ascii(key);
 
 		if (text && strcmp(text, name) == 0)
-			return torch_object_tensor(value);
+			return torch_get_object_tensor(value);
 	}
 	return NULL;
 }
 
-/* ---- on a stack of ours ---- */
+/* ---- on a private stack ---- */
 
 struct routing {
 	const struct named_module *module;
@@ -117,7 +117,7 @@ static void write_routing_value(
 		.value = &value};
 
 	snprintf(name, sizeof(name), "%.*s%s", TRAIN_NAME_MAX, r->module->name, part);
-	if (train_kinds_wanted() >> kind & 1)
+	if (train_get_kinds() >> kind & 1)
 		train_kind_write(&v);
 }
 
@@ -142,7 +142,7 @@ static bool read_counter_growth(struct routing *r)
 	bool known, reset = false;
 	struct buffer b;
 
-	if (!k || !torch_tensor_buffer(r->counter, &b) || !read_expert_counts(&b, &r->now))
+	if (!k || !torch_read_tensor(r->counter, &b) || !read_expert_counts(&b, &r->now))
 		return false;
 	known = k->was && k->was->n == r->now.n;
 	if (!k->was)
@@ -166,7 +166,7 @@ static bool find_token_counts(struct routing *r, uint32_t experts, const struct 
 		return read_counter_growth(r);
 	for (unsigned i = 0; i < r->nresult; i++) {
 		r->counts.n = experts;
-		if (torch_tensor_buffer(r->result[i], &b) &&
+		if (torch_read_tensor(r->result[i], &b) &&
 			(compute_mask_counts(&b, &r->counts) ||
 				compute_index_counts(&b, &r->counts)))
 			return true;
@@ -198,13 +198,13 @@ static void write_tokens(struct routing *r)
 static void measure_routing(void *arg)
 {
 	struct routing *r = arg;
-	uint32_t wanted = train_kinds_wanted(), experts;
+	uint32_t wanted = train_get_kinds(), experts;
 	const int64_t *dims;
 	struct buffer weight, logits;
 	double value;
 	bool has_logits = false;
 
-	if (!torch_tensor_buffer(r->weight, &weight) || weight.ndim != 2)
+	if (!torch_read_tensor(r->weight, &weight) || weight.ndim != 2)
 		return;
 	dims = weight.counts;
 	experts = (uint32_t)(dims[0] < dims[1] ? dims[0] : dims[1]);
@@ -212,7 +212,7 @@ static void measure_routing(void *arg)
 		compute_router_similarity(&weight, &value))
 		write_routing_value(r, TK_ROUTER_SIMILARITY, "", value);
 	for (unsigned i = 0; i < r->nresult && !has_logits; i++)
-		has_logits = torch_tensor_buffer(r->result[i], &logits) &&
+		has_logits = torch_read_tensor(r->result[i], &logits) &&
 			     dtype_info(logits.dtype)->cls == DTC_FLOAT && logits.ndim >= 2 &&
 			     ((const int64_t *)logits.counts)[logits.ndim - 1] == experts;
 	if (has_logits && wanted & KIND_BIT(EXPERT_ENTROPY) &&
@@ -233,12 +233,12 @@ static void find_result_tensors(struct routing *r, py_object *result)
 	py_object *const *item;
 	size_t n;
 
-	r->result[0] = torch_object_tensor(result);
+	r->result[0] = torch_get_object_tensor(result);
 	r->nresult = r->result[0] != NULL;
-	if (r->nresult || !py_sequence(result, &item, &n))
+	if (r->nresult || !py_get_sequence(result, &item, &n))
 		return;
 	for (size_t i = 0; i < n && r->nresult < RESULTS_MAX; i++) {
-		const void *impl = torch_object_tensor(item[i]);
+		const void *impl = torch_get_object_tensor(item[i]);
 
 		if (impl)
 			r->result[r->nresult++] = impl;
@@ -251,7 +251,7 @@ static uint32_t find_top_of(py_object *module)
 	int64_t k;
 
 	for (unsigned i = 0; module && i < sizeof(names) / sizeof(*names); i++) {
-		py_object *o = py_own_attribute(module, names[i]);
+		py_object *o = py_get_own_attribute(module, names[i]);
 
 		if (o && py_get_integer(o, &k) && k > 0 && k <= TOP_MAX)
 			return (uint32_t)k;
@@ -261,16 +261,16 @@ static uint32_t find_top_of(py_object *module)
 
 static uint32_t find_top(const struct torch_module_call *c)
 {
-	struct py_hold hold;
+	struct py_lock_gil hold;
 	uint32_t top = 0;
 	const char *why;
 
-	if (!py_hold_objects(&hold, &why))
+	if (!py_lock_objects(&hold, &why))
 		return 0;
 	top = find_top_of(c->self);
 	if (!top && c->depth && c->depth <= DEPTH_MAX)
 		top = find_top_of(own(callers)[c->depth - 1]);
-	py_release_objects(&hold);
+	py_unlock_objects(&hold);
 	return top;
 }
 
@@ -278,8 +278,8 @@ static void handle_router_begin(const struct torch_module_call *c)
 {
 	if (c->depth < DEPTH_MAX)
 		own(callers)[c->depth] = c->self;
-	if (c->depth == 0 && !c->again && c->training && train_kinds_due())
-		module_name_of(c->self, true);
+	if (c->depth == 0 && !c->again && c->training && train_are_kinds_due())
+		find_named_module(c->self, true);
 }
 
 static void handle_router_end(const struct torch_module_call *c)
@@ -287,9 +287,9 @@ static void handle_router_end(const struct torch_module_call *c)
 	static struct routing r; /* static: the GIL is held */
 	struct named_module *m;
 
-	if (!c->training || c->again || !c->result || !train_kinds_due())
+	if (!c->training || c->again || !c->result || !train_are_kinds_due())
 		return;
-	m = module_name_of(c->self, false);
+	m = find_named_module(c->self, false);
 	if (!m || !is_router(m))
 		return;
 	r.weight = find_module_tensor(c->self, "_parameters", "weight");
@@ -312,7 +312,7 @@ static void handle_router_end(const struct torch_module_call *c)
 
 bool torch_routing_wanted(void)
 {
-	return train_kinds_wanted() & EXPERT_KINDS;
+	return train_get_kinds() & EXPERT_KINDS;
 }
 
 const struct torch_module_observer expert_routing_observer = {

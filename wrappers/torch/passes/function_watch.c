@@ -53,7 +53,7 @@ static bool is_list_read;
 /* the function that all watched functions had originally */
 static py_vectorcall_fn *_Atomic run_function;
 
-bool torch_watches_functions(void)
+bool torch_has_watch_list(void)
 {
 	const char *words = get_kinds_keys(config_now())->watch_functions;
 
@@ -113,8 +113,8 @@ struct number {
 	double value;
 };
 
-/* The numbers of one side of a call, written on a separate stack. */
-struct side {
+/* The numbers in a call's arguments or in its result, written on a separate stack. */
+struct number_list {
 	const char *series;
 	struct number number[NUMBERS_MAX];
 	unsigned n;
@@ -122,7 +122,7 @@ struct side {
 
 static void write_watched_numbers(void *arg)
 {
-	const struct side *s = arg;
+	const struct number_list *s = arg;
 	uint32_t micro = step_micro();
 	char name[SERIES_MAX + TEXT_MAX + 2];
 
@@ -150,11 +150,11 @@ static bool get_watched_number(py_object *o, double *value)
 		return false;
 	if (py_get_number(o, value))
 		return true;
-	impl = torch_object_tensor(o);
-	return impl && torch_number_of(impl, value);
+	impl = torch_get_object_tensor(o);
+	return impl && torch_read_number(impl, value);
 }
 
-static void add_watched_number(struct side *s, const char *name, double value)
+static void add_watched_number(struct number_list *s, const char *name, double value)
 {
 	if (s->n == NUMBERS_MAX)
 		return;
@@ -186,7 +186,7 @@ static bool is_part_of_series(const char *name, py_object *o)
 	return strncmp(name, "layer", 5) == 0 && py_get_integer(o, &i);
 }
 
-static void read_watched_arguments(const struct watched *w, struct side *s, char *series,
+static void read_watched_arguments(const struct watched *w, struct number_list *s, char *series,
 	py_object *const *args, size_t npositional, size_t n, py_object *const *keywords)
 {
 	size_t len = (size_t)snprintf(series, SERIES_MAX, "%s", w->name);
@@ -211,7 +211,7 @@ static void read_watched_arguments(const struct watched *w, struct side *s, char
 	s->series = series;
 }
 
-static void read_watched_result(struct side *s, py_object *result)
+static void read_watched_result(struct number_list *s, py_object *result)
 {
 	char name[TEXT_MAX], key_text[TEXT_MAX - 8];
 	void *key, *value;
@@ -221,13 +221,13 @@ static void read_watched_result(struct side *s, py_object *result)
 	if (get_watched_number(result, &number)) {
 		add_watched_number(s, "result", number);
 	} else if (py_is_tuple(result) || py_is_list(result)) {
-		for (size_t i = 0; i < py_count_items(result) && i < NUMBERS_MAX; i++) {
+		for (size_t i = 0; i < py_get_item_count(result) && i < NUMBERS_MAX; i++) {
 			snprintf(name, sizeof(name), "result.%zu", i);
 			if (get_watched_number(py_get_item(result, i), &number))
 				add_watched_number(s, name, number);
 		}
 	} else if (py_is_dict(result)) {
-		while (s->n < NUMBERS_MAX && py_next_entry(result, &at, &key, &value)) {
+		while (s->n < NUMBERS_MAX && py_get_next_entry(result, &at, &key, &value)) {
 			if (!py_get_text(key, key_text, sizeof(key_text)) ||
 				!get_watched_number(value, &number))
 				continue;
@@ -248,21 +248,21 @@ static const struct watched *find_watched(const py_object *function)
 static __attribute__((noinline)) void write_watched_arguments(const struct watched *w, char *series,
 	py_object *const *args, size_t nargsf, py_object *kwnames)
 {
-	size_t npositional = py_nargs(nargsf), more = 0;
+	size_t npositional = py_get_nargs(nargsf), more = 0;
 	py_object *const *keywords = NULL;
-	struct side s;
-	struct py_hold hold;
+	struct number_list s;
+	struct py_lock_gil hold;
 	const char *why;
 	int error = errno;
 
 	s.n = 0;
 	thread_state.busy++;
-	if (py_hold_objects(&hold, &why)) {
+	if (py_lock_objects(&hold, &why)) {
 		if (kwnames)
-			py_sequence(kwnames, &keywords, &more);
+			py_get_sequence(kwnames, &keywords, &more);
 		read_watched_arguments(
 			w, &s, series, args, npositional, npositional + more, keywords);
-		py_release_objects(&hold);
+		py_unlock_objects(&hold);
 		if (s.n)
 			private_stack_call(write_watched_numbers, &s);
 	}
@@ -274,18 +274,18 @@ static __attribute__((noinline)) void write_watched_arguments(const struct watch
 static __attribute__((noinline)) void read_request(
 	const struct watched *w, py_object *const *args, size_t nargsf, py_object *kwnames)
 {
-	size_t npositional = py_nargs(nargsf), more = 0, len = strcspn(w->argument, ".");
+	size_t npositional = py_get_nargs(nargsf), more = 0, len = strcspn(w->argument, ".");
 	py_object *const *keywords = NULL;
-	struct py_hold hold;
+	struct py_lock_gil hold;
 	const char *why;
 	int error = errno;
 
 	thread_state.busy++;
-	if (py_hold_objects(&hold, &why)) {
+	if (py_lock_objects(&hold, &why)) {
 		py_object *found = NULL;
 
 		if (kwnames)
-			py_sequence(kwnames, &keywords, &more);
+			py_get_sequence(kwnames, &keywords, &more);
 		for (size_t i = 0; i < npositional + more && !found; i++) {
 			char name[TEXT_MAX];
 
@@ -294,7 +294,7 @@ static __attribute__((noinline)) void read_request(
 				found = args[i];
 		}
 		torch_read_request(found, w->argument + len);
-		py_release_objects(&hold);
+		py_unlock_objects(&hold);
 	}
 	thread_state.busy--;
 	errno = error;
@@ -302,17 +302,17 @@ static __attribute__((noinline)) void read_request(
 
 static __attribute__((noinline)) void write_result(const char *series, py_object *result)
 {
-	struct side s;
-	struct py_hold hold;
+	struct number_list s;
+	struct py_lock_gil hold;
 	const char *why;
 	int error = errno;
 
 	s.n = 0;
 	s.series = series;
 	thread_state.busy++;
-	if (py_hold_objects(&hold, &why)) {
+	if (py_lock_objects(&hold, &why)) {
 		read_watched_result(&s, result);
-		py_release_objects(&hold);
+		py_unlock_objects(&hold);
 		if (s.n)
 			private_stack_call(write_watched_numbers, &s);
 	}
@@ -333,7 +333,7 @@ static py_object *call_watched(
 		return run(function, args, nargsf, kwnames);
 	if (w->argument)
 		read_request(w, args, nargsf, kwnames);
-	if (w->argument || !train_kinds_due())
+	if (w->argument || !train_are_kinds_due())
 		return run(function, args, nargsf, kwnames);
 	write_watched_arguments(w, series, args, nargsf, kwnames);
 	result = run(function, args, nargsf, kwnames);
@@ -359,15 +359,15 @@ static void register_watched(struct watched *w)
 
 	if (!f || find_watched(f))
 		return;
-	w->parameters = py_parameter_names(f, &w->npositional);
-	wrong = py_hook_function(f, call_watched, &run_function);
+	w->parameters = py_get_parameter_names(f, &w->npositional);
+	wrong = py_set_function_hook(f, call_watched, &run_function);
 	w->function = f;
 	nhooked++;
 	if (wrong)
 		log_loss(LOSS_ENTRY, "%s: %s is not watched: %s",
 			w->argument ? "request_tokens" : "watch_functions", w->name, wrong);
-	else if (py_calls_directly())
-		session_invisible("python",
+	else if (py_has_direct_calls())
+		session_record_invisible("python",
 			"CPython 3.11 runs plain calls of a function of watch_functions or "
 			"request_tokens by itself: calls with * or **, of decorated functions, and "
 			"of forward() of modules are seen");
@@ -383,7 +383,7 @@ static void find_watched_functions(void)
 		read_watch_list();
 	if (nhooked == nwatched)
 		return;
-	now = py_count_modules();
+	now = py_get_module_count();
 	tries = now == modules ? tries + 1 : 0;
 	modules = now;
 	for (unsigned i = 0; i < nwatched && tries < TRIES_MAX; i++)
@@ -391,26 +391,26 @@ static void find_watched_functions(void)
 			register_watched(&watched[i]);
 }
 
-void torch_watch_functions_now(void)
+void torch_find_watched_now(void)
 {
-	if (torch_watches_functions() && py_is_held())
+	if (torch_has_watch_list() && py_is_held())
 		find_watched_functions();
 }
 
-static void watch_functions_at_event(const struct torch_train_event *e)
+static void handle_watch_event(const struct torch_train_event *e)
 {
 	const char *why;
 	int gil;
 
 	(void)e;
-	if ((is_list_read && nhooked == nwatched) || !py_hold(&gil, &why))
+	if ((is_list_read && nhooked == nwatched) || !py_lock_gil(&gil, &why))
 		return;
 	find_watched_functions();
-	py_let_go(gil);
+	py_unlock_gil(gil);
 }
 
 const struct torch_train_observer function_watch_observer = {
-	.wanted = torch_watches_functions,
-	.backward_begin = watch_functions_at_event,
-	.optimizer_begin = watch_functions_at_event,
+	.wanted = torch_has_watch_list,
+	.backward_begin = handle_watch_event,
+	.optimizer_begin = handle_watch_event,
 };

@@ -11,9 +11,9 @@
 #include <stdbool.h>
 
 /* True if key watch_functions names a function. */
-bool torch_watches_functions(void);
+bool torch_has_watch_list(void);
 
 /* Looks for functions that are not hooked yet, if the calling thread holds the GIL. */
-void torch_watch_functions_now(void);
+void torch_find_watched_now(void);
 
 #endif

@@ -45,10 +45,10 @@ static struct slot {
 	 */
 	bool inside;
 	uint32_t nr, next; /* next: index + 1 */
-	uint32_t given,
+	uint32_t range_count,
 		/* how often a node of the range contributed, and how often another node did */
-		others;
-	struct remembered what;
+		other_count;
+	struct remembered owner;
 } slots[REMEMBERED_MAX];
 static uint32_t heads[HEADS]; /* index + 1 */
 static uint32_t free_slots, used; /* unused slots, linked by next; number of slots ever used */
@@ -70,14 +70,14 @@ static struct {
 	int64_t (*output_nr)(const void *tensor);
 } graph;
 
-static void *libtorch_function(const char *name)
+static void *find_libtorch_function(const char *name)
 {
 	struct provider p;
 
 	return elfsym_all(name, &p, 1) > 0 && !p.ifunc ? p.addr : NULL;
 }
 
-static const void *node_in_meta(const void *impl)
+static const void *get_meta_node(const void *impl)
 {
 	const char *meta = *(const char *const *)((const char *)impl + META);
 
@@ -88,14 +88,15 @@ static const void *node_in_meta(const void *impl)
  * Learns the layout from the first tensor that has a node. Returns false if the node cannot be
  * found, now or ever.
  */
-static bool learn_graph(const void *impl)
+static bool find_graph_layout(const void *impl)
 {
 	uintptr_t meta = *(const uintptr_t *)((const char *)impl + META);
 	const void *node;
 
 	if (!graph.grad_fn) {
-		*(void **)&graph.grad_fn = libtorch_function("_ZNK2at10TensorBase7grad_fnEv");
-		*(void **)&graph.output_nr = libtorch_function("_ZNK2at10TensorBase9output_nrEv");
+		*(void **)&graph.grad_fn = find_libtorch_function("_ZNK2at10TensorBase7grad_fnEv");
+		*(void **)&graph.output_nr =
+			find_libtorch_function("_ZNK2at10TensorBase9output_nrEv");
 	}
 	if (!meta)
 		return false;
@@ -103,16 +104,16 @@ static bool learn_graph(const void *impl)
 		node = *graph.grad_fn(&impl);
 		if (!node)
 			return false;
-		if (node == node_in_meta(impl)) {
+		if (node == get_meta_node(impl)) {
 			atomic_store_explicit(&graph.state, GRAPH_KNOWN, memory_order_release);
-			session_layout_fact(LAYOUT_TORCH_GRAPH, true);
+			session_record_layout_fact(LAYOUT_TORCH_GRAPH, true);
 			return true;
 		}
 	}
 	if (atomic_exchange(&graph.state, GRAPH_REFUSED) != GRAPH_REFUSED) {
-		session_layout_fact(LAYOUT_TORCH_GRAPH, false);
+		session_record_layout_fact(LAYOUT_TORCH_GRAPH, false);
 		log_loss(LOSS_ENTRY,
-			"PyTorch: where this version keeps the graph of a tensor is not known: "
+			"PyTorch: the offset of a tensor's graph node in this version is unknown: "
 			"actv_grad is off; update libprobe");
 	}
 	return false;
@@ -129,23 +130,23 @@ struct edge {
 
 /* ---- pending gradients ---- */
 
-static uint32_t *head_of(const void *node)
+static uint32_t *get_list_head(const void *node)
 {
 	return &heads[hash_mix((uintptr_t)node) & (HEADS - 1)];
 }
 
-static void remember_tensor(const void *impl, const struct remembered *r, bool inside)
+static void add_pending_gradient(const void *impl, const struct remembered *r, bool inside)
 {
 	int state = atomic_load_explicit(&graph.state, memory_order_acquire);
 	const void *node;
 	uint32_t i, nr;
 	struct buffer v;
 
-	/* torch_tensor_buffer() also makes the layout of tensors known. */
-	if (state == GRAPH_REFUSED || !torch_tensor_buffer(impl, &v) ||
-		(state == GRAPH_UNKNOWN && !learn_graph(impl)))
+	/* torch_read_tensor() also makes the layout of tensors known. */
+	if (state == GRAPH_REFUSED || !torch_read_tensor(impl, &v) ||
+		(state == GRAPH_UNKNOWN && !find_graph_layout(impl)))
 		return;
-	node = node_in_meta(impl);
+	node = get_meta_node(impl);
 	if (!node)
 		return;
 	nr = (uint32_t)graph.output_nr(&impl);
@@ -157,30 +158,30 @@ static void remember_tensor(const void *impl, const struct remembered *r, bool i
 		i = ++used;
 	if (i) {
 		slots[i - 1] = (struct slot){.node = node,
-			.number = torch_node_number(node),
+			.number = torch_get_node_number(node),
 			.nr = nr,
 			.inside = inside,
-			.next = *head_of(node),
-			.what = *r};
-		*head_of(node) = i;
+			.next = *get_list_head(node),
+			.owner = *r};
+		*get_list_head(node) = i;
 		atomic_fetch_add(&waiting, 1);
 	}
 	pthread_mutex_unlock(&gradient_lock);
 	if (!i)
 		log_loss(LOSS_ENTRY,
-			"more than %u gradients of modules are waited for: some have no row; name "
+			"more than %u gradients of modules are pending: some have no row; name "
 			"fewer modules in targets, or list",
 			REMEMBERED_MAX);
 }
 
-void torch_remember_gradient(const void *impl, const struct remembered *r)
+void torch_register_gradient_of_output(const void *impl, const struct remembered *r)
 {
-	remember_tensor(impl, r, false);
+	add_pending_gradient(impl, r, false);
 }
 
-void torch_remember_input(const void *impl, const struct remembered *r)
+void torch_register_gradient_of_input(const void *impl, const struct remembered *r)
 {
-	remember_tensor(impl, r, true);
+	add_pending_gradient(impl, r, true);
 }
 
 /* ---- which nodes a module has made ---- */
@@ -192,29 +193,29 @@ static struct node_range {
 } node_ranges[RANGES];
 static _Atomic uint32_t last_range;
 
-static struct node_range *range_at(uint32_t range)
+static struct node_range *get_node_range(uint32_t range)
 {
 	return &node_ranges[range & (RANGES - 1)];
 }
 
-uint32_t torch_range_begin(uint64_t from)
+uint32_t torch_open_range(uint64_t from)
 {
 	uint32_t range = atomic_fetch_add_explicit(&last_range, 1, memory_order_relaxed) + 1;
 
 	range = range ? range : 1;
-	atomic_store_explicit(&range_at(range)->from, from, memory_order_relaxed);
-	atomic_store_explicit(&range_at(range)->to, 0, memory_order_relaxed);
+	atomic_store_explicit(&get_node_range(range)->from, from, memory_order_relaxed);
+	atomic_store_explicit(&get_node_range(range)->to, 0, memory_order_relaxed);
 	return range;
 }
 
-void torch_range_end(uint32_t range, uint64_t to)
+void torch_close_range(uint32_t range, uint64_t to)
 {
-	atomic_store_explicit(&range_at(range)->to, to, memory_order_relaxed);
+	atomic_store_explicit(&get_node_range(range)->to, to, memory_order_relaxed);
 }
 
 static bool is_in_range(uint32_t range, uint64_t number)
 {
-	const struct node_range *r = range_at(range);
+	const struct node_range *r = get_node_range(range);
 	uint64_t to = atomic_load_explicit(&r->to, memory_order_relaxed);
 
 	return number >= atomic_load_explicit(&r->from, memory_order_relaxed) &&
@@ -223,9 +224,9 @@ static bool is_in_range(uint32_t range, uint64_t number)
 
 bool torch_is_made_since(const void *impl, uint32_t range)
 {
-	const void *node = atomic_load(&graph.state) == GRAPH_KNOWN ? node_in_meta(impl) : NULL;
+	const void *node = atomic_load(&graph.state) == GRAPH_KNOWN ? get_meta_node(impl) : NULL;
 
-	return node && is_in_range(range, torch_node_number(node));
+	return node && is_in_range(range, torch_get_node_number(node));
 }
 
 /* Removes the slot after *link from its list. */
@@ -240,12 +241,12 @@ static void free_slot(uint32_t *link)
 }
 
 /* Takes a slot that waits for `node`. Returns false if there are no more. */
-static bool take_remembered(const void *node, struct slot *out)
+static bool remove_pending_gradient(const void *node, struct slot *out)
 {
 	bool hit = false;
 
 	pthread_mutex_lock(&gradient_lock);
-	for (uint32_t *link = head_of(node); *link && !hit;) {
+	for (uint32_t *link = get_list_head(node); *link && !hit;) {
 		struct slot *s = &slots[*link - 1];
 
 		if (s->node != node) {
@@ -253,14 +254,14 @@ static bool take_remembered(const void *node, struct slot *out)
 			continue;
 		}
 		*out = *s;
-		hit = s->number == torch_node_number(node);
+		hit = s->number == torch_get_node_number(node);
 		free_slot(link);
 	}
 	pthread_mutex_unlock(&gradient_lock);
 	return hit;
 }
 
-void torch_gradients_forget(const struct torch_train_event *e)
+void torch_remove_old_gradients(const struct torch_train_event *e)
 {
 	uint32_t now = step_now();
 
@@ -270,7 +271,7 @@ void torch_gradients_forget(const struct torch_train_event *e)
 	pthread_mutex_lock(&gradient_lock);
 	for (unsigned h = 0; h < HEADS; h++)
 		for (uint32_t *link = &heads[h]; *link;) {
-			if (slots[*link - 1].what.step + 1 < now)
+			if (slots[*link - 1].owner.step + 1 < now)
 				free_slot(link);
 			else
 				link = &slots[*link - 1].next;
@@ -292,43 +293,44 @@ struct passing {
  * single node was seen on its way. A gradient that no node passed to an output comes from the
  * pass itself, which begins at that output.
  */
-static bool is_shown_here(const struct slot *s)
+static bool is_gradient_complete(const struct slot *s)
 {
-	return !s->what.range || !atomic_load(&edges_seen) || s->given > 1 ||
-	       (!s->inside && !s->given && !s->others);
+	return !s->owner.range || !atomic_load(&edges_seen) || s->range_count > 1 ||
+	       (!s->inside && !s->range_count && !s->other_count);
 }
 
-static void show_passing_gradients(void *arg)
+static void handle_passing_gradients(void *arg)
 {
 	const struct passing *p = arg;
-	struct torch_list grads = torch_vector(p->inputs);
+	struct torch_list grads = torch_read_vector(p->inputs);
 	struct buffer b;
 	struct slot s;
 
-	while (take_remembered(p->node, &s))
-		if (is_shown_here(&s) && s.nr < grads.n && torch_find_buffer(grads.at[s.nr], &b))
-			s.what.arrived(&s.what, &b);
+	while (remove_pending_gradient(p->node, &s))
+		if (is_gradient_complete(&s) && s.nr < grads.n &&
+			torch_find_buffer(grads.at[s.nr], &b))
+			s.owner.arrived(&s.owner, &b);
 }
 
 static bool is_waited_for(const void *node)
 {
-	return *(const volatile uint32_t *)head_of(node);
+	return *(const volatile uint32_t *)get_list_head(node);
 }
 
-uint64_t torch_gradients_pass(const void *node, const void *inputs)
+uint64_t torch_handle_node_begin(const void *node, const void *inputs)
 {
 	struct passing p = {node, inputs};
 	uint64_t before = own(running);
 
 	if (!atomic_load_explicit(&waiting, memory_order_relaxed))
 		return before;
-	own(running) = torch_node_number(node) + 1;
+	own(running) = torch_get_node_number(node) + 1;
 	if (is_waited_for(node))
-		private_stack_call(show_passing_gradients, &p);
+		private_stack_call(handle_passing_gradients, &p);
 	return before;
 }
 
-void torch_gradients_passed(uint64_t before)
+void torch_handle_node_end(uint64_t before)
 {
 	own(running) = before;
 }
@@ -337,22 +339,22 @@ void torch_gradients_passed(uint64_t before)
  * Copies the i-th slot that waits for edge e to *out. *first: the running node's gradient counts,
  * and is the first one. Returns false if there are no more.
  */
-static bool count_edge_gradient(const struct edge *e, unsigned i, struct slot *out, bool *first)
+static bool find_edge_gradient(const struct edge *e, unsigned i, struct slot *out, bool *first)
 {
 	bool hit = false, from_inside;
 
 	pthread_mutex_lock(&gradient_lock);
-	for (uint32_t at = *head_of(e->node); at && !hit; at = slots[at - 1].next) {
+	for (uint32_t at = *get_list_head(e->node); at && !hit; at = slots[at - 1].next) {
 		struct slot *s = &slots[at - 1];
 
-		if (s->node != e->node || s->nr != e->nr || !s->what.range ||
-			s->number != torch_node_number(e->node) || i--)
+		if (s->node != e->node || s->nr != e->nr || !s->owner.range ||
+			s->number != torch_get_node_number(e->node) || i--)
 			continue;
 		hit = true;
-		from_inside = is_in_range(s->what.range, own(running) - 1) == s->inside;
-		*first = from_inside && !s->given++;
+		from_inside = is_in_range(s->owner.range, own(running) - 1) == s->inside;
+		*first = from_inside && !s->range_count++;
 		if (!from_inside)
-			s->others++;
+			s->other_count++;
 		*out = *s;
 	}
 	pthread_mutex_unlock(&gradient_lock);
@@ -365,7 +367,7 @@ struct edges {
 	struct torch_list grads;
 };
 
-static void show_given_gradients(void *arg)
+static void handle_edge_gradients(void *arg)
 {
 	const struct edges *all = arg;
 	struct buffer b;
@@ -379,16 +381,16 @@ static void show_given_gradients(void *arg)
 
 		if (!e.node || !is_waited_for(e.node) || !torch_find_buffer(all->grads.at[i], &b))
 			continue;
-		for (unsigned k = 0; count_edge_gradient(&e, k, &s, &first); k++)
+		for (unsigned k = 0; find_edge_gradient(&e, k, &s, &first); k++)
 			if (first)
-				s.what.arrived(&s.what, &b);
+				s.owner.arrived(&s.owner, &b);
 	}
 }
 
-void torch_edges_pass(const void *edges, const void *gradients)
+void torch_handle_edges(const void *edges, const void *gradients)
 {
 	const char *const *v = edges;
-	struct edges all = {.at = v[0], .grads = torch_vector(gradients)};
+	struct edges all = {.at = v[0], .grads = torch_read_vector(gradients)};
 	uint64_t bytes = (uint64_t)(v[1] - v[0]);
 
 	if (!own(running) || !atomic_load_explicit(&waiting, memory_order_relaxed) || !all.grads.n)
@@ -399,5 +401,5 @@ void torch_edges_pass(const void *edges, const void *gradients)
 		return;
 	if (!atomic_load_explicit(&edges_seen, memory_order_relaxed))
 		atomic_store(&edges_seen, true);
-	private_stack_call(show_given_gradients, &all);
+	private_stack_call(handle_edge_gradients, &all);
 }

@@ -28,7 +28,7 @@ struct remembered {
 	uint64_t call; /* number of the module's call */
 	uint32_t step, micro_step;
 	uint16_t vpp_stage;
-	uint32_t range; /* torch_range_begin(); 0: none */
+	uint32_t range; /* torch_open_range(); 0: none */
 	bool output;
 	uint8_t index; /* index among several tensors; UINT8_MAX: the only one */
 };
@@ -38,21 +38,21 @@ struct remembered {
  * nodes that a module has made: only for what the node receives from other nodes, which is the
  * gradient of the module's output.
  */
-void torch_remember_gradient(const void *impl, const struct remembered *r);
+void torch_register_gradient_of_output(const void *impl, const struct remembered *r);
 
 /*
  * Registers for the gradient that the nodes of r->range return for tensor impl, without other
  * contributions: the gradient of the module's input. For both functions: if several nodes of the
  * range contribute, and other nodes too, all contributions are included.
  */
-void torch_remember_input(const void *impl, const struct remembered *r);
+void torch_register_gradient_of_input(const void *impl, const struct remembered *r);
 
 /*
  * Defines a range: the nodes made from number `from` on, up to the one before `to`; to 0: not
  * known yet.
  */
-uint32_t torch_range_begin(uint64_t from);
-void torch_range_end(uint32_t range, uint64_t to);
+uint32_t torch_open_range(uint64_t from);
+void torch_close_range(uint32_t range, uint64_t to);
 
 /* True if the node that made tensor impl is in the range. */
 bool torch_is_made_since(const void *impl, uint32_t range);
@@ -61,13 +61,13 @@ bool torch_is_made_since(const void *impl, uint32_t range);
  * Engine::evaluate_function() begins (with the node, and the InputBuffer with its gradients); or
  * ends. Returns a value to be passed at the end, because a node may run another pass.
  */
-uint64_t torch_gradients_pass(const void *node, const void *inputs);
-void torch_gradients_passed(uint64_t before);
+uint64_t torch_handle_node_begin(const void *node, const void *inputs);
+void torch_handle_node_end(uint64_t before);
 
 /* The running node returns `gradients` (vector<Tensor>) along its `edges` (vector<Edge>). */
-void torch_edges_pass(const void *edges, const void *gradients);
+void torch_handle_edges(const void *edges, const void *gradients);
 
-void torch_gradients_forget(const struct torch_train_event *e);
+void torch_remove_old_gradients(const struct torch_train_event *e);
 void torch_gradients_forked(void);
 
 #endif

@@ -77,7 +77,7 @@ static struct held_step {
 static _Atomic bool held_taken;
 static THREAD_OWN bool held_here;
 
-static void *grow_by(struct growing *g, size_t bytes)
+static void *add_growing_bytes(struct growing *g, size_t bytes)
 {
 	if (g->used + bytes > g->bytes) {
 		size_t want = g->bytes ? 2 * g->bytes : 1 << 16;
@@ -99,16 +99,16 @@ static void *grow_by(struct growing *g, size_t bytes)
 	return g->at + g->used - bytes;
 }
 
-static struct held_value *hold_value(enum train_kind kind, const struct train_param *p)
+static struct held_value *add_held_value(enum train_kind kind, const struct train_param *p)
 {
-	struct held_value *h = grow_by(&held.values, sizeof(*h));
+	struct held_value *h = add_growing_bytes(&held.values, sizeof(*h));
 
 	if (!h)
 		return NULL;
 	h->id = p->id;
 	h->at = 0;
 	h->v = (struct train_value){.kind = kind,
-		.name = train_kind_name(held.all, p),
+		.name = train_get_kind_name(held.all, p),
 		.dtype_prefix = TORCH_DTYPE_PREFIX,
 		.step = held.step,
 		.micro_step = UINT32_MAX,
@@ -119,10 +119,10 @@ static struct held_value *hold_value(enum train_kind kind, const struct train_pa
 	return h;
 }
 
-static struct held_value *hold_tensor(
+static struct held_value *add_held_tensor(
 	enum train_kind kind, const char *word, const struct train_param *p, const struct buffer *b)
 {
-	struct held_value *h = hold_value(kind, p);
+	struct held_value *h = add_held_value(kind, p);
 
 	if (!h)
 		return NULL;
@@ -141,17 +141,17 @@ static struct held_value *hold_tensor(
 }
 
 /* Keeps a gradient's statistics for task grad_probe. */
-static void hold_summary(const struct train_param *p, const struct buffer *grad)
+static void record_grad_summary(const struct train_param *p, const struct buffer *grad)
 {
 	double numbers[GRAD_PROBE_NUMBERS], *at;
 	struct held_value *h;
 	unsigned n;
 
-	if (!grad_probe_has_param(train_kind_name(held.all, p)))
+	if (!grad_probe_has_param(train_get_kind_name(held.all, p)))
 		return;
-	n = grad_probe_look(grad, p->id, held.step, numbers);
-	at = n ? grow_by(&held.numbers, n * sizeof(*at)) : NULL;
-	h = at ? hold_tensor(TK_GRAD_SUMMARY, NULL, p, grad) : NULL;
+	n = grad_probe_measure(grad, p->id, held.step, numbers);
+	at = n ? add_growing_bytes(&held.numbers, n * sizeof(*at)) : NULL;
+	h = at ? add_held_tensor(TK_GRAD_SUMMARY, NULL, p, grad) : NULL;
 	if (!h)
 		return;
 	memcpy(at, numbers, n * sizeof(*at));
@@ -159,11 +159,11 @@ static void hold_summary(const struct train_param *p, const struct buffer *grad)
 	h->at = (uint32_t)((char *)at - held.numbers.at);
 }
 
-static void hold_numbers(
+static void add_held_numbers(
 	enum train_kind kind, const struct train_param *p, const double *numbers, unsigned n)
 {
-	double *at = grow_by(&held.numbers, n * sizeof(*at));
-	struct held_value *h = at ? hold_value(kind, p) : NULL;
+	double *at = add_growing_bytes(&held.numbers, n * sizeof(*at));
+	struct held_value *h = at ? add_held_value(kind, p) : NULL;
 
 	if (!h)
 		return;
@@ -193,31 +193,31 @@ static bool is_wanted(enum train_kind k)
 }
 
 /* Reduces the optimizer's tensor for a flat parameter to the part of p. */
-static bool narrow_to_piece(const struct train_param *p, struct buffer *b)
+static bool set_piece_range(const struct train_param *p, struct buffer *b)
 {
 	return !p->piece_count || p->impl ||
-	       torch_window_buffer(b, p->piece_at, p->piece_count, p->dims, p->ndim);
+	       torch_set_buffer_range(b, p->piece_at, p->piece_count, p->dims, p->ndim);
 }
 
-static bool state_buffer(const struct optimizer_param *op, const struct train_param *p,
+static bool find_state_buffer(const struct optimizer_param *op, const struct train_param *p,
 	const char *key, struct buffer *b)
 {
-	const struct optimizer_state *s = torch_state_of(op, key);
+	const struct optimizer_state *s = torch_get_state(op, key);
 
-	return s && s->impl && torch_find_buffer(s->impl, b) && narrow_to_piece(p, b);
+	return s && s->impl && torch_find_buffer(s->impl, b) && set_piece_range(p, b);
 }
 
-static bool grad_buffer(
+static bool find_grad_buffer(
 	const struct optimizer_param *op, const struct train_param *p, struct buffer *b)
 {
 	if (op->outer ? !op->grad || !torch_find_buffer(op->grad, b)
 		      : !torch_find_grad_buffer(op->impl, b))
 		return false;
-	return narrow_to_piece(p, b);
+	return set_piece_range(p, b);
 }
 
 /* Measures the optimizer's other tensors, except single numbers (step). */
-static void hold_other_states(const struct optimizer_param *op, const struct train_param *p)
+static void measure_other_states(const struct optimizer_param *op, const struct train_param *p)
 {
 	struct buffer b;
 
@@ -228,72 +228,72 @@ static void hold_other_states(const struct optimizer_param *op, const struct tra
 		if (!s->impl || n > 20 || train_kind_mask(s->key, n) ||
 			strcmp(s->key, "calls") == 0 || strcmp(s->key, "scalars") == 0)
 			continue;
-		if (torch_find_buffer(s->impl, &b) && b.ndim && narrow_to_piece(p, &b))
-			hold_tensor(TK_STATE, s->key, p, &b);
+		if (torch_find_buffer(s->impl, &b) && b.ndim && set_piece_range(p, &b))
+			add_held_tensor(TK_STATE, s->key, p, &b);
 	}
 }
 
-static void hold_adam(const struct torch_optimizer_view *view, const struct optimizer_param *op,
-	const struct train_param *p, const struct buffer *param)
+static void measure_adam_states(const struct torch_optimizer_view *view,
+	const struct optimizer_param *op, const struct train_param *p, const struct buffer *param)
 {
 	const struct optimizer_group *g = &view->group[op->group];
-	const struct optimizer_state *step = torch_state_of(op, "step");
-	struct adam a = {.beta1 = torch_group_number(g, "betas.0"),
-		.beta2 = torch_group_number(g, "betas.1"),
-		.eps = torch_group_number(g, "eps"),
+	const struct optimizer_state *step = torch_get_state(op, "step");
+	struct adam a = {.beta1 = torch_get_group_number(g, "betas.0"),
+		.beta2 = torch_get_group_number(g, "betas.1"),
+		.eps = torch_get_group_number(g, "eps"),
 		.step = step ? step->value : NAN};
 	struct train_value of_param = {.kind = TK_UPDATE_RATIO};
 	double bins[KIND_VALUES_MAX], norm;
 	struct buffer m, v;
 
 	if (isnan(a.beta1) || isnan(a.beta2) || isnan(a.eps) ||
-		!state_buffer(op, p, "exp_avg", &m) || !state_buffer(op, p, "exp_avg_sq", &v))
+		!find_state_buffer(op, p, "exp_avg", &m) ||
+		!find_state_buffer(op, p, "exp_avg_sq", &v))
 		return;
 	if (!derive_adam_update(&a, &m, &v, is_wanted(TK_UR_DISTRIBUTION) ? bins : NULL, &norm))
 		return;
 	if (is_wanted(TK_UR_DISTRIBUTION))
-		hold_numbers(TK_UR_DISTRIBUTION, p, bins, KIND_VALUES_MAX);
+		add_held_numbers(TK_UR_DISTRIBUTION, p, bins, KIND_VALUES_MAX);
 	if (!is_wanted(TK_UPDATE_RATIO))
 		return;
 	train_kind_measure(&of_param, param);
 	if (of_param.stats.n && of_param.stats.norm > 0) {
 		norm /= of_param.stats.norm;
-		hold_numbers(TK_UPDATE_RATIO, p, &norm, 1);
+		add_held_numbers(TK_UPDATE_RATIO, p, &norm, 1);
 	}
 }
 
-static void hold_direction(const struct torch_optimizer_view *view,
+static void measure_direction(const struct torch_optimizer_view *view,
 	const struct optimizer_param *op, const struct train_param *p, const struct buffer *grad)
 {
 	struct buffer m;
 	double value = 1;
 
 	/* An optimizer without such a moment has no direction; before its first step it has none yet. */
-	if (!state_buffer(op, p, "exp_avg", &m)) {
-		if (isnan(torch_group_number(&view->group[op->group], "betas.0")) || op->nstate)
+	if (!find_state_buffer(op, p, "exp_avg", &m)) {
+		if (isnan(torch_get_group_number(&view->group[op->group], "betas.0")) || op->nstate)
 			return;
-	} else if (!derive_sign_agreement(grad, &m, &value)) {
+	} else if (!derive_compute_sign_agreement(grad, &m, &value)) {
 		return;
 	}
-	hold_numbers(TK_MG_DIRECTION, p, &value, 1);
+	add_held_numbers(TK_MG_DIRECTION, p, &value, 1);
 }
 
 /*
- * For a parameter without elements on this rank, which may have a gradient before the reduction
- * nevertheless.
+ * Handles a parameter without elements on this rank. It may still have a gradient before the reduction.
  */
-static void hold_nothing(const struct train_param *p)
+static void handle_empty_param(const struct train_param *p)
 {
 	struct stepped_param *at = p->flags & TP_FROZEN || !train_param_is_target(held.all, p)
 					   ? NULL
-					   : grow_by(&held.params, sizeof(*at));
+					   : add_growing_bytes(&held.params, sizeof(*at));
 
 	if (at)
 		*at = (struct stepped_param){NULL, p->id};
 }
 
 /* again: the parameter has been measured before, when the step began. */
-static void hold_param(const struct torch_optimizer_view *view, const struct optimizer_param *op,
+static void measure_param(const struct torch_optimizer_view *view, const struct optimizer_param *op,
 	const struct train_param *p, bool again)
 {
 	struct buffer param, b;
@@ -301,39 +301,39 @@ static void hold_param(const struct torch_optimizer_view *view, const struct opt
 	bool grad;
 
 	if (p->flags & TP_FROZEN || !train_param_is_target(held.all, p) ||
-		!torch_find_buffer(op->impl, &param) || !narrow_to_piece(p, &param))
+		!torch_find_buffer(op->impl, &param) || !set_piece_range(p, &param))
 		return;
 	/* A shard may be empty: this rank has no elements of the parameter. */
 	if (!param.count) {
 		if (!again)
-			hold_nothing(p);
+			handle_empty_param(p);
 		return;
 	}
-	if (!again && (at = grow_by(&held.params, sizeof(*at))))
+	if (!again && (at = add_growing_bytes(&held.params, sizeof(*at))))
 		*at = (struct stepped_param){op->impl, p->id};
 	if (!again && is_wanted(TK_PARAM_ORIGIN))
-		hold_tensor(TK_PARAM_ORIGIN, NULL, p, &param);
-	grad = grad_buffer(op, p, &b);
+		add_held_tensor(TK_PARAM_ORIGIN, NULL, p, &param);
+	grad = find_grad_buffer(op, p, &b);
 	if (grad && is_wanted(TK_GRAD_REDUCED))
-		hold_tensor(TK_GRAD_REDUCED, NULL, p, &b);
+		add_held_tensor(TK_GRAD_REDUCED, NULL, p, &b);
 	if (grad && is_wanted(TK_GRAD_SUMMARY))
-		hold_summary(p, &b);
+		record_grad_summary(p, &b);
 	/* A parameter without a gradient takes no part in the step. */
 	if (grad && is_wanted(TK_MG_DIRECTION))
-		hold_direction(view, op, p, &b);
-	if (is_wanted(TK_EXP_AVG) && state_buffer(op, p, "exp_avg", &b))
-		hold_tensor(TK_EXP_AVG, NULL, p, &b);
-	if (is_wanted(TK_EXP_AVG_SQ) && state_buffer(op, p, "exp_avg_sq", &b))
-		hold_tensor(TK_EXP_AVG_SQ, NULL, p, &b);
+		measure_direction(view, op, p, &b);
+	if (is_wanted(TK_EXP_AVG) && find_state_buffer(op, p, "exp_avg", &b))
+		add_held_tensor(TK_EXP_AVG, NULL, p, &b);
+	if (is_wanted(TK_EXP_AVG_SQ) && find_state_buffer(op, p, "exp_avg_sq", &b))
+		add_held_tensor(TK_EXP_AVG_SQ, NULL, p, &b);
 	if (is_wanted(TK_EXP_AVG) || is_wanted(TK_EXP_AVG_SQ))
-		hold_other_states(op, p);
+		measure_other_states(op, p);
 	if (is_wanted(TK_UR_DISTRIBUTION) || is_wanted(TK_UPDATE_RATIO))
-		hold_adam(view, op, p, &param);
+		measure_adam_states(view, op, p, &param);
 }
 
-/* Measures each parameter of a flat parameter that this rank has elements of. */
-static void hold_pieces(const struct torch_optimizer_view *view, const struct optimizer_param *op,
-	const struct train_param *flat, bool again)
+/* Measures those parameters in a flat parameter of which this rank has elements. */
+static void measure_flat_param(const struct torch_optimizer_view *view,
+	const struct optimizer_param *op, const struct train_param *flat, bool again)
 {
 	for (uint32_t id = flat->first_piece; id <= flat->last_piece && id <= held.all->n; id++) {
 		const struct train_param *p = &held.all->at[id - 1];
@@ -341,9 +341,9 @@ static void hold_pieces(const struct torch_optimizer_view *view, const struct op
 		if (p->piece_of != flat->id)
 			continue;
 		if (p->piece_count)
-			hold_param(view, op, p, again);
+			measure_param(view, op, p, again);
 		else if (!again && p->whole_count)
-			hold_nothing(p);
+			handle_empty_param(p);
 	}
 }
 
@@ -354,13 +354,13 @@ struct step_part {
 	bool again;
 };
 
-/* Writes measurements of the passes before the step; called at its end, of those inside it. */
+/* Writes gradients of the passes before the step; if called at the step's end, those of the passes inside the step. */
 static void write_gradients(void)
 {
 	const struct stepped_param *at = (const struct stepped_param *)held.params.at;
 
 	for (size_t n = held.params.used / sizeof(*at); n; n--, at++)
-		torch_gradient_of_step(held.all, at->id);
+		torch_write_step_gradient(held.all, at->id);
 	/*
 	 * An optimizer of partitions (ZeRO) has none of the model's own parameters, or only those
 	 * that this rank has elements of.
@@ -369,11 +369,11 @@ static void write_gradients(void)
 		const struct train_param *p = &held.all->at[id - 1];
 
 		if (p->flags & TP_UNOWNED && (held.partitions || p->grad_lo))
-			torch_gradient_of_step(held.all, id);
+			torch_write_step_gradient(held.all, id);
 	}
 }
 
-static void hold_step(void *arg)
+static void measure_step_begin(void *arg)
 {
 	const struct step_part *s = arg;
 
@@ -386,16 +386,16 @@ static void hold_step(void *arg)
 			continue;
 		p = &held.all->at[op->id - 1];
 		if (p->first_piece)
-			hold_pieces(s->view, op, p, s->again);
+			measure_flat_param(s->view, op, p, s->again);
 		else
-			hold_param(s->view, op, p, s->again);
+			measure_param(s->view, op, p, s->again);
 	}
 	late_close_tensors();
 	if (!s->again && torch_accumulate_wanted())
 		write_gradients();
 }
 
-static bool take_held_step(void)
+static bool lock_held_step(void)
 {
 	bool no = false;
 
@@ -411,9 +411,9 @@ static bool take_held_step(void)
 	return true;
 }
 
-static void kinds_optimizer_begin(const struct torch_train_event *e)
+static void handle_kinds_optimizer_begin(const struct torch_train_event *e)
 {
-	const struct torch_optimizer_view *view = torch_optimizer_now();
+	const struct torch_optimizer_view *view = torch_get_optimizer();
 	struct step_part s = {view, false};
 
 	(void)e;
@@ -423,23 +423,23 @@ static void kinds_optimizer_begin(const struct torch_train_event *e)
 	}
 	if (!view)
 		return;
-	if (!(train_kinds_wanted() & AT_STEP) || !train_kinds_due() || !train_params_now() ||
-		!take_held_step())
+	if (!(train_get_kinds() & AT_STEP) || !train_are_kinds_due() || !train_get_params() ||
+		!lock_held_step())
 		return;
 	held.partitions = view->partitions;
-	held.kinds = train_kinds_wanted();
-	held.all = train_params_now();
+	held.kinds = train_get_kinds();
+	held.all = train_get_params();
 	held.step = step_now();
-	private_stack_call(hold_step, &s);
+	private_stack_call(measure_step_begin, &s);
 }
 
 static void write_pass(void *arg)
 {
 	(void)arg;
-	torch_gradients_of_pass();
+	torch_write_pass_gradients();
 }
 
-static void kinds_backward_end(const struct torch_train_event *e)
+static void handle_kinds_backward_end(const struct torch_train_event *e)
 {
 	if (e->outermost && e->accumulates && get_kinds_keys(config_now())->monitor_mbs_grad &&
 		torch_accumulate_wanted())
@@ -447,7 +447,7 @@ static void kinds_backward_end(const struct torch_train_event *e)
 	if (!e->outermost || !e->accumulates || !own(held_here) || held.depth)
 		return;
 
-	struct step_part s = {torch_optimizer_now(), true};
+	struct step_part s = {torch_get_optimizer(), true};
 	struct held_value *h = (struct held_value *)held.values.at;
 	size_t kept = 0;
 
@@ -460,7 +460,7 @@ static void kinds_backward_end(const struct torch_train_event *e)
 			train_kind_remove(&h[i].v);
 	held.values.used = kept * sizeof(*h);
 	held.numbers.used = 0;
-	private_stack_call(hold_step, &s);
+	private_stack_call(measure_step_begin, &s);
 }
 
 static void write_updated(void)
@@ -471,8 +471,8 @@ static void write_updated(void)
 	for (size_t n = held.params.used / sizeof(*at); n; n--, at++) {
 		const struct train_param *p = &held.all->at[at->id - 1];
 
-		if (at->impl && torch_find_buffer(at->impl, &b) && narrow_to_piece(p, &b))
-			train_kind_write_tensor(TK_PARAM_UPDATED, train_kind_name(held.all, p),
+		if (at->impl && torch_find_buffer(at->impl, &b) && set_piece_range(p, &b))
+			train_kind_write_tensor(TK_PARAM_UPDATED, train_get_kind_name(held.all, p),
 				p->vpp_stage, UINT32_MAX, TORCH_DTYPE_PREFIX, &b,
 				torch_get_stream(&b));
 	}
@@ -488,7 +488,7 @@ static void write_moments(void)
 		const char key[12];
 		enum train_kind kind;
 	} of[] = {{"exp_avg", TK_ADAM_M_NORM}, {"exp_avg_sq", TK_ADAM_V_NORM}};
-	const struct torch_optimizer_view *view = torch_optimizer_again();
+	const struct torch_optimizer_view *view = torch_read_optimizer_again();
 
 	for (uint32_t i = 0; view && i < view->nparam; i++) {
 		const struct optimizer_param *op = &view->param[i];
@@ -497,7 +497,7 @@ static void write_moments(void)
 
 		for (unsigned k = 0; p && k < 2; k++) {
 			struct train_value v = {.kind = of[k].kind,
-				.name = train_kind_name(held.all, p),
+				.name = train_get_kind_name(held.all, p),
 				.dtype_prefix = TORCH_DTYPE_PREFIX,
 				.step = held.step,
 				.micro_step = UINT32_MAX,
@@ -505,7 +505,8 @@ static void write_moments(void)
 			struct buffer b;
 
 			if (!metric_is_due(METRIC_ADAM_NORM, held.step) ||
-				!metric_has_target(v.name) || !state_buffer(op, p, of[k].key, &b))
+				!metric_has_target(v.name) ||
+				!find_state_buffer(op, p, of[k].key, &b))
 				continue;
 			train_kind_measure_on(&v, &b, torch_get_stream(&b));
 			v.norm = true;
@@ -514,8 +515,8 @@ static void write_moments(void)
 	}
 }
 
-/* Calls `see` with each parameter in its state after the step. */
-static void show_updated(void (*see)(
+/* Calls `handle` with each parameter as it is after the step. */
+static void handle_updated_params(void (*handle)(
 	const struct train_value *v, uint32_t id, unsigned index, const struct buffer *b))
 {
 	const struct stepped_param *at = (const struct stepped_param *)held.params.at;
@@ -524,30 +525,30 @@ static void show_updated(void (*see)(
 
 	for (unsigned i = 0; i < n; i++, at++) {
 		const struct train_param *p = &held.all->at[at->id - 1];
-		struct train_value v = {.name = train_kind_name(held.all, p),
+		struct train_value v = {.name = train_get_kind_name(held.all, p),
 			.dtype_prefix = TORCH_DTYPE_PREFIX,
 			.step = held.step,
 			.micro_step = UINT32_MAX,
 			.vpp_stage = p->vpp_stage};
 
-		if (at->impl && torch_tensor_buffer(at->impl, &b) && narrow_to_piece(p, &b))
-			see(&v, at->id, i, &b);
+		if (at->impl && torch_read_tensor(at->impl, &b) && set_piece_range(p, &b))
+			handle(&v, at->id, i, &b);
 	}
 }
 
-static void show_to_ranks(
+static void measure_param_rank(
 	const struct train_value *v, uint32_t id, unsigned index, const struct buffer *b)
 {
 	(void)index;
 	if (stable_rank_has_target(v->name))
-		stable_rank_see(v, id, b);
+		stable_rank_measure(v, id, b);
 }
 
-static void show_to_histograms(
+static void update_histograms(
 	const struct train_value *v, uint32_t id, unsigned index, const struct buffer *b)
 {
 	(void)id;
-	histogram_see(v, index, b);
+	histogram_write(v, index, b);
 }
 
 static void write_step(void *arg)
@@ -563,14 +564,14 @@ static void write_step(void *arg)
 		write_moments();
 	late_close_tensors();
 	if (is_wanted(TK_STABLE_RANK) && stable_rank_is_due(held.step)) {
-		show_updated(show_to_ranks);
-		stable_rank_seen();
+		handle_updated_params(measure_param_rank);
+		stable_rank_close_step();
 	}
 	if (is_wanted(TK_HISTOGRAM) && histogram_is_due(held.step))
-		show_updated(show_to_histograms);
+		handle_updated_params(update_histograms);
 }
 
-static void kinds_optimizer_end(const struct torch_train_event *e)
+static void handle_kinds_optimizer_end(const struct torch_train_event *e)
 {
 	(void)e;
 	if (!own(held_here))
@@ -589,9 +590,9 @@ bool torch_step_is_open(void)
 	return atomic_load_explicit(&held_taken, memory_order_relaxed);
 }
 
-static bool want_kinds(void)
+static bool are_kinds_wanted(void)
 {
-	return train_kinds_wanted();
+	return train_get_kinds();
 }
 
 void torch_kinds_forked(void)
@@ -601,8 +602,8 @@ void torch_kinds_forked(void)
 }
 
 const struct torch_train_observer kinds_observer = {
-	.wanted = want_kinds,
-	.backward_end = kinds_backward_end,
-	.optimizer_begin = kinds_optimizer_begin,
-	.optimizer_end = kinds_optimizer_end,
+	.wanted = are_kinds_wanted,
+	.backward_end = handle_kinds_backward_end,
+	.optimizer_begin = handle_kinds_optimizer_begin,
+	.optimizer_end = handle_kinds_optimizer_end,
 };

@@ -11,13 +11,13 @@
 #define TORCH_DTYPE_PREFIX "torch." /* prefix of type names in files of parameter statistics */
 
 /* A backward pass has ended: with monitor_mbs_grad, writes the gradients measured in it. */
-void torch_gradients_of_pass(void);
+void torch_write_pass_gradients(void);
 
 /*
  * The step of an optimizer with parameter `id` begins: writes its last measurement; the next pass
  * counts as its first.
  */
-void torch_gradient_of_step(const struct train_params *all, uint32_t id);
+void torch_write_step_gradient(const struct train_params *all, uint32_t id);
 
 /* True if an optimizer's step is in progress. Any thread. */
 bool torch_step_is_open(void);

@@ -38,18 +38,18 @@
 
 bool torch_accumulate_wanted(void)
 {
-	return train_kinds_wanted() & KIND_BIT(GRAD_UNREDUCED);
+	return train_get_kinds() & KIND_BIT(GRAD_UNREDUCED);
 }
 
-bool torch_names_gradients(void)
+bool torch_are_gradient_names_wanted(void)
 {
 	return get_training_keys(config_now())->names ||
-	       (train_kinds_wanted() && train_places_wanted());
+	       (train_get_kinds() && train_places_wanted());
 }
 
 bool torch_leaves_wanted(void)
 {
-	return torch_names_gradients() || torch_accumulate_wanted();
+	return torch_are_gradient_names_wanted() || torch_accumulate_wanted();
 }
 
 /* ---- the offset of the leaf in a node ---- */
@@ -62,13 +62,12 @@ bool torch_leaves_wanted(void)
 static _Atomic int leaf_at; /* 0: not known yet, NOT_THERE */
 static _Atomic unsigned doubtful;
 
-static void refuse_leaf_place(void)
+static void handle_unknown_leaf(void)
 {
 	atomic_store(&leaf_at, NOT_THERE);
-	session_layout_fact(LAYOUT_TORCH_LEAF, false);
-	log_loss(LOSS_ENTRY,
-		"PyTorch: nodes of leaves are laid out in an unknown way in this version: kind "
-		"grad_unreduced is not written; update libprobe");
+	session_record_layout_fact(LAYOUT_TORCH_LEAF, false);
+	log_loss(LOSS_ENTRY, "PyTorch: the layout of leaf nodes in this version is unknown: kind "
+			     "grad_unreduced is not written; update libprobe");
 }
 
 /*
@@ -93,7 +92,7 @@ static int find_leaf(const char *node, const void *impl)
 	return found;
 }
 
-void torch_leaf_made(struct call *c, bool leaving)
+void torch_handle_new_leaf(struct call *c, bool leaving)
 {
 	int at = atomic_load_explicit(&leaf_at, memory_order_relaxed);
 	const void *impl = (const void *)(uintptr_t)c->note.u[0];
@@ -109,7 +108,7 @@ void torch_leaf_made(struct call *c, bool leaving)
 		return;
 	if (at) {
 		if (*(const void *const *)((const char *)c->v[0].cp + at) != impl)
-			refuse_leaf_place();
+			handle_unknown_leaf();
 		return;
 	}
 	at = find_leaf(c->v[0].cp, impl);
@@ -117,11 +116,11 @@ void torch_leaf_made(struct call *c, bool leaving)
 	if (at == SEVERAL && atomic_fetch_add(&doubtful, 1) < SEVERAL_MAX)
 		return;
 	if (at <= 0) {
-		refuse_leaf_place();
+		handle_unknown_leaf();
 		return;
 	}
 	atomic_store(&leaf_at, at);
-	session_layout_fact(LAYOUT_TORCH_LEAF, true);
+	session_record_layout_fact(LAYOUT_TORCH_LEAF, true);
 }
 
 /* ---- measurements ---- */
@@ -142,7 +141,7 @@ static _Atomic(struct gradient_slot *)
 	slots; /* by the parameter's number; pages are allocated when used */
 #define SLOTS_BYTES (TRAIN_PARAMS_MAX * sizeof(struct gradient_slot))
 
-static struct gradient_slot *gradient_slots(void)
+static struct gradient_slot *get_gradient_slots(void)
 {
 	struct gradient_slot *s = atomic_load_explicit(&slots, memory_order_acquire), *none = NULL;
 
@@ -167,7 +166,7 @@ void torch_accumulate_forked(void)
 		madvise(s, SLOTS_BYTES, MADV_DONTNEED);
 }
 
-static bool may_be_last_pass(const struct gradient_slot *s)
+static bool is_possible_last_pass(const struct gradient_slot *s)
 {
 	int64_t n = get_steps_keys(config_now())->grad_acc_steps;
 
@@ -196,13 +195,13 @@ static void measure_into_slot(struct gradient_slot *s, const struct buffer *b)
 static void measure_pass(
 	const struct train_params *all, const struct train_param *p, struct buffer b)
 {
-	struct gradient_slot *s = train_param_is_target(all, p) ? gradient_slots() : NULL;
+	struct gradient_slot *s = train_param_is_target(all, p) ? get_gradient_slots() : NULL;
 
 	if (!s)
 		return;
 	s += p->id - 1;
 	s->passes++;
-	if (may_be_last_pass(s))
+	if (is_possible_last_pass(s))
 		measure_into_slot(s, &b);
 }
 
@@ -216,7 +215,7 @@ static void measure_flat_pieces(
 		struct buffer part = *b;
 
 		if (p->piece_of == flat->id &&
-			torch_window_buffer(
+			torch_set_buffer_range(
 				&part, p->whole_at, p->whole_count, p->whole_dims, p->whole_ndim))
 			measure_pass(all, p, part);
 	}
@@ -228,8 +227,8 @@ static void measure_gradient(void *arg)
 	const struct call *c = arg;
 	int at = atomic_load_explicit(&leaf_at, memory_order_relaxed);
 	const void *impl = *(const void *const *)((const char *)c->v[0].cp + at);
-	const struct train_params *all = train_params_now();
-	const struct train_param *p = train_param_by_impl(all, impl);
+	const struct train_params *all = train_get_params();
+	const struct train_param *p = train_find_param_by_impl(all, impl);
 	struct buffer b;
 
 	/*
@@ -256,8 +255,8 @@ static void measure_kept(void *arg, const struct train_params *all, const struct
 	if (!size || p->grad_hi > (uintptr_t)b.base + b.bytes || p->flags & TP_FROZEN ||
 		!train_param_is_target(all, p))
 		return;
-	s = gradient_slots();
-	if (s && torch_window_buffer(&b, (p->grad_lo - (uintptr_t)b.base) / size,
+	s = get_gradient_slots();
+	if (s && torch_set_buffer_range(&b, (p->grad_lo - (uintptr_t)b.base) / size,
 			 (p->grad_hi - p->grad_lo) / size, p->dims, p->ndim))
 		measure_into_slot(&s[p->id - 1], &b);
 }
@@ -267,7 +266,7 @@ static void measure_sent(void *arg)
 	const struct buffer *b = arg;
 
 	late_open_tensors();
-	train_params_kept_in(train_params_now(), (uintptr_t)b->base, (uintptr_t)b->base + b->bytes,
+	train_handle_params_kept_in(train_get_params(), (uintptr_t)b->base, (uintptr_t)b->base + b->bytes,
 		measure_kept, arg);
 	late_close_tensors();
 }
@@ -277,24 +276,24 @@ void torch_record_gradients_sent(const struct buffer *b)
 	struct buffer copy = *b;
 
 	if (!torch_accumulate_wanted() || (b->nostats && !b->device) || !torch_buffer_is_dense(b) ||
-		!train_kinds_due())
+		!train_are_kinds_due())
 		return;
 	private_stack_call(measure_sent, &copy);
 }
 
-void torch_accumulated(struct call *c, bool leaving)
+void torch_handle_accumulation(struct call *c, bool leaving)
 {
 	int at = atomic_load_explicit(&leaf_at, memory_order_relaxed);
 
 	if (!leaving || !c->ok || at <= 0)
 		return;
-	torch_saw_node();
-	if (torch_names_gradients())
-		torch_name_gradient(*(const void *const *)((const char *)c->v[0].cp + at));
+	torch_count_node();
+	if (torch_are_gradient_names_wanted())
+		torch_register_gradient(*(const void *const *)((const char *)c->v[0].cp + at));
 	if (torch_module_gradients_dumped())
-		torch_module_parameter_accumulated(
+		torch_record_parameter_gradient(
 			*(const void *const *)((const char *)c->v[0].cp + at));
-	if (!torch_accumulate_wanted() || !train_kinds_due())
+	if (!torch_accumulate_wanted() || !train_are_kinds_due())
 		return;
 	private_stack_call(measure_gradient, c);
 }
@@ -304,7 +303,7 @@ static void write_gradient(
 {
 	const struct train_param *p = &all->at[id - 1];
 	struct train_value v = {.kind = TK_GRAD_UNREDUCED,
-		.name = train_kind_name(all, p),
+		.name = train_get_kind_name(all, p),
 		.dtype_prefix = TORCH_DTYPE_PREFIX,
 		.step = step_now(),
 		.micro_step = micro,
@@ -322,9 +321,9 @@ static void write_gradient(
 	train_kind_write(&v);
 }
 
-void torch_gradients_of_pass(void)
+void torch_write_pass_gradients(void)
 {
-	const struct train_params *all = train_params_now();
+	const struct train_params *all = train_get_params();
 	struct gradient_slot *s = atomic_load_explicit(&slots, memory_order_acquire);
 
 	if (!all || !s)
@@ -333,7 +332,7 @@ void torch_gradients_of_pass(void)
 		write_gradient(all, s, id, step_micro() == UINT32_MAX ? 0 : step_micro());
 }
 
-void torch_gradient_of_step(const struct train_params *all, uint32_t id)
+void torch_write_step_gradient(const struct train_params *all, uint32_t id)
 {
 	struct gradient_slot *s = atomic_load_explicit(&slots, memory_order_acquire);
 
@@ -346,10 +345,10 @@ void torch_gradient_of_step(const struct train_params *all, uint32_t id)
 	s[id - 1].passes = 0;
 }
 
-void torch_step_was_skipped(void)
+void torch_handle_skipped_step(void)
 {
-	const struct train_params *all = train_params_now();
+	const struct train_params *all = train_get_params();
 
 	for (uint32_t id = 1; all && torch_accumulate_wanted() && id <= all->n; id++)
-		torch_gradient_of_step(all, id);
+		torch_write_step_gradient(all, id);
 }

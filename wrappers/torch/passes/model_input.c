@@ -12,20 +12,20 @@
 static void record_model_input(const struct torch_module_call *c)
 {
 	uint64_t samples = 0, tokens = 0;
-	struct py_hold hold;
+	struct py_lock_gil hold;
 	bool found = false;
 	const char *why;
 
-	if (c->depth || c->again || !c->training || !py_hold_objects(&hold, &why))
+	if (c->depth || c->again || !c->training || !py_lock_objects(&hold, &why))
 		return;
 	for (uint32_t i = 0; i < c->nargs && !found; i++)
 		found = tree_compute_batch(c->args[i], &samples, &tokens);
-	py_release_objects(&hold);
+	py_unlock_objects(&hold);
 	if (found && samples)
 		record_input_size(samples, tokens);
 }
 
 const struct torch_module_observer batch_observer = {
-	.wanted = step_wants_batch,
+	.wanted = step_is_batch_wanted,
 	.begin = record_model_input,
 };

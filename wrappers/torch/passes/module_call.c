@@ -36,19 +36,19 @@ static atomic_bool seen;
 
 static THREAD_OWN uint32_t depth;
 
-bool torch_module_calls_seen(void)
+bool torch_are_module_calls_hooked(void)
 {
 	return atomic_load_explicit(&seen, memory_order_relaxed);
 }
 
 /* Data that end() needs from begin(). */
-struct way {
+struct open_module_call {
 	struct torch_module_call call;
 	uint32_t phase;
 	bool outermost;
 };
 
-static void show_module_call(const struct torch_module_call *c, bool leaving)
+static void handle_module_call(const struct torch_module_call *c, bool leaving)
 {
 	for (uint32_t w = atomic_load_explicit(&wanting, memory_order_relaxed); w; w &= w - 1) {
 		const struct torch_module_observer *o = module_observers[__builtin_ctz(w)];
@@ -67,23 +67,23 @@ static void show_module_call(const struct torch_module_call *c, bool leaving)
 static bool is_training(py_object *module, bool outermost)
 {
 	for (int i = 0; module && i < WRAPPERS_MAX; i++) {
-		if (py_is_true(py_own_attribute(module, "training")))
+		if (py_is_true(py_get_own_attribute(module, "training")))
 			return true;
 		module = outermost ? get_wrapped_module(module) : NULL;
 	}
 	return false;
 }
 
-static __attribute__((noinline)) void enter_module(
-	struct way *w, py_object *const *args, size_t nargsf, py_object *kwnames)
+static __attribute__((noinline)) void handle_module_begin(
+	struct open_module_call *w, py_object *const *args, size_t nargsf, py_object *kwnames)
 {
-	size_t n = py_nargs(nargsf), more = 0;
+	size_t n = py_get_nargs(nargsf), more = 0;
 	py_object *const *names = NULL;
 	int error = errno;
 
 	thread_state.busy++;
 	if (kwnames)
-		py_sequence(kwnames, &names, &more);
+		py_get_sequence(kwnames, &names, &more);
 	w->call = (struct torch_module_call){
 		.self = args[0],
 		.args = args + 1,
@@ -96,22 +96,23 @@ static __attribute__((noinline)) void enter_module(
 	};
 	w->outermost = own(depth)++ == 0 && !w->call.again;
 	if (w->outermost)
-		w->phase = torch_forward_begin(w->call.training);
-	show_module_call(&w->call, false);
+		w->phase = torch_start_forward(w->call.training);
+	handle_module_call(&w->call, false);
 	thread_state.busy--;
 	errno = error;
 }
 
-static __attribute__((noinline)) void leave_module(struct way *w, py_object *result)
+static __attribute__((noinline)) void handle_module_end(
+	struct open_module_call *w, py_object *result)
 {
 	int error = errno;
 
 	thread_state.busy++;
 	own(depth) = w->call.depth;
 	w->call.result = result;
-	show_module_call(&w->call, true);
+	handle_module_call(&w->call, true);
 	if (w->outermost)
-		torch_forward_end(w->phase);
+		torch_stop_forward(w->phase);
 	thread_state.busy--;
 	errno = error;
 }
@@ -119,7 +120,7 @@ static __attribute__((noinline)) void leave_module(struct way *w, py_object *res
 /* True if the first step's own call of the model is needed. */
 static bool is_first_call_needed(void)
 {
-	return step_wants_batch() || scalar_is_wanted(SCALAR_ITERATION_TIME) ||
+	return step_is_batch_wanted() || scalar_is_wanted(SCALAR_ITERATION_TIME) ||
 	       torch_module_stacks_wanted() || torch_routing_wanted() ||
 	       is_attention_or_split_wanted();
 }
@@ -128,10 +129,10 @@ static bool is_first_call_needed(void)
  * True if this call starts the recording: nothing has been recorded so far, and this call would
  * be the first. A model that is not trained does not start it.
  */
-static __attribute__((noinline)) bool starts_recording(py_object *module)
+static __attribute__((noinline)) bool is_recording_start(py_object *module)
 {
 	int error = errno;
-	bool starts = torch_module_dump_begins() ||
+	bool starts = torch_is_module_call_dumped() ||
 		      (is_first_call_needed() && is_training(module, true) && session_start());
 
 	errno = error;
@@ -139,28 +140,28 @@ static __attribute__((noinline)) bool starts_recording(py_object *module)
 }
 
 /* Replaces the vectorcall of torch.nn.Module.__call__. */
-static py_object *call_module(
+static py_object *handle_vectorcall(
 	py_object *callable, py_object *const *args, size_t nargsf, py_object *kwnames)
 {
 	py_vectorcall_fn *run = atomic_load_explicit(&run_function, memory_order_relaxed);
 	py_object *result;
-	struct way w;
+	struct open_module_call w;
 
-	if (py_trial_takes(callable, args, nargsf, &result))
+	if (py_handle_trial_call(callable, args, nargsf, &result))
 		return result;
-	if (!py_nargs(nargsf) || thread_state.busy ||
+	if (!py_get_nargs(nargsf) || thread_state.busy ||
 		!atomic_load_explicit(&seen, memory_order_relaxed) ||
-		(!session_is_on() && !starts_recording(args[0])))
+		(!session_is_on() && !is_recording_start(args[0])))
 		return run(callable, args, nargsf, kwnames);
-	enter_module(&w, args, nargsf, kwnames);
+	handle_module_begin(&w, args, nargsf, kwnames);
 	result = run(callable, args, nargsf, kwnames);
-	leave_module(&w, result);
+	handle_module_end(&w, result);
 	return result;
 }
 
 /* ---- when to start hooking ---- */
 
-static bool needs_module_calls(void)
+static bool are_module_calls_needed(void)
 {
 	uint32_t w = 0;
 
@@ -175,17 +176,17 @@ static bool needs_module_calls(void)
 
 static atomic_int tries;
 
-static void give_up_module_calls(const char *why)
+static void stop_module_hooks(const char *why)
 {
 	atomic_store(&tries, TRIES_MAX);
-	session_layout_fact(LAYOUT_TORCH_MODULE, false);
+	session_record_layout_fact(LAYOUT_TORCH_MODULE, false);
 	log_loss(LOSS_ENTRY,
 		"PyTorch: calls of modules are not seen (%s): no actv, actv_grad and phase "
 		"evaluation, steps end with the optimizer; update libprobe",
 		why);
 }
 
-static void hook_module_calls(const struct torch_train_event *e)
+static void set_module_hook(const struct torch_train_event *e)
 {
 	const char *wrong = NULL;
 	int gil;
@@ -193,14 +194,14 @@ static void hook_module_calls(const struct torch_train_event *e)
 	(void)e;
 	if (atomic_load_explicit(&tries, memory_order_relaxed) >= TRIES_MAX)
 		return;
-	if (!py_hold(&gil, &wrong)) {
+	if (!py_lock_gil(&gil, &wrong)) {
 		if (wrong)
-			give_up_module_calls(wrong);
+			stop_module_hooks(wrong);
 		return;
 	}
 	if (!atomic_load(&seen) && atomic_load(&tries) < TRIES_MAX) {
-		wrong = py_hook_call(
-			"torch.nn.modules.module", "Module", call_module, &run_function);
+		wrong = py_set_call_hook(
+			"torch.nn.modules.module", "Module", handle_vectorcall, &run_function);
 		if (!wrong) {
 			atomic_store(&seen, true);
 			atomic_store(&tries, TRIES_MAX);
@@ -208,19 +209,19 @@ static void hook_module_calls(const struct torch_train_event *e)
 			wrong = NULL;
 		}
 	}
-	py_let_go(gil);
+	py_unlock_gil(gil);
 	if (atomic_load(&seen))
-		session_layout_fact(LAYOUT_TORCH_MODULE, true);
+		session_record_layout_fact(LAYOUT_TORCH_MODULE, true);
 	if (wrong)
-		give_up_module_calls(wrong);
+		stop_module_hooks(wrong);
 }
 
-bool torch_module_calls_early(void)
+bool torch_are_early_calls_needed(void)
 {
 	return torch_modules_dumped() || is_first_call_needed();
 }
 
-void torch_module_calls_now(void)
+void torch_set_module_hook_now(void)
 {
 	int before;
 
@@ -229,16 +230,16 @@ void torch_module_calls_now(void)
 		atomic_load_explicit(&seen, memory_order_relaxed) || !py_is_held() ||
 		!py_has_module("torch.nn.modules.module"))
 		return;
-	if (!needs_module_calls())
+	if (!are_module_calls_needed())
 		return;
 	before = atomic_load(&tries);
-	hook_module_calls(NULL);
+	set_module_hook(NULL);
 	if (!atomic_load(&seen))
 		atomic_store(&tries, before);
 }
 
 const struct torch_train_observer module_call_observer = {
-	.wanted = needs_module_calls,
-	.backward_begin = hook_module_calls,
-	.optimizer_begin = hook_module_calls,
+	.wanted = are_module_calls_needed,
+	.backward_begin = set_module_hook,
+	.optimizer_begin = set_module_hook,
 };

@@ -48,16 +48,16 @@ bool is_attention_or_split_wanted(void);
 bool torch_module_stacks_wanted(void);
 
 /* True if calls of modules are intercepted. */
-bool torch_module_calls_seen(void);
+bool torch_are_module_calls_hooked(void);
 
 /* True if calls of modules should be intercepted before the first backward pass. */
-bool torch_module_calls_early(void);
+bool torch_are_early_calls_needed(void);
 
 /* An opportunity to intercept them: the program's thread may be in the middle of Python code. */
-void torch_module_calls_now(void);
+void torch_set_module_hook_now(void);
 
-/* For module_call.c, defined in train_events.c: a forward pass of a whole model begins; returns. */
-uint32_t torch_forward_begin(bool training);
-void torch_forward_end(uint32_t before);
+/* A forward pass of a whole model begins, or has returned. Called by module_call.c. before: the value that the start returned. */
+uint32_t torch_start_forward(bool training);
+void torch_stop_forward(uint32_t before);
 
 #endif

@@ -43,10 +43,10 @@
 #include "wrappers/torch/tensors/tensor.h"
 #include "wrappers/torch/tensors/torch.h"
 
-#define VALUES_MAX 64 /* maximum number of values on one side of a call */
+#define VALUES_MAX 64 /* maximum number of arguments or results of a call */
 #define DEPTH_MAX 128 /* nested calls; deeper ones are not recorded */
 
-/* ---- which ---- */
+/* ---- which calls are dumped ---- */
 
 bool torch_modules_dumped(void)
 {
@@ -70,7 +70,7 @@ static bool is_dump_due(void)
 	       !slice_is_request_absent() && session_rank_selected() && step_selected();
 }
 
-bool torch_module_dump_begins(void)
+bool torch_is_module_call_dumped(void)
 {
 	bool begins;
 
@@ -96,7 +96,7 @@ static void write_module_record(struct writing *r)
 		.peer = JOURNAL_NONE,
 		.tag = JOURNAL_NONE,
 		.flags = r->flags,
-		.by = config_now(),
+		.config = config_now(),
 		.slicing = slicing_get(),
 		.nin = (uint16_t)r->n,
 		.all_in = r->v,
@@ -108,7 +108,7 @@ static void write_module_record(struct writing *r)
 	if (!t || !r->row)
 		return;
 	thread_count(t, JC_SEEN);
-	operation_fit(&w);
+	operation_remove_excess(&w);
 	e = record_open(t, r->row, &w, JOURNAL_NONE64, r->stack, r->parent);
 	if (!e)
 		return;
@@ -126,8 +126,8 @@ static void write_module_part(
 
 /* ---- values of Python ---- */
 
-/* One side of a call (arguments or results): tensors and numbers, each with its index. */
-struct side {
+/* The arguments or the results of a call: tensors and numbers, each with its index. */
+struct value_list {
 	struct buffer v[VALUES_MAX];
 	const void *impl[VALUES_MAX]; /* NULL: not a tensor */
 	union {
@@ -140,7 +140,7 @@ struct side {
 	bool more;
 };
 
-static void describe_number(struct side *s, py_object *o, struct buffer *b)
+static void set_number_buffer(struct value_list *s, py_object *o, struct buffer *b)
 {
 	unsigned k = s->n;
 	double number;
@@ -170,16 +170,16 @@ static void describe_number(struct side *s, py_object *o, struct buffer *b)
 }
 
 /* arg from 1; item from 1 in a list, 0: not in a list. */
-static void add_side_value(struct side *s, py_object *o, unsigned arg, unsigned item)
+static void add_listed_value(struct value_list *s, py_object *o, unsigned arg, unsigned item)
 {
-	const void *impl = torch_object_tensor(o);
+	const void *impl = torch_get_object_tensor(o);
 	struct buffer *b = &s->v[s->n];
 
 	if (s->n == VALUES_MAX || arg >= TENSOR_ARG(~0) || item >= UINT8_MAX) {
 		s->more = true;
 		return;
 	}
-	if (!impl || !torch_tensor_buffer(impl, b)) {
+	if (!impl || !torch_read_tensor(impl, b)) {
 		*b = (struct buffer){
 			.peer = JOURNAL_NONE, .tag = JOURNAL_NONE, .comm_seq = JOURNAL_NONE64};
 		impl = NULL;
@@ -188,58 +188,58 @@ static void add_side_value(struct side *s, py_object *o, unsigned arg, unsigned 
 	b->index = (uint16_t)s->n;
 	b->arg = 0;
 	if (impl) {
-		b->name = torch_tensor_name(impl, b->base);
-		torch_note_grad(impl, b);
+		b->name = torch_find_tensor_name(impl, b->base);
+		torch_set_requires_grad(impl, b);
 	} else {
-		describe_number(s, o, b);
+		set_number_buffer(s, o, b);
 	}
 	b->arg |= (uint8_t)arg;
 	b->item = (uint8_t)item;
 	s->impl[s->n++] = impl;
 }
 
-static void add_side_object(struct side *s, py_object *o, unsigned arg)
+static void add_listed_object(struct value_list *s, py_object *o, unsigned arg)
 {
 	py_object *const *item;
 	size_t n;
 
-	if (!py_sequence(o, &item, &n)) {
-		add_side_value(s, o, arg, 0);
+	if (!py_get_sequence(o, &item, &n)) {
+		add_listed_value(s, o, arg, 0);
 		return;
 	}
 	for (size_t i = 0; i < n; i++)
-		add_side_value(s, item[i], arg, (unsigned)i + 1);
+		add_listed_value(s, item[i], arg, (unsigned)i + 1);
 }
 
 /* ---- gradients ---- */
 
-static void record_arrived_gradient(const struct remembered *what, const struct buffer *gradient)
+static void record_arrived_gradient(const struct remembered *owner, const struct buffer *gradient)
 {
 	struct buffer b = *gradient;
 
 	if (!is_dump_due())
 		return;
-	b.io = what->output ? IO_IN : IO_OUT;
-	b.index = what->index;
-	b.arg = (uint8_t)(what->index + 1) | TENSOR_NO_GRAD;
+	b.io = owner->output ? IO_IN : IO_OUT;
+	b.index = owner->index;
+	b.arg = (uint8_t)(owner->index + 1) | TENSOR_NO_GRAD;
 	b.item = 0;
 	b.name = 0;
-	write_module_part(what->row, what->call, &b, 1, 0);
+	write_module_part(owner->row, owner->call, &b, 1, 0);
 }
 
 /* Counts only tensors that have a gradient, in the order of the arguments or results. */
-static void remember_side(const struct side *s, const struct remembered *what)
+static void register_gradients(const struct value_list *s, const struct remembered *owner)
 {
-	struct remembered r = *what;
+	struct remembered r = *owner;
 
 	r.index = 0;
 	for (unsigned i = 0; i < s->n && r.index < TENSOR_ARG(~0) - 1; i++) {
-		if (!s->impl[i] || !torch_tensor_requires_grad(s->impl[i]))
+		if (!s->impl[i] || !torch_is_grad_required(s->impl[i]))
 			continue;
 		if (r.output)
-			torch_remember_gradient(s->impl[i], &r);
+			torch_register_gradient_of_output(s->impl[i], &r);
 		else
-			torch_remember_input(s->impl[i], &r);
+			torch_register_gradient_of_input(s->impl[i], &r);
 		r.index++;
 	}
 }
@@ -266,7 +266,7 @@ static struct dumped_param *find_dumped_param(struct dumped_param *all, const vo
 	return &all[i];
 }
 
-static void remember_parameter(const void *impl, struct api *row)
+static void register_dumped_param(const void *impl, struct api *row)
 {
 	struct dumped_param *all = atomic_load(&dumped_params), *p;
 
@@ -296,7 +296,7 @@ static void record_parameter_gradient(void *arg)
 	const struct parameter_gradient *g = arg;
 	struct buffer b;
 
-	if (!torch_grad_buffer(g->impl, &b))
+	if (!torch_get_grad_buffer(g->impl, &b))
 		return;
 	b.io = IO_OUT;
 	b.index = 0;
@@ -306,7 +306,7 @@ static void record_parameter_gradient(void *arg)
 	write_module_part(g->row, 0, &b, 1, 0);
 }
 
-void torch_module_parameter_accumulated(const void *impl)
+void torch_record_parameter_gradient(const void *impl)
 {
 	struct dumped_param *all = atomic_load_explicit(&dumped_params, memory_order_acquire), *p;
 	struct parameter_gradient g = {.impl = impl};
@@ -322,27 +322,28 @@ void torch_module_parameter_accumulated(const void *impl)
 
 static void record_parameters(py_object *module, struct module_rows *rows, uint64_t call)
 {
-	py_object *all = py_own_attribute(module, "_parameters"), *key, *value;
+	py_object *all = py_get_own_attribute(module, "_parameters"), *key, *value;
 	bool gradients = torch_module_gradients_dumped();
 	intptr_t at = 0;
 	struct buffer b;
 
-	while (py_dict_next(all, &at, &key, &value)) {
-		const char *name = py_ascii(key);
-		const void *impl = torch_object_tensor(value);
+	while (py_get_next_of_dict(all, &at, &key, &value)) {
+		const char *name = py_get_ascii(key);
+		const void *impl = torch_get_object_tensor(value);
 
-		if (!name || !impl || !torch_tensor_buffer(impl, &b))
+		if (!name || !impl || !torch_read_tensor(impl, &b))
 			continue;
 		b.io = IO_OUT;
 		b.index = 0;
-		b.name = torch_tensor_name(impl, b.base);
+		b.name = torch_find_tensor_name(impl, b.base);
 		b.arg = 0;
-		torch_note_grad(impl, &b);
+		torch_set_requires_grad(impl, &b);
 		b.arg |= 1;
-		write_module_part(module_keyed_row(rows, MODULE_PARAMETER, name), call, &b, 1, 0);
-		if (gradients && torch_tensor_requires_grad(impl))
-			remember_parameter(
-				impl, module_keyed_row(rows, MODULE_PARAMETER_GRADIENT, name));
+		write_module_part(
+			get_module_keyed_row(rows, MODULE_PARAMETER, name), call, &b, 1, 0);
+		if (gradients && torch_is_grad_required(impl))
+			register_dumped_param(
+				impl, get_module_keyed_row(rows, MODULE_PARAMETER_GRADIENT, name));
 	}
 }
 
@@ -367,7 +368,7 @@ static THREAD_OWN struct {
  */
 static struct dumped_call *spare_stacks;
 
-static void give_back_stack(void)
+static void free_call_stack(void)
 {
 	if (!own(dumped).call || own(dumped).n)
 		return;
@@ -376,7 +377,7 @@ static void give_back_stack(void)
 	own(dumped).call = NULL;
 }
 
-static struct dumped_call *enter_dumped_call(void)
+static struct dumped_call *add_dumped_call(void)
 {
 	if (!own(dumped).call && spare_stacks) {
 		own(dumped).call = spare_stacks;
@@ -406,10 +407,10 @@ struct module_entry {
 	uint32_t stack;
 };
 
-static struct remembered whose_gradient(const struct dumped_call *d, bool output)
+static struct remembered get_gradient_owner(const struct dumped_call *d, bool output)
 {
 	return (struct remembered){.arrived = record_arrived_gradient,
-		.row = module_row(d->rows, MODULE_GRADIENT),
+		.row = get_module_row(d->rows, MODULE_GRADIENT),
 		.call = d->seq,
 		.range = d->range,
 		.step = step_now(),
@@ -420,14 +421,14 @@ static void record_module_begin(void *arg)
 {
 	const struct module_entry *m = arg;
 	struct dumped_call *d = m->d;
-	struct writing r = {.row = module_row(d->rows, MODULE_FORWARD),
+	struct writing r = {.row = get_module_row(d->rows, MODULE_FORWARD),
 		.parent = own(dumped).n ? own(dumped).call[own(dumped).n - 1].seq : 0,
 		.stack = m->stack};
-	struct side s = {.io = IO_IN};
+	struct value_list s = {.io = IO_IN};
 	uint64_t from = 0;
 
 	for (uint32_t i = 0; i < m->c->npositional; i++)
-		add_side_object(&s, m->c->args[i], i + 1);
+		add_listed_object(&s, m->c->args[i], i + 1);
 	r.v = s.v;
 	r.n = s.n;
 	r.flags = s.more ? CF_MORE : 0;
@@ -435,22 +436,22 @@ static void record_module_begin(void *arg)
 	d->seq = r.seq;
 	if (!d->seq)
 		return;
-	if (torch_module_gradients_dumped() && torch_node_next(&from)) {
-		struct remembered what;
+	if (torch_module_gradients_dumped() && torch_get_next_node(&from)) {
+		struct remembered owner;
 
-		d->range = torch_range_begin(from);
-		what = whose_gradient(d, false);
-		remember_side(&s, &what);
+		d->range = torch_open_range(from);
+		owner = get_gradient_owner(d, false);
+		register_gradients(&s, &owner);
 	}
 	for (uint32_t i = m->c->npositional; i < m->c->nargs; i++) {
-		const char *name = py_ascii(m->c->keywords[i - m->c->npositional]);
+		const char *name = py_get_ascii(m->c->keywords[i - m->c->npositional]);
 
 		s.n = 0;
 		s.more = false;
-		add_side_object(&s, m->c->args[i], 1);
+		add_listed_object(&s, m->c->args[i], 1);
 		if (name)
-			write_module_part(module_keyed_row(d->rows, MODULE_KEYWORD, name), d->seq,
-				s.v, s.n, s.more ? CF_MORE : 0);
+			write_module_part(get_module_keyed_row(d->rows, MODULE_KEYWORD, name),
+				d->seq, s.v, s.n, s.more ? CF_MORE : 0);
 	}
 	record_parameters(m->c->self, d->rows, d->seq);
 }
@@ -459,24 +460,24 @@ static void record_module_begin(void *arg)
  * For a tensor that a module returns unchanged, whose gradient is that of the input: no node of
  * the module has it.
  */
-static void remember_unchanged(
-	const struct torch_module_call *c, const struct side *out, const struct remembered *what)
+static void register_unchanged(const struct torch_module_call *c, const struct value_list *out,
+	const struct remembered *owner)
 {
-	struct side in = {.io = IO_IN};
-	struct remembered r = *what;
+	struct value_list in = {.io = IO_IN};
+	struct remembered r = *owner;
 
 	for (uint32_t i = 0; i < c->npositional; i++)
-		add_side_object(&in, c->args[i], i + 1);
+		add_listed_object(&in, c->args[i], i + 1);
 	for (unsigned i = r.index = 0; i < in.n && r.index < TENSOR_ARG(~0) - 1; i++) {
 		bool same = false;
 
-		if (!in.impl[i] || !torch_tensor_requires_grad(in.impl[i]))
+		if (!in.impl[i] || !torch_is_grad_required(in.impl[i]))
 			continue;
 		for (unsigned k = 0; k < out->n; k++)
 			same |= out->impl[k] == in.impl[i];
 		/* A tensor written in place has a new node, which belongs to the module. */
 		if (same && !torch_is_made_since(in.impl[i], r.range))
-			torch_remember_gradient(in.impl[i], &r);
+			torch_register_gradient_of_output(in.impl[i], &r);
 		r.index++;
 	}
 }
@@ -486,43 +487,43 @@ static void record_module_end(void *arg)
 	const struct module_entry *m = arg;
 	const struct dumped_call *d = m->d;
 	py_object *const *item;
-	struct side s = {.io = IO_OUT};
+	struct value_list s = {.io = IO_OUT};
 	size_t n;
 
-	if (m->c->result && py_sequence(m->c->result, &item, &n)) {
+	if (m->c->result && py_get_sequence(m->c->result, &item, &n)) {
 		for (size_t i = 0; i < n; i++)
-			add_side_object(&s, item[i], (unsigned)i + 1);
+			add_listed_object(&s, item[i], (unsigned)i + 1);
 	} else if (m->c->result) {
-		add_side_value(&s, m->c->result, 1, 0);
+		add_listed_value(&s, m->c->result, 1, 0);
 	}
 	write_module_part(
-		module_row(d->rows, MODULE_OUTPUT), d->seq, s.v, s.n, s.more ? CF_MORE : 0);
+		get_module_row(d->rows, MODULE_OUTPUT), d->seq, s.v, s.n, s.more ? CF_MORE : 0);
 	if (d->range) {
-		struct remembered what = whose_gradient(d, true);
+		struct remembered owner = get_gradient_owner(d, true);
 		uint64_t to;
 
-		torch_range_end(d->range, torch_node_next(&to) ? to : 0);
-		remember_side(&s, &what);
-		what.output = false;
-		remember_unchanged(m->c, &s, &what);
+		torch_close_range(d->range, torch_get_next_node(&to) ? to : 0);
+		register_gradients(&s, &owner);
+		owner.output = false;
+		register_unchanged(m->c, &s, &owner);
 	}
 }
 
-static void begin_dumped_call(struct module_entry *m, struct named_module *named)
+static void start_dumped_call(struct module_entry *m, struct named_module *named)
 {
 	struct thread *t = thread_get();
 
-	m->d = enter_dumped_call();
+	m->d = add_dumped_call();
 	if (!m->d || !t)
 		return;
 	*m->d = (struct dumped_call){.self = m->c->self, .depth = m->c->depth};
-	m->d->rows = module_rows_of(named, py_class_name(m->c->self));
+	m->d->rows = get_module_rows(named, py_get_class_name(m->c->self));
 	if (!m->d->rows)
 		return;
-	m->stack = stack_id_wanted() ? stack_id(t, module_row(m->d->rows, MODULE_FORWARD),
-					       (uintptr_t)__builtin_return_address(0),
-					       (uintptr_t)__builtin_frame_address(0))
-				     : 0;
+	m->stack = are_stack_ids_wanted() ? stack_id(t, get_module_row(m->d->rows, MODULE_FORWARD),
+						    (uintptr_t)__builtin_return_address(0),
+						    (uintptr_t)__builtin_frame_address(0))
+					  : 0;
 	if (m->stack == STACK_UNWANTED)
 		return;
 	private_stack_call(record_module_begin, m);
@@ -530,7 +531,7 @@ static void begin_dumped_call(struct module_entry *m, struct named_module *named
 		own(dumped).n++;
 }
 
-static void dump_module_begins(const struct torch_module_call *c)
+static void handle_dumped_begin(const struct torch_module_call *c)
 {
 	struct module_entry m = {.c = c};
 	struct named_module *named;
@@ -540,16 +541,16 @@ static void dump_module_begins(const struct torch_module_call *c)
 	if (!is_dump_due())
 		return;
 	if (root)
-		torch_names_look();
-	named = module_name_of(c->self, root);
+		torch_find_names_early();
+	named = find_named_module(c->self, root);
 	/* The whole model has no entry, and neither have wrappers around a module. */
 	if (!named || !*named->full || named->wrapper)
 		return;
-	begin_dumped_call(&m, named);
-	give_back_stack();
+	start_dumped_call(&m, named);
+	free_call_stack();
 }
 
-static void dump_module_ends(const struct torch_module_call *c)
+static void handle_dumped_end(const struct torch_module_call *c)
 {
 	struct module_entry m = {.c = c};
 
@@ -561,11 +562,11 @@ static void dump_module_ends(const struct torch_module_call *c)
 		return;
 	own(dumped).n--;
 	private_stack_call(record_module_end, &m);
-	give_back_stack();
+	free_call_stack();
 }
 
 const struct torch_module_observer module_dump_observer = {
 	.wanted = torch_modules_dumped,
-	.begin = dump_module_begins,
-	.end = dump_module_ends,
+	.begin = handle_dumped_begin,
+	.end = handle_dumped_end,
 };

@@ -12,9 +12,9 @@ bool torch_modules_dumped(void);
 bool torch_module_gradients_dumped(void);
 
 /* True if the module call that begins is to be recorded. Starts the recording if necessary. */
-bool torch_module_dump_begins(void);
+bool torch_is_module_call_dumped(void);
 
 /* The gradient of parameter impl has been accumulated. Any thread. */
-void torch_module_parameter_accumulated(const void *impl);
+void torch_record_parameter_gradient(const void *impl);
 
 #endif

@@ -47,7 +47,7 @@ bool torch_module_stacks_wanted(void)
 	       (first_step == UINT32_MAX || first_step == step_now());
 }
 
-/* Returns NULL if the module's stack is written already, or if there are too many. */
+/* Returns NULL if the module's stack has been written already, or if too many modules have one. */
 static struct stacked_module *add_stacked(const struct named_module *named)
 {
 	char name[TRAIN_NAME_MAX + 16];
@@ -80,11 +80,11 @@ static void record_module_stack(const struct torch_module_call *c)
 	struct thread *t;
 	struct api *row;
 
-	if (c->again || !torch_module_stacks_wanted() || !train_kinds_due())
+	if (c->again || !torch_module_stacks_wanted() || !train_are_kinds_due())
 		return;
 	if (root)
-		torch_names_look();
-	named = module_name_of(c->self, root);
+		torch_find_names_early();
+	named = find_named_module(c->self, root);
 	if (!named || named->wrapper)
 		return;
 	first_step = step_now();

@@ -43,7 +43,7 @@ static struct known_optimizer *find_dead(uint64_t place)
 
 	for (unsigned i = 0; i < nknown; i++)
 		known[i].lives = false;
-	if (!s.type || !py_is_type(s.type) || !py_visit_collected(record_living, &s))
+	if (!s.type || !py_is_type(s.type) || !py_handle_collected(record_living, &s))
 		return NULL;
 	for (unsigned i = 0; i < nknown; i++)
 		if (known[i].place == place && !known[i].lives)
@@ -78,15 +78,15 @@ static uint64_t get_identity(uint64_t place, const void *self)
 uint64_t find_optimizer_identity(uint64_t place)
 {
 	uint64_t identity = place;
-	struct py_hold hold;
+	struct py_lock_gil hold;
 	const void *self;
 	const char *why;
 
-	if (!py_hold_objects(&hold, &why))
+	if (!py_lock_objects(&hold, &why))
 		return place;
 	self = optimizer_self_find();
 	if (self)
 		identity = get_identity(place, self);
-	py_release_objects(&hold);
+	py_unlock_objects(&hold);
 	return identity;
 }

@@ -62,7 +62,7 @@ static bool read_batch(const void *dict, const char *id, struct batch *b)
 	size_t at = 0;
 	int64_t n;
 
-	while (py_next_entry(dict, &at, &key, &value)) {
+	while (py_get_next_entry(dict, &at, &key, &value)) {
 		if (!py_get_text(key, name, sizeof(name)) || !py_get_integer(value, &n) || n <= 0)
 			return false;
 		if (strcmp(name, id) == 0) {

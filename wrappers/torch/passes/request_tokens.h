@@ -22,7 +22,7 @@ const char *torch_find_request_argument(const struct config *cfg, size_t *len);
 
 /*
  * Reads the dict from `object`, the argument of a call that begins: path is "" or ".ATTRIBUTE...". NULL, or an object without the
- * attributes: tensors are recorded whole (reported). Within py_hold_objects().
+ * attributes: tensors are recorded whole (reported). Within py_lock_objects().
  */
 void torch_read_request(py_object *object, const char *path);
 

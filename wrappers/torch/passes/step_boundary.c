@@ -36,28 +36,28 @@ void torch_boundary_forked(void)
 	pthread_mutex_init(&held_lock, NULL);
 }
 
-static void end_held_step(void)
+static void close_held_step(void)
 {
 	if (atomic_exchange(&held, false))
 		step_end(STEP_OPTIMIZER);
 }
 
-static void walk_at_mark(void *arg)
+static void copy_stack_of_mark(void *arg)
 {
 	(void)arg;
-	foreign_walk(&at_mark);
+	foreign_read_stack(&at_mark);
 }
 
-void torch_boundary_mark(void)
+void torch_handle_step_mark(void)
 {
 	if (get_steps_keys(config_now())->step_boundary != STEP_BOUNDARY_ITERATION ||
-		!torch_module_calls_seen()) {
+		!torch_are_module_calls_hooked()) {
 		step_end(STEP_OPTIMIZER);
 		return;
 	}
-	end_held_step();
+	close_held_step();
 	pthread_mutex_lock(&held_lock);
-	private_stack_call(walk_at_mark, NULL);
+	private_stack_call(copy_stack_of_mark, NULL);
 	pthread_mutex_unlock(&held_lock);
 	atomic_store(&passed, false);
 	atomic_store(&held, true);
@@ -67,11 +67,11 @@ static void compare_with_mark(void *arg)
 {
 	struct foreign_stack now;
 
-	foreign_walk(&now);
-	*(bool *)arg = foreign_goes_on(&at_mark, &now);
+	foreign_read_stack(&now);
+	*(bool *)arg = is_foreign_continued(&at_mark, &now);
 }
 
-void torch_boundary_forward(void)
+void torch_handle_step_forward(void)
 {
 	bool same = false;
 
@@ -82,16 +82,16 @@ void torch_boundary_forward(void)
 	private_stack_call(compare_with_mark, &same);
 	pthread_mutex_unlock(&held_lock);
 	if (!same)
-		end_held_step();
+		close_held_step();
 }
 
-void torch_boundary_backward(void)
+void torch_handle_step_backward(void)
 {
 	if (!atomic_load_explicit(&passed, memory_order_relaxed))
-		end_held_step();
+		close_held_step();
 }
 
-void torch_boundary_optimizer(void)
+void torch_handle_step_optimizer(void)
 {
-	end_held_step();
+	close_held_step();
 }

@@ -3,10 +3,10 @@
 #ifndef PROBE_WRAPPERS_TORCH_STEP_BOUNDARY_H
 #define PROBE_WRAPPERS_TORCH_STEP_BOUNDARY_H
 
-void torch_boundary_mark(void); /* the step's optimizer has stepped, or was skipped */
-void torch_boundary_forward(void); /* a forward pass in training mode begins */
-void torch_boundary_backward(void); /* a backward pass of the training begins */
-void torch_boundary_optimizer(void); /* the optimizer whose steps count begins another step */
+void torch_handle_step_mark(void); /* the step's optimizer has stepped, or was skipped */
+void torch_handle_step_forward(void); /* a forward pass in training mode begins */
+void torch_handle_step_backward(void); /* a backward pass of the training begins */
+void torch_handle_step_optimizer(void); /* the optimizer whose steps count begins another step */
 void torch_boundary_forked(void);
 
 #endif

@@ -27,6 +27,7 @@
 #include "journal/layout.h"
 #include "session/state.h"
 #include "stack/foreign.h"
+#include "text/suffix.h"
 #include "training/params/kind.h"
 #include "training/steps/late.h"
 #include "training/steps/scalar.h"
@@ -55,7 +56,7 @@ static _Atomic bool named; /* record_function_enter_new has been seen */
 #define MARKS_MAX 8
 static THREAD_OWN struct {
 	const void *record[MARKS_MAX];
-	uint64_t which[MARKS_MAX];
+	uint64_t optimizer_number[MARKS_MAX];
 	uint8_t phase[MARKS_MAX], n;
 } open_marks;
 
@@ -78,14 +79,14 @@ static void lock_train_state(void)
 	}
 }
 
-static void apply_train_mark(enum train_mark m)
+static void handle_train_mark(enum train_mark m)
 {
-	step_micro_set(train_micro_step(&train));
+	step_micro_set(train_get_micro_step(&train));
 	if (m == TRAIN_SKIPPED)
 		step_skipped(step_now());
 	pthread_mutex_unlock(&lock);
 	if (m != TRAIN_NOTHING)
-		torch_boundary_mark();
+		torch_handle_step_mark();
 }
 
 /* ---- other observers (train_observers.h) ---- */
@@ -94,37 +95,37 @@ static void apply_train_mark(enum train_mark m)
 
 static _Atomic uint32_t
 	/* bit i: the configuration needs train_observers[i]; bit 31: the other bits are valid */
-	wanting;
+	wanted_observers;
 #define WANTING_KNOWN (UINT32_C(1) << 31)
 
-static uint32_t wanting_observers(void)
+static uint32_t get_wanted_observers(void)
 {
-	uint32_t w = atomic_load_explicit(&wanting, memory_order_relaxed);
+	uint32_t w = atomic_load_explicit(&wanted_observers, memory_order_relaxed);
 
 	if (__builtin_expect(w & WANTING_KNOWN || !session_configure(), 1))
 		return w & ~WANTING_KNOWN;
 	for (unsigned i = 0; i < OBSERVERS_MAX && train_observers[i]; i++)
 		if (!train_observers[i]->wanted || train_observers[i]->wanted())
 			w |= 1u << i;
-	atomic_store_explicit(&wanting, w | WANTING_KNOWN, memory_order_relaxed);
+	atomic_store_explicit(&wanted_observers, w | WANTING_KNOWN, memory_order_relaxed);
 	return w;
 }
 
 /* Ends are reported in reverse order, so that data of the first row is available to all others. */
-#define SHOW_EVENT(method, e, last_first)                                                     \
-	do {                                                                                  \
-		for (uint32_t w_ = wanting_observers(), k_; w_; w_ &= ~(UINT32_C(1) << k_)) { \
-			k_ = (uint32_t)((last_first) ? 31 - __builtin_clz(w_)                 \
-						     : __builtin_ctz(w_));                    \
-			if (train_observers[k_]->method)                                      \
-				train_observers[k_]->method(e);                               \
-		}                                                                             \
+#define SHOW_EVENT(method, e, last_first)                                                        \
+	do {                                                                                     \
+		for (uint32_t w_ = get_wanted_observers(), k_; w_; w_ &= ~(UINT32_C(1) << k_)) { \
+			k_ = (uint32_t)((last_first) ? 31 - __builtin_clz(w_)                    \
+						     : __builtin_ctz(w_));                       \
+			if (train_observers[k_]->method)                                         \
+				train_observers[k_]->method(e);                                  \
+		}                                                                                \
 	} while (0)
 
 /* Passes in progress on this thread. */
 static THREAD_OWN uint32_t passes;
 
-static void show_backward(const struct call *c, bool counts, bool leaving)
+static void handle_backward_event(const struct call *c, bool counts, bool leaving)
 {
 	struct torch_train_event e = {.call = c, .accumulates = counts};
 	struct own_work own;
@@ -133,29 +134,32 @@ static void show_backward(const struct call *c, bool counts, bool leaving)
 		own(passes)--;
 	e.outermost = own(passes) == 0;
 	e.ok = c->ok;
-	own = own_work_begin();
+	own = own_work_start();
 	late_check();
 	if (leaving)
 		SHOW_EVENT(backward_end, &e, true);
 	else
 		SHOW_EVENT(backward_begin, &e, false);
-	own_work_end(&own);
+	own_work_stop(&own);
 	if (!leaving)
 		own(passes)++;
 }
 
-static void show_optimizer(const void *record, uint64_t which, bool outermost, bool leaving)
+static void handle_optimizer_event(
+	const void *record, uint64_t optimizer_number, bool outermost, bool leaving)
 {
-	struct torch_train_event e = {
-		.record = record, .which = which, .outermost = outermost, .ok = true};
-	struct own_work own = own_work_begin();
+	struct torch_train_event e = {.record = record,
+		.optimizer_number = optimizer_number,
+		.outermost = outermost,
+		.ok = true};
+	struct own_work own = own_work_start();
 
 	late_check();
 	if (leaving)
 		SHOW_EVENT(optimizer_end, &e, true);
 	else
 		SHOW_EVENT(optimizer_begin, &e, false);
-	own_work_end(&own);
+	own_work_stop(&own);
 }
 
 static void set_phase(uint32_t phase)
@@ -164,34 +168,34 @@ static void set_phase(uint32_t phase)
 }
 
 /* The default phase of this thread. */
-static uint32_t usual_phase(void)
+static uint32_t get_default_phase(void)
 {
 	return train.active ? PHASE_FORWARD : PHASE_NONE;
 }
 
 /* ---- forward ---- */
 
-uint32_t torch_forward_begin(bool training)
+uint32_t torch_start_forward(bool training)
 {
 	uint32_t before = thread_state.phase;
 
 	if (training)
-		torch_boundary_forward();
+		torch_handle_step_forward();
 	if (training && scalars_wanted())
-		step_forward_begins();
+		step_forward_start();
 	if (train.active)
 		set_phase(training ? PHASE_FORWARD : PHASE_EVALUATION);
 	return before;
 }
 
-void torch_forward_end(uint32_t before)
+void torch_stop_forward(uint32_t before)
 {
-	set_phase(before ? before : usual_phase());
+	set_phase(before ? before : get_default_phase());
 }
 
 /* ---- backward ---- */
 
-static void mark_backward(struct call *c, bool leaving)
+static void handle_backward(struct call *c, bool leaving)
 {
 	enum train_mark m = TRAIN_NOTHING;
 
@@ -201,31 +205,30 @@ static void mark_backward(struct call *c, bool leaving)
 	 */
 	bool counts = (uint8_t)c->v[5].u != 0;
 
-	show_backward(c, counts, leaving);
+	handle_backward_event(c, counts, leaving);
 	if (counts && !leaving)
-		torch_boundary_backward();
+		torch_handle_step_backward();
 	lock_train_state();
 	if (!leaving) {
 		if (counts)
-			train_backward_begin(&train);
+			train_handle_backward_begin(&train);
 		c->note.u[0] = thread_state.phase;
 		set_phase(PHASE_BACKWARD);
 		/* Each device has a thread of its own for the pass, with no Python on its stack. */
-		foreign_lend();
+		foreign_start_lending();
 	} else {
 		if (counts)
-			m = train_backward_end(&train);
-		set_phase(c->note.u[0] ? (uint32_t)c->note.u[0] : usual_phase());
-		foreign_take_back();
+			m = train_handle_backward_end(&train);
+		set_phase(c->note.u[0] ? (uint32_t)c->note.u[0] : get_default_phase());
+		foreign_stop_lending();
 	}
-	apply_train_mark(m);
+	handle_train_mark(m);
 }
 
 /*
- * Called for the function in which threads of autograd's engine spend their life: all that they
- * do is part of a backward pass.
+ * Called for the main function of the engine's threads: everything they do is part of a backward pass.
  */
-static void mark_engine_thread(struct call *c, bool leaving)
+static void handle_engine_thread(struct call *c, bool leaving)
 {
 	if (!leaving) {
 		c->note.u[0] = thread_state.phase;
@@ -243,18 +246,11 @@ struct string {
 	uint64_t len;
 };
 
-static bool string_starts_with(const struct string *s, const char *with)
+static bool has_string_prefix(const struct string *s, const char *prefix)
 {
-	size_t n = strlen(with);
+	size_t n = strlen(prefix);
 
-	return s->len >= n && memcmp(s->text, with, n) == 0;
-}
-
-static bool text_ends_with(const char *s, const char *end)
-{
-	size_t n = strlen(s), m = strlen(end);
-
-	return n >= m && strcmp(s + n - m, end) == 0;
+	return s->len >= n && memcmp(s->text, prefix, n) == 0;
 }
 
 /*
@@ -268,7 +264,7 @@ struct optimizer {
 	uint64_t hash;
 };
 
-static void identify_on_private_stack(void *arg)
+static void compute_optimizer_hash(void *arg)
 {
 	struct optimizer *o = arg;
 	const struct string *name = o->name;
@@ -280,14 +276,14 @@ static void identify_on_private_stack(void *arg)
 
 	for (uint64_t i = 0; i < name->len; i++)
 		h = hash_u64(h, (unsigned char)name->text[i]);
-	foreign_walk(&s);
+	foreign_read_stack(&s);
 	for (int i = 0; i < s.n && i < 16; i++) {
 		if (!s.language->describe(&s.frame[i], &n))
 			continue;
-		if (text_ends_with(n.file, "/torch/optim/optimizer.py") ||
-			text_ends_with(n.file, "/torch/optim/lr_scheduler.py")) {
+		if (has_suffix(n.file, "/torch/optim/optimizer.py") ||
+			has_suffix(n.file, "/torch/optim/lr_scheduler.py")) {
 			/* The frame belongs to step(), not to zero_grad(), which has a mark too. */
-			*step |= text_ends_with(n.function, "wrapper");
+			*step |= has_suffix(n.function, "wrapper");
 			inside = true;
 		} else if (inside) {
 			h = hash_u64(hash_u64(h, s.frame[i].code), s.frame[i].at);
@@ -297,32 +293,32 @@ static void identify_on_private_stack(void *arg)
 	o->hash = h | 1;
 }
 
-static uint64_t identify_optimizer(const struct string *name, bool *step)
+static uint64_t find_optimizer_number(const struct string *name, bool *step)
 {
 	struct optimizer o = {name, step, 0};
 
-	private_stack_call(identify_on_private_stack, &o);
+	private_stack_call(compute_optimizer_hash, &o);
 	return *step ? find_optimizer_identity(o.hash) : o.hash;
 }
 
-static void optimizer_begins(const void *record, uint64_t which)
+static void handle_optimizer_mark(const void *record, uint64_t optimizer_number)
 {
 	if (own(open_marks).n == MARKS_MAX)
 		return;
 	own(open_marks).record[own(open_marks).n] = record;
-	own(open_marks).which[own(open_marks).n] = which;
+	own(open_marks).optimizer_number[own(open_marks).n] = optimizer_number;
 	own(open_marks).phase[own(open_marks).n++] = (uint8_t)thread_state.phase;
-	show_optimizer(record, which, own(open_marks).n == 1, false);
+	handle_optimizer_event(record, optimizer_number, own(open_marks).n == 1, false);
 	/* Once the anchor (the optimizer that ends steps) is set, it does not change. */
 	if (own(open_marks).n == 1 &&
-		(train.anchor_wanted == TRAIN_ANCHOR_ANY || which == train.anchor))
-		torch_boundary_optimizer();
+		(train.anchor_wanted == TRAIN_ANCHOR_ANY || optimizer_number == train.anchor))
+		torch_handle_step_optimizer();
 	lock_train_state();
-	train_optimizer_begin(&train, which);
-	apply_train_mark(TRAIN_NOTHING);
+	train_handle_optimizer_begin(&train, optimizer_number);
+	handle_train_mark(TRAIN_NOTHING);
 	set_phase(PHASE_OPTIMIZER);
-	torch_note_optimizer(true);
-	torch_report_seeds();
+	torch_handle_first_step(true);
+	torch_record_seeds();
 }
 
 /* at::RecordScope::USER_SCOPE: marks of a profiler, unlike the scopes of operators. */
@@ -332,13 +328,13 @@ static void record_new(const struct call *c)
 {
 	static const struct string none = {"", 0};
 	bool step = false;
-	uint64_t which;
+	uint64_t optimizer_number;
 
 	if ((uint8_t)c->v[1].u != USER_SCOPE)
 		return;
-	which = identify_optimizer(&none, &step);
+	optimizer_number = find_optimizer_number(&none, &step);
 	if (step)
-		optimizer_begins(c->v[0].cp, which);
+		handle_optimizer_mark(c->v[0].cp, optimizer_number);
 }
 
 static bool is_open(const void *record)
@@ -352,12 +348,12 @@ static bool is_open(const void *record)
 /* The mark of the DataLoader's __next__ that this thread is in. */
 static THREAD_OWN const void *data_mark;
 
-static void data_begins(const void *record)
+static void handle_data_mark(const void *record)
 {
 	if (!scalars_wanted() || own(data_mark))
 		return;
 	own(data_mark) = record;
-	step_part_begins(PART_DATA);
+	step_part_start(PART_DATA);
 }
 
 static void record_begin(struct call *c, bool leaving)
@@ -368,24 +364,27 @@ static void record_begin(struct call *c, bool leaving)
 
 	atomic_store_explicit(&named, true, memory_order_relaxed);
 	if (!leaving) {
-		if (scalars_wanted() || train_kinds_wanted())
+		if (scalars_wanted() || train_get_kinds())
 			torch_init_device();
-		c->note.u[0] = string_starts_with(name, "Optimizer.step#")
-				       ? identify_optimizer(name, &step)
+		c->note.u[0] = has_string_prefix(name, "Optimizer.step#")
+				       ? find_optimizer_number(name, &step)
 				       : 0;
-		c->note.u[1] = string_starts_with(name, "enumerate(DataLoader)#");
+		c->note.u[1] = has_string_prefix(name, "enumerate(DataLoader)#");
 		return;
 	}
 	if ((!c->note.u[0] && !c->note.u[1]) || !c->ok)
 		return;
 
-	/* The result is an intrusive_ptr<PythonRecordFunction>: a target's header, then the RecordFunction. */
+	/*
+		 * The result is an intrusive_ptr<PythonRecordFunction>. It points to the base class intrusive_ptr_target (vtable,
+		 * reference counts), which the RecordFunction follows.
+		 */
 	const char *object = *(const char *const *)c->result;
 
 	if (c->note.u[1] && object)
-		data_begins(object + 16);
+		handle_data_mark(object + 16);
 	else if (object && !is_open(object + 16))
-		optimizer_begins(object + 16, c->note.u[0]);
+		handle_optimizer_mark(object + 16, c->note.u[0]);
 }
 
 static void mark_record_end(struct call *c)
@@ -399,25 +398,25 @@ static void mark_record_end(struct call *c)
 		if (own(open_marks).record[i] != record)
 			continue;
 		for (unsigned k = own(open_marks).n; k-- > i;)
-			show_optimizer(
-				own(open_marks).record[k], own(open_marks).which[k], k == 0, true);
+			handle_optimizer_event(own(open_marks).record[k],
+				own(open_marks).optimizer_number[k], k == 0, true);
 		lock_train_state();
 		for (unsigned k = own(open_marks).n; k-- > i;)
-			m = train_optimizer_end(&train);
+			m = train_handle_optimizer_end(&train);
 		own(open_marks).n = (uint8_t)i;
-		apply_train_mark(m);
-		set_phase(own(open_marks).phase[i] ? own(open_marks).phase[i] : usual_phase());
-		torch_note_optimizer(false);
+		handle_train_mark(m);
+		set_phase(
+			own(open_marks).phase[i] ? own(open_marks).phase[i] : get_default_phase());
+		torch_handle_first_step(false);
 		return;
 	}
 }
 
 /*
  * Arguments: memory, bytes, bytes in use on the device, reserved bytes, and a Device of two bytes
- * (type and index). For the host's memory it is called only while a profiler listens: its blocks
- * are known from its allocator.
+ * (type and index). For the host's memory the function is called only while a profiler listens; the host's blocks are known from its allocator.
  */
-static void note_device_memory(const struct call *c)
+static void record_device_memory(const struct call *c)
 {
 	struct block_event e = {.address = c->v[0].u,
 		.bytes = (double)c->v[1].i,
@@ -428,12 +427,12 @@ static void note_device_memory(const struct call *c)
 
 	if (e.device_type == TORCH_DEVICE_CPU)
 		return;
-	step_device_memory(c->v[2].u);
+	step_record_device_memory(c->v[2].u);
 	record_block_event(&e);
 }
 
-/* Arguments: this, memory, and its bytes if it is given out. */
-static void note_host_memory(const struct call *c, bool given)
+/* Arguments: this, the block's address, and its size in bytes if the block is being allocated. */
+static void record_host_memory(const struct call *c, bool given)
 {
 	const double unknown = __builtin_nan("");
 	struct block_event e = {.address = c->v[1].u,
@@ -447,40 +446,40 @@ static void note_host_memory(const struct call *c, bool given)
 		record_block_event(&e);
 }
 
-void torch_mark_enter(struct call *c, enum torch_scope s)
+void torch_handle_mark_begin(struct call *c, enum torch_scope s)
 {
 	if (s == SCOPE_BACKWARD)
-		mark_backward(c, false);
+		handle_backward(c, false);
 	else if (s == SCOPE_ENGINE)
-		mark_engine_thread(c, false);
+		handle_engine_thread(c, false);
 	else if (s == SCOPE_RECORD_BEGIN)
 		record_begin(c, false);
 	else if (s == SCOPE_MEMORY)
-		note_device_memory(c);
+		record_device_memory(c);
 	else if (s == SCOPE_HOST_GIVEN || s == SCOPE_HOST_TAKEN)
-		note_host_memory(c, s == SCOPE_HOST_GIVEN);
+		record_host_memory(c, s == SCOPE_HOST_GIVEN);
 	else if (s == SCOPE_NODE) {
-		torch_saw_node();
-		c->note.u[0] = torch_gradients_pass(c->v[2].cp, c->v[3].cp);
+		torch_count_node();
+		c->note.u[0] = torch_handle_node_begin(c->v[2].cp, c->v[3].cp);
 	} else if (s == SCOPE_EDGES) {
-		torch_edges_pass(c->v[0].cp, c->v[1].cp);
+		torch_handle_edges(c->v[0].cp, c->v[1].cp);
 		torch_check_node_sums(c->v[1].cp);
 	} else if (s == SCOPE_GRAD_MODE) {
-		torch_module_calls_now();
-		torch_watch_functions_now();
+		torch_set_module_hook_now();
+		torch_find_watched_now();
 	}
 }
 
-void torch_mark_leave(struct call *c, enum torch_scope s)
+void torch_handle_mark_end(struct call *c, enum torch_scope s)
 {
 	enum train_mark m;
 
 	if (s == SCOPE_BACKWARD) {
-		mark_backward(c, true);
+		handle_backward(c, true);
 	} else if (s == SCOPE_ENGINE) {
-		mark_engine_thread(c, true);
+		handle_engine_thread(c, true);
 	} else if (s == SCOPE_NODE) {
-		torch_gradients_passed(c->note.u[0]);
+		torch_handle_node_end(c->note.u[0]);
 	} else if (s == SCOPE_EDGES) {
 		torch_record_node_sums(c->v[1].cp);
 	} else if (s == SCOPE_RECORD_BEGIN) {
@@ -498,23 +497,23 @@ void torch_mark_leave(struct call *c, enum torch_scope s)
 			mark_record_end(c);
 		if (own(data_mark) && own(data_mark) == c->v[0].cp) {
 			own(data_mark) = NULL;
-			step_part_ends(PART_DATA);
-			torch_note_batch();
+			step_part_stop(PART_DATA);
+			torch_record_batch();
 		}
 	} else if (s == SCOPE_SCALE) {
 		if (scalars_wanted() && c->ok)
-			torch_note_scale_update(*(const void *const *)c->v[0].cp);
+			torch_record_scale_update(*(const void *const *)c->v[0].cp);
 		lock_train_state();
-		m = train_scale_update(&train);
+		m = train_handle_scale_update(&train);
 		/*
-		 * torch_step_was_skipped() writes to the journal, so the lock is released; the
+		 * torch_handle_skipped_step() writes to the journal, so the lock is released; the
 		 * step is not over yet.
 		 */
 		if (m == TRAIN_SKIPPED) {
 			pthread_mutex_unlock(&lock);
-			torch_step_was_skipped();
+			torch_handle_skipped_step();
 			pthread_mutex_lock(&lock);
 		}
-		apply_train_mark(m);
+		handle_train_mark(m);
 	}
 }

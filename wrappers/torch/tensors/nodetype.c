@@ -22,7 +22,7 @@ const char *get_op_name_after(const char *symbol, const char *prefix, char *out,
 	return p + n;
 }
 
-bool node_class(const char *symbol, char *out, size_t cap)
+bool parse_node_class(const char *symbol, char *out, size_t cap)
 {
 	const char *p = get_op_name_after(symbol, PREFIX, out, cap);
 
@@ -39,7 +39,7 @@ static bool is_lower(char c)
 }
 
 /* "_log_softmax" -> "LogSoftmax", "conv2d" -> "Conv2D": like the generator of PyTorch, with Python's title(). */
-static size_t camel_case(const char *base, size_t len, char *out, size_t cap)
+static size_t format_camel_case(const char *base, size_t len, char *out, size_t cap)
 {
 	bool begins = true;
 	size_t n = 0;
@@ -62,7 +62,7 @@ static bool has_proper_suffix(const char *s, size_t n, const char *end)
 	return n > m && memcmp(s + n - m, end, m) == 0;
 }
 
-bool node_of_op(const char *node, const char *base)
+bool is_node_of_op(const char *node, const char *base)
 {
 	char name[128];
 	size_t len = strlen(base), n;
@@ -73,7 +73,7 @@ bool node_of_op(const char *node, const char *base)
 			return false;
 		len -= strlen("_copy");
 	}
-	n = camel_case(base, len, name, sizeof(name));
+	n = format_camel_case(base, len, name, sizeof(name));
 	if (has_proper_suffix(name, n, "Forward"))
 		n -= strlen("Forward");
 	if (!n || strncmp(node, name, n) != 0 || strncmp(node + n, "Backward", 8) != 0)
@@ -91,7 +91,7 @@ bool node_of_op(const char *node, const char *base)
 #define AT_FIRST 2
 #define AT_LAST 5
 
-int node_number_place(int was, const uint64_t *leaf)
+int find_node_number_offset(int was, const uint64_t *leaf)
 {
 	int found = NODE_NO_PLACE;
 

@@ -43,8 +43,8 @@ static bool have_streams(void)
 	if (atomic_load_explicit(&looked, memory_order_relaxed) >= LOOKS_MAX)
 		return false;
 	for (unsigned i = 0; i < 2 && !(current && handle); i++) {
-		current = (current_stream *)torch_function_at(names[i][0]);
-		handle = (stream_handle *)torch_function_at(names[i][1]);
+		current = (current_stream *)torch_find_function(names[i][0]);
+		handle = (stream_handle *)torch_find_function(names[i][1]);
 	}
 	if (!current || !handle) {
 		atomic_fetch_add_explicit(&looked, 1, memory_order_relaxed);
@@ -65,7 +65,7 @@ void torch_place_on_device(struct call *c, struct cxx_work *w, bool out)
 		!have_streams())
 		return;
 	for (unsigned i = 0; i < n; i++)
-		if (torch_place_tensor(impl[i], &v[i]))
+		if (torch_set_device_address(impl[i], &v[i]))
 			stream_set_on_device(&c->op);
 }
 
@@ -81,18 +81,18 @@ void torch_init_device(void)
 
 bool torch_find_buffer(const void *impl, struct buffer *b)
 {
-	if (!torch_tensor_buffer(impl, b))
+	if (!torch_read_tensor(impl, b))
 		return false;
 	if (b->nostats && device_present() &&
 		get_calls_keys(config_now())->device != CONFIG_DEVICE_OFF && have_streams() &&
-		torch_place_tensor(impl, b))
+		torch_set_device_address(impl, b))
 		b->nostats = 1;
 	return true;
 }
 
 bool torch_find_grad_buffer(const void *impl, struct buffer *b)
 {
-	const void *grad = torch_grad_impl(impl);
+	const void *grad = torch_get_grad(impl);
 
 	return grad && torch_find_buffer(grad, b);
 }
@@ -124,9 +124,9 @@ static const struct buffer *find_placed(const struct buffer *v, unsigned n)
 uint64_t torch_current_stream(const struct call *c)
 {
 	const struct operation *w = &c->op;
-	const struct buffer *v = find_placed(operation_inputs(w), w->nin);
+	const struct buffer *v = find_placed(operation_get_inputs(w), w->nin);
 
 	if (!v)
-		v = find_placed(operation_outputs(w), w->nout);
+		v = find_placed(operation_get_outputs(w), w->nout);
 	return v ? get_stream_on(v) : 0;
 }

@@ -13,19 +13,19 @@
 #include "wrappers/cxx/cxx_work.h"
 
 /*
- * For tensors on one side of the call (out: outputs) that are on a device: stores their
+ * For the call's inputs (out: its outputs) that are on a device: stores their
  * addresses, so that the stream copies them. Does nothing if devices are not copied. Must be the
  * last thing done with the buffers: the processor must not read these addresses.
  */
 void torch_place_on_device(struct call *c, struct cxx_work *w, bool out);
 
 /*
- * Like torch_tensor_buffer(). For a tensor on a device whose values are measured there (key
+ * Like torch_read_tensor(). For a tensor on a device whose values are measured there (key
  * `device`), also sets base and device; nostats stays set, because the processor must not read it.
  */
 bool torch_find_buffer(const void *impl, struct buffer *b);
 
-/* The same for the gradient of a tensor (torch_grad_buffer()). */
+/* The same for the gradient of a tensor (torch_get_grad_buffer()). */
 bool torch_find_grad_buffer(const void *impl, struct buffer *b);
 
 /*

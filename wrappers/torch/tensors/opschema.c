@@ -31,7 +31,7 @@ static bool is_name(char c)
  * Writes the C++ name of a schema's operator, in which a dot becomes an underscore. Returns its
  * length, or 0 if the text is not a name.
  */
-static size_t cxx_name(const char *schema, char *out, size_t cap)
+static size_t format_cxx_name(const char *schema, char *out, size_t cap)
 {
 	size_t n = 0;
 
@@ -49,7 +49,8 @@ static const char **find_schema_place(const char *name)
 	uint32_t i = (uint32_t)hash_str(7, name) % SLOTS;
 	char other[128];
 
-	while (slot[i] && cxx_name(slot[i], other, sizeof(other)) && strcmp(other, name) != 0)
+	while (slot[i] && format_cxx_name(slot[i], other, sizeof(other)) &&
+		strcmp(other, name) != 0)
 		i = (i + 1) % SLOTS;
 	return &slot[i];
 }
@@ -59,7 +60,7 @@ static void add_schema(const char *s)
 	char name[128];
 	const char **at;
 
-	if (used >= SLOTS / 2 || !cxx_name(s, name, sizeof(name)))
+	if (used >= SLOTS / 2 || !format_cxx_name(s, name, sizeof(name)))
 		return;
 	at = find_schema_place(name);
 	if (!*at) {
@@ -69,7 +70,7 @@ static void add_schema(const char *s)
 }
 
 /* Handles every text in [at, end) that contains ") -> ". */
-static void scan_schema_text(const char *at, const char *end)
+static void add_schemas_in_range(const char *at, const char *end)
 {
 	const char *begin = at;
 
@@ -86,7 +87,7 @@ static void scan_schema_text(const char *at, const char *end)
 	}
 }
 
-static int scan_torch_object(struct dl_phdr_info *info, size_t size, void *arg)
+static int add_schemas_of_object(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	const char *name = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
 
@@ -99,21 +100,21 @@ static int scan_torch_object(struct dl_phdr_info *info, size_t size, void *arg)
 		const char *at = (const char *)(uintptr_t)(info->dlpi_addr + ph->p_vaddr);
 
 		if (ph->p_type == PT_LOAD && ph->p_flags & PF_R && !(ph->p_flags & PF_W))
-			scan_schema_text(at, at + ph->p_memsz);
+			add_schemas_in_range(at, at + ph->p_memsz);
 	}
 	return 1;
 }
 
 static void read_all_schemas(void)
 {
-	dl_iterate_phdr(scan_torch_object, NULL);
+	dl_iterate_phdr(add_schemas_of_object, NULL);
 }
 
 /*
  * True if a parameter of this schema type, such as "Tensor(a!)" or "int[2]?", can be the one in
  * the mangled name.
  */
-static bool schema_param_fits(const char *type, size_t n, uint8_t ctype, uint8_t arg)
+static bool is_schema_param_valid(const char *type, size_t n, uint8_t ctype, uint8_t arg)
 {
 	char last = type[n - 1];
 
@@ -140,7 +141,7 @@ static bool schema_param_fits(const char *type, size_t n, uint8_t ctype, uint8_t
  * Compares the parameters of a schema such as "f(Tensor a, *, int[2] b=[0, 1], str c="x") ->
  * Tensor".
  */
-static bool schema_params_fit(const char *schema, const struct op_type *t, unsigned i)
+static bool are_schema_params_valid(const char *schema, const struct op_type *t, unsigned i)
 {
 	const char *p = strchr(schema, '(') + 1, *end = strstr(schema, ") -> ");
 
@@ -154,7 +155,7 @@ static bool schema_params_fit(const char *schema, const struct op_type *t, unsig
 		}
 		if (*begin != '*') {
 			if (i == t->nargs || !blank ||
-				!schema_param_fits(
+				!is_schema_param_valid(
 					begin, (size_t)(blank - begin), t->ctype[i], t->arg[i]))
 				return false;
 			i++;
@@ -165,11 +166,11 @@ static bool schema_params_fit(const char *schema, const struct op_type *t, unsig
 	return i == t->nargs;
 }
 
-static bool same_result(const char *a, const char *b)
+static bool is_same_schema_result(const char *a, const char *b)
 {
 	struct op_type x, y;
 
-	return op_result_of(a, &x) && op_result_of(b, &y) && x.ret == y.ret &&
+	return parse_op_result(a, &x) && parse_op_result(b, &y) && x.ret == y.ret &&
 	       x.hidden == y.hidden && x.result == y.result && x.nresult == y.nresult &&
 	       !strstr(a, "(a!)[]") == !strstr(b, "(a!)[]");
 }
@@ -182,22 +183,22 @@ static const char *find_tail(const char *name, const struct op_type *t, unsigned
 	size_t len = strlen(name);
 
 	for (unsigned i = 0; i < SLOTS; i++) {
-		size_t n = slot[i] ? cxx_name(slot[i], longer, sizeof(longer)) : 0;
+		size_t n = slot[i] ? format_cxx_name(slot[i], longer, sizeof(longer)) : 0;
 		const char *tail;
 
 		if (n <= len || strcmp(longer + n - len, name) != 0)
 			continue;
 		tail = slot[i] + (n - len);
-		if (!schema_params_fit(tail, t, first))
+		if (!are_schema_params_valid(tail, t, first))
 			continue;
-		if (found && !same_result(found, tail))
+		if (found && !is_same_schema_result(found, tail))
 			return NULL;
 		found = tail;
 	}
 	return found;
 }
 
-const char *op_schema(const char *name, const struct op_type *t, unsigned first)
+const char *find_op_schema(const char *name, const struct op_type *t, unsigned first)
 {
 	const char *s;
 
@@ -206,7 +207,7 @@ const char *op_schema(const char *name, const struct op_type *t, unsigned first)
 	return s ? s : find_tail(name, t, first);
 }
 
-bool op_schema_any(bool (*ask)(const char *schema, void *arg), void *arg)
+bool has_op_schema(bool (*ask)(const char *schema, void *arg), void *arg)
 {
 	pthread_once(&once, read_all_schemas);
 	for (unsigned i = 0; i < SLOTS; i++)

@@ -105,7 +105,7 @@ struct op_reader {
 	bool is_1_13;
 };
 
-static bool take_op_parameter(const char *type, void *arg)
+static bool add_op_parameter(const char *type, void *arg)
 {
 	struct op_reader *r = arg;
 	struct op_type *t = r->t;
@@ -119,13 +119,13 @@ static bool take_op_parameter(const char *type, void *arg)
 	return true;
 }
 
-bool op_params(const char *symbol, bool is_1_13, struct op_type *t)
+bool parse_op_params(const char *symbol, bool is_1_13, struct op_type *t)
 {
 	struct op_reader r = {t, is_1_13};
 
 	t->nargs = 0;
 	return strncmp(symbol, "_ZN2at4_ops", 11) == 0 &&
-	       cxx_each_parameter(symbol, take_op_parameter, &r);
+	       cxx_each_parameter(symbol, add_op_parameter, &r);
 }
 
 /* ---- results ---- */
@@ -136,7 +136,7 @@ static bool is_word_equal(const char *s, size_t n, const char *word)
 }
 
 /* Parses one result; names of results and aliasing marks do not matter. */
-static bool tensor_result(const char *s, size_t n, bool *written, bool *listed)
+static bool parse_tensor_result(const char *s, size_t n, bool *written, bool *listed)
 {
 	if (n < 6 || memcmp(s, "Tensor", 6) != 0)
 		return false;
@@ -145,7 +145,7 @@ static bool tensor_result(const char *s, size_t n, bool *written, bool *listed)
 	return s[6] != '?';
 }
 
-bool op_result_of(const char *schema, struct op_type *t)
+bool parse_op_result(const char *schema, struct op_type *t)
 {
 	const char *s = strstr(schema, ") -> ");
 	bool written = false, listed = false, all = true, any = false;
@@ -161,7 +161,7 @@ bool op_result_of(const char *schema, struct op_type *t)
 	t->nresult = 0;
 	if (is_word_equal(s, n, "()"))
 		return true;
-	if (*s != '(' && tensor_result(s, n, &written, &listed)) {
+	if (*s != '(' && parse_tensor_result(s, n, &written, &listed)) {
 		t->hidden = listed || !written;
 		t->ret = t->hidden ? CT_VOID : CT_P;
 		t->result = listed ? OP_NEW_LIST : written ? OP_REFERENCE : OP_NEW;
@@ -195,7 +195,8 @@ bool op_result_of(const char *schema, struct op_type *t)
 			if (!depth && *e == ' ' && !blank)
 				blank = e;
 		}
-		all &= tensor_result(s, (size_t)((blank ? blank : e) - s), &written, &listed) &&
+		all &= parse_tensor_result(
+			       s, (size_t)((blank ? blank : e) - s), &written, &listed) &&
 		       !listed;
 		any |= written;
 		t->nresult++;

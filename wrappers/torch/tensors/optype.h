@@ -51,13 +51,13 @@ struct op_type {
  * Sets the parameters from the mangled name after `call` or `redispatch` (whose first parameter
  * is a key set), of a libtorch 1.13 or of a later one. Returns false if one of them is not known.
  */
-bool op_params(const char *symbol, bool is_1_13, struct op_type *t);
+bool parse_op_params(const char *symbol, bool is_1_13, struct op_type *t);
 
 /*
  * Sets the result from a schema such as "add.Tensor(Tensor self, ...) -> Tensor". Returns false
  * if it is not known.
  */
-bool op_result_of(const char *schema, struct op_type *t);
+bool parse_op_result(const char *schema, struct op_type *t);
 
 /*
  * Writes the first name after a prefix of a mangled name: ("_ZN2at4_ops3add4callE...",
@@ -70,13 +70,13 @@ const char *get_op_name_after(const char *symbol, const char *prefix, char *out,
  * Nodes of autograd (nodetype.c): writes the class ("AddmmBackward0") from the mangled name of
  * its apply(). Returns false if the symbol does not belong to a node.
  */
-bool node_class(const char *symbol, char *out, size_t cap);
+bool parse_node_class(const char *symbol, char *out, size_t cap);
 
 /*
  * True if a node of class `node` computes the gradients of any overload of operator `base`
  * ("addmm", in place "addmm_").
  */
-bool node_of_op(const char *node, const char *base);
+bool is_node_of_op(const char *node, const char *base);
 
 /*
  * Nodes have numbers; those of leaves all have the largest one. Returns the offset of the number
@@ -84,7 +84,7 @@ bool node_of_op(const char *node, const char *base);
  * one of these constants.
  */
 enum { NODE_NOT_KNOWN, NODE_NO_PLACE = -1 };
-int node_number_place(int was, const uint64_t *leaf);
+int find_node_number_offset(int was, const uint64_t *leaf);
 
 /*
  * Returns the schema of the operator with C++ name `name` (add_Tensor), found in the loaded
@@ -92,9 +92,9 @@ int node_number_place(int was, const uint64_t *leaf);
  * `first` on. Returns NULL if there is none, or several match. The text lives as long as the
  * library.
  */
-const char *op_schema(const char *name, const struct op_type *t, unsigned first);
+const char *find_op_schema(const char *name, const struct op_type *t, unsigned first);
 
 /* Calls ask() for each schema until ask() returns true. Returns whether it did. */
-bool op_schema_any(bool (*ask)(const char *schema, void *arg), void *arg);
+bool has_op_schema(bool (*ask)(const char *schema, void *arg), void *arg);
 
 #endif

@@ -17,14 +17,14 @@
 static _Atomic int grad_at; /* from the AutogradMeta; 0: not known yet, NOT_THERE */
 
 /* autograd_meta_ follows the storage, which follows the header that every object has. */
-static const char *autograd_meta_of(const void *impl)
+static const char *get_autograd_meta(const void *impl)
 {
-	int header = torch_header_bytes();
+	int header = torch_get_header_bytes();
 
 	return header ? *(const char *const *)((const char *)impl + header + 8) : NULL;
 }
 
-static int learn_grad_place(const void *impl, const char *meta)
+static int find_grad_offset(const void *impl, const char *meta)
 {
 	const void *const *(*grad)(const void *);
 	struct provider p;
@@ -36,29 +36,29 @@ static int learn_grad_place(const void *impl, const char *meta)
 		at = (const char *)grad(impl) - meta;
 		good = at >= 8 && at < META_MAX_BYTES && at % 8 == 0;
 	}
-	session_layout_fact(LAYOUT_TORCH_GRAD, good);
+	session_record_layout_fact(LAYOUT_TORCH_GRAD, good);
 	if (!good)
-		log_loss(LOSS_ENTRY, "PyTorch: it is not known where this version's tensors have "
-				     "their gradients: "
-				     "kinds of gradients are not written; update libprobe");
+		log_loss(LOSS_ENTRY,
+			"PyTorch: the offset of a tensor's gradient in this version is unknown: "
+			"kinds of gradients are not written; update libprobe");
 	at = good ? at : NOT_THERE;
 	atomic_store_explicit(&grad_at, (int)at, memory_order_relaxed);
 	return (int)at;
 }
 
-const void *torch_grad_impl(const void *impl)
+const void *torch_get_grad(const void *impl)
 {
-	const char *meta = impl ? autograd_meta_of(impl) : NULL;
+	const char *meta = impl ? get_autograd_meta(impl) : NULL;
 	int at = atomic_load_explicit(&grad_at, memory_order_relaxed);
 
 	if (!meta)
 		return NULL;
 	if (!at)
-		at = learn_grad_place(impl, meta);
+		at = find_grad_offset(impl, meta);
 	return at > 0 ? *(const void *const *)(meta + at) : NULL;
 }
 
-const void *torch_undefined_impl(void)
+const void *torch_get_undefined(void)
 {
 	static _Atomic(const void *) undefined;
 	const void *at = atomic_load_explicit(&undefined, memory_order_relaxed);
@@ -71,11 +71,11 @@ const void *torch_undefined_impl(void)
 	return at;
 }
 
-bool torch_grad_buffer(const void *impl, struct buffer *b)
+bool torch_get_grad_buffer(const void *impl, struct buffer *b)
 {
-	const void *grad = torch_grad_impl(impl);
+	const void *grad = torch_get_grad(impl);
 
-	return grad && torch_tensor_buffer(grad, b);
+	return grad && torch_read_tensor(grad, b);
 }
 
 bool torch_buffer_is_dense(const struct buffer *b)
@@ -95,7 +95,7 @@ bool torch_buffer_is_dense(const struct buffer *b)
 	return true;
 }
 
-bool torch_window_buffer(
+bool torch_set_buffer_range(
 	struct buffer *b, uint64_t at, uint64_t count, const uint64_t *dims, uint8_t ndim)
 {
 	uint64_t size = b->count ? b->bytes / b->count : 0;

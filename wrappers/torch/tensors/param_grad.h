@@ -15,19 +15,19 @@
  * Returns the TensorImpl of the gradient (which may be the undefined tensor); NULL: there is
  * none, or the offset is not known.
  */
-const void *torch_grad_impl(const void *impl);
+const void *torch_get_grad(const void *impl);
 
 /*
  * Returns the TensorImpl of the undefined tensor, which is unique. NULL: this version does not
  * export it.
  */
-const void *torch_undefined_impl(void);
+const void *torch_get_undefined(void);
 
 /*
  * Describes the gradient. Returns false if there is none, or its elements are not known (sparse
  * ...).
  */
-bool torch_grad_buffer(const void *impl, struct buffer *b);
+bool torch_get_grad_buffer(const void *impl, struct buffer *b);
 
 /* True if the elements are contiguous, in the order of the dimensions. */
 bool torch_buffer_is_dense(const struct buffer *b);
@@ -36,7 +36,7 @@ bool torch_buffer_is_dense(const struct buffer *b);
  * Reduces *b, a contiguous tensor, to `count` of its elements from number `at` on, with the given
  * shape. Returns false if it does not have them. dims must live as long as b is used.
  */
-bool torch_window_buffer(
+bool torch_set_buffer_range(
 	struct buffer *b, uint64_t at, uint64_t count, const uint64_t *dims, uint8_t ndim);
 
 #endif

@@ -63,14 +63,14 @@ static const struct {
 #define META_CHECKED 12 /* uint8 to bool: their sizes confirm the known layout of the records */
 
 /* The size of an element as PyTorch returns it; 0 if not available. */
-static unsigned ask_element_size(unsigned type)
+static unsigned read_element_size(unsigned type)
 {
 	const char *(*records)(void);
 	const uint16_t *next = elfsym_data("_ZN6caffe28TypeMeta13nextTypeIndexE");
 	const char *first;
 	uint64_t size;
 
-	*(void **)&records = torch_function_at("_ZN6caffe28TypeMeta13typeMetaDatasEv");
+	*(void **)&records = torch_find_function("_ZN6caffe28TypeMeta13typeMetaDatasEv");
 	if (!records || !next || type >= *next)
 		return 0;
 	first = records();
@@ -84,7 +84,7 @@ static unsigned ask_element_size(unsigned type)
 }
 
 /* Bytes of an element; 0 if not known. */
-static unsigned element_size_of(unsigned type)
+static unsigned get_element_size(unsigned type)
 {
 	enum { ASKED = 256 };
 	static _Atomic uint32_t asked[ASKED]; /* size + 1; 0: not queried yet */
@@ -93,10 +93,10 @@ static unsigned element_size_of(unsigned type)
 	if (type < NTYPES && scalar_types[type].size)
 		return scalar_types[type].size;
 	if (type >= ASKED)
-		return ask_element_size(type);
+		return read_element_size(type);
 	known = atomic_load_explicit(&asked[type], memory_order_relaxed);
 	if (!known) {
-		known = ask_element_size(type) + 1;
+		known = read_element_size(type) + 1;
 		atomic_store_explicit(&asked[type], known, memory_order_relaxed);
 	}
 	return known - 1;
@@ -144,37 +144,37 @@ static pthread_mutex_t learning =
 
 #define FIELD(impl, type, at) (*(const type *)((const char *)(impl) + layout.key_set + (at)))
 
-static inline const int64_t *sizes_of(const void *impl, uint64_t ndim)
+static inline const int64_t *get_sizes(const void *impl, uint64_t ndim)
 {
 	const int64_t *in = &FIELD(impl, int64_t, AT_SIZES);
 
 	return ndim <= INLINE_DIMS ? in : *(const int64_t *const *)in;
 }
 
-static inline const int64_t *strides_of(const void *impl, uint64_t ndim)
+static inline const int64_t *get_strides(const void *impl, uint64_t ndim)
 {
 	return ndim <= INLINE_DIMS ? &FIELD(impl, int64_t, AT_STRIDES)
-				   : sizes_of(impl, ndim) + ndim;
+				   : get_sizes(impl, ndim) + ndim;
 }
 
-static inline const void *storage_of(const void *impl)
+static inline const void *get_storage(const void *impl)
 {
 	return *(const void *const *)((const char *)impl + layout.header);
 }
 
-static inline const char *data_of(const void *storage)
+static inline const char *get_storage_data(const void *storage)
 {
 	return *(const char *const *)((const char *)storage + layout.header);
 }
 
-static inline uint64_t storage_size_of(const void *storage)
+static inline uint64_t get_storage_bytes(const void *storage)
 {
 	return *(const uint64_t *)((const char *)storage + layout.header + STORAGE_BYTES);
 }
 
 /* ---- finding the layout ---- */
 
-void *torch_function_at(const char *name)
+void *torch_find_function(const char *name)
 {
 	struct provider p;
 
@@ -211,7 +211,7 @@ static bool is_plausible_offset(const void *impl, int64_t k)
 }
 
 /* A tensor's properties as the library's functions return them, for comparison. */
-struct truth {
+struct tensor_properties {
 	const int64_t *sizes, *strides;
 	int64_t ndim, offset, storage_bytes;
 	int32_t type;
@@ -220,25 +220,25 @@ struct truth {
 
 typedef int get_fn(const void *tensor, void *out);
 
-static bool ask_tensor(const char *name, const void *tensor, void *out)
+static bool read_tensor_property(const char *name, const void *tensor, void *out)
 {
-	get_fn *f = (get_fn *)torch_function_at(name);
+	get_fn *f = (get_fn *)torch_find_function(name);
 
 	return f && f(tensor, out) == 0;
 }
 
-static bool query_aoti(const void *tensor, struct truth *t)
+static bool read_aoti_properties(const void *tensor, struct tensor_properties *t)
 {
 	t->ndim = t->type = -1;
-	if (!ask_tensor("torch_get_const_data_ptr", tensor, &t->data) &&
-		!ask_tensor("aoti_torch_get_data_ptr", tensor, &t->data))
+	if (!read_tensor_property("torch_get_const_data_ptr", tensor, &t->data) &&
+		!read_tensor_property("aoti_torch_get_data_ptr", tensor, &t->data))
 		return false;
-	ask_tensor("aoti_torch_get_dim", tensor, &t->ndim); /* 2.4 and later */
-	ask_tensor("aoti_torch_get_dtype", tensor, &t->type);
-	return ask_tensor("aoti_torch_get_sizes", tensor, &t->sizes) &&
-	       ask_tensor("aoti_torch_get_strides", tensor, &t->strides) &&
-	       ask_tensor("aoti_torch_get_storage_offset", tensor, &t->offset) &&
-	       ask_tensor("aoti_torch_get_storage_size", tensor, &t->storage_bytes);
+	read_tensor_property("aoti_torch_get_dim", tensor, &t->ndim); /* 2.4 and later */
+	read_tensor_property("aoti_torch_get_dtype", tensor, &t->type);
+	return read_tensor_property("aoti_torch_get_sizes", tensor, &t->sizes) &&
+	       read_tensor_property("aoti_torch_get_strides", tensor, &t->strides) &&
+	       read_tensor_property("aoti_torch_get_storage_offset", tensor, &t->offset) &&
+	       read_tensor_property("aoti_torch_get_storage_size", tensor, &t->storage_bytes);
 }
 
 /* The part of dlpack.h (0.2 to 0.8) that has never changed. */
@@ -256,63 +256,62 @@ struct dl_tensor {
 	void (*deleter)(struct dl_tensor *self);
 };
 
-static bool same_dims(const int64_t *a, const int64_t *b, uint64_t n)
+static bool has_same_dims(const int64_t *a, const int64_t *b, uint64_t n)
 {
 	return memcmp(a, b, n * sizeof(*a)) == 0;
 }
 
-static bool agrees_dlpack(const void *tensor, const void *impl)
+static bool is_same_as_dlpack(const void *tensor, const void *impl)
 {
 	struct dl_tensor *(*to)(const void *) = (struct dl_tensor * (*)(const void *))
-		torch_function_at("_ZN2at8toDLPackERKNS_6TensorE");
+		torch_find_function("_ZN2at8toDLPackERKNS_6TensorE");
 	uint64_t ndim = FIELD(impl, uint64_t, AT_NDIM);
 	struct dl_tensor *d = to ? to(tensor) : NULL;
-	int64_t size = element_size_of(FIELD(impl, uint16_t, AT_TYPE));
+	int64_t size = get_element_size(FIELD(impl, uint16_t, AT_TYPE));
 	bool same;
 
 	if (!d)
 		return false;
 	/* Newer versions normalise strides of dimensions of length 1; data points past the offset. */
-	same = storage_size_of(storage_of(impl)) >> 48 == 0 && d->ndim == (int32_t)ndim &&
-	       same_dims(d->shape, sizes_of(impl, ndim), ndim) && size &&
+	same = get_storage_bytes(get_storage(impl)) >> 48 == 0 && d->ndim == (int32_t)ndim &&
+	       has_same_dims(d->shape, get_sizes(impl, ndim), ndim) && size &&
 	       d->dtype.bits == 8 * size &&
 	       (const char *)d->data ==
-		       data_of(storage_of(impl)) + FIELD(impl, int64_t, AT_OFFSET) * size;
+		       get_storage_data(get_storage(impl)) + FIELD(impl, int64_t, AT_OFFSET) * size;
 	d->deleter(d);
 	return same;
 }
 
-static bool layout_agrees(const void *tensor, const void *impl)
+static bool is_layout_confirmed(const void *tensor, const void *impl)
 {
 	uint64_t ndim = FIELD(impl, uint64_t, AT_NDIM);
 	unsigned type = FIELD(impl, uint16_t, AT_TYPE);
-	int64_t offset = FIELD(impl, int64_t, AT_OFFSET), size = element_size_of(type);
-	const void *storage = storage_of(impl);
-	struct truth t;
+	int64_t offset = FIELD(impl, int64_t, AT_OFFSET), size = get_element_size(type);
+	const void *storage = get_storage(impl);
+	struct tensor_properties t;
 
 	if (!memory_readable((uintptr_t)storage + (uintptr_t)layout.header) ||
 		!memory_readable((uintptr_t)storage + (uintptr_t)layout.header + STORAGE_BYTES))
 		return false;
-	if (!torch_function_at("aoti_torch_get_sizes"))
-		return agrees_dlpack(tensor, impl);
-	return query_aoti(tensor, &t) && t.sizes == sizes_of(impl, ndim) &&
-	       t.strides == strides_of(impl, ndim) && t.offset == offset &&
+	if (!torch_find_function("aoti_torch_get_sizes"))
+		return is_same_as_dlpack(tensor, impl);
+	return read_aoti_properties(tensor, &t) && t.sizes == get_sizes(impl, ndim) &&
+	       t.strides == get_strides(impl, ndim) && t.offset == offset &&
 	       (t.ndim < 0 || t.ndim == (int64_t)ndim) && (t.type < 0 || t.type == (int32_t)type) &&
-	       size && (uint64_t)t.storage_bytes == storage_size_of(storage) &&
-	       (const char *)t.data == data_of(storage) + offset * size;
+	       size && (uint64_t)t.storage_bytes == get_storage_bytes(storage) &&
+	       (const char *)t.data == get_storage_data(storage) + offset * size;
 }
 
-static void refuse_layout(void)
+static void handle_unknown_layout(void)
 {
 	atomic_store(&state, REFUSED);
-	session_layout_fact(LAYOUT_TORCH_TENSOR, false);
-	log_loss(LOSS_ENTRY, "PyTorch: this version's tensors are laid out in a way that is not "
-			     "known: calls are "
+	session_record_layout_fact(LAYOUT_TORCH_TENSOR, false);
+	log_loss(LOSS_ENTRY, "PyTorch: the layout of tensors in this version is unknown: calls are "
 			     "recorded without their tensors; update libprobe");
 }
 
 /* Tries to find the layout from tensor impl; a tensor that is not plain enough decides nothing. */
-static void learn_layout(const void *impl)
+static void find_layout(const void *impl)
 {
 	static const int64_t candidates[] = {168, 176, OLD_K};
 	static unsigned wrong;
@@ -336,11 +335,11 @@ static void learn_layout(const void *impl)
 		layout.header = found == OLD_K ? 24 : 16;
 		layout.device = found == OLD_K;
 		layout.engaged = found == OLD_K ? 0 : 2;
-		if (undefined && layout_agrees(&handle, impl)) {
+		if (undefined && is_layout_confirmed(&handle, impl)) {
 			atomic_store_explicit(&state, KNOWN, memory_order_release);
-			session_layout_fact(LAYOUT_TORCH_TENSOR, true);
+			session_record_layout_fact(LAYOUT_TORCH_TENSOR, true);
 		} else if (!undefined || ++wrong == 16) {
-			refuse_layout();
+			handle_unknown_layout();
 		}
 	}
 	pthread_mutex_unlock(&learning);
@@ -351,7 +350,7 @@ bool torch_tensor_decided(void)
 	return atomic_load_explicit(&state, memory_order_relaxed) != UNKNOWN;
 }
 
-int torch_header_bytes(void)
+int torch_get_header_bytes(void)
 {
 	return atomic_load_explicit(&state, memory_order_acquire) == KNOWN ? (int)layout.header : 0;
 }
@@ -382,7 +381,7 @@ static bool is_inside_storage(const struct buffer *v, int64_t offset, uint64_t s
 }
 
 /* c10::DeviceType; NO_DEVICE if the tensor has none. */
-static int device_type_of(const void *impl)
+static int get_device_type(const void *impl)
 {
 	if (!FIELD(impl, uint8_t, AT_DEVICE + layout.engaged))
 		return NO_DEVICE;
@@ -396,17 +395,17 @@ static const void *find_elements(const void *impl, const struct buffer *v, unsig
 		!v->count)
 		return NULL;
 
-	const void *storage = storage_of(impl);
+	const void *storage = get_storage(impl);
 	int64_t offset = FIELD(impl, int64_t, AT_OFFSET);
-	const char *data = storage ? data_of(storage) : NULL;
+	const char *data = storage ? get_storage_data(storage) : NULL;
 
 	/* Fake tensors and wrappers around others have a storage without content. */
-	if (!data || !is_inside_storage(v, offset, size, storage_size_of(storage)))
+	if (!data || !is_inside_storage(v, offset, size, get_storage_bytes(storage)))
 		return NULL;
 	return data + offset * (int64_t)size;
 }
 
-bool torch_tensor_buffer(const void *impl, struct buffer *v)
+bool torch_read_tensor(const void *impl, struct buffer *v)
 {
 	uint64_t ndim;
 	unsigned type;
@@ -415,7 +414,7 @@ bool torch_tensor_buffer(const void *impl, struct buffer *v)
 		return false;
 	if (__builtin_expect(atomic_load_explicit(&state, memory_order_acquire) != KNOWN, 0)) {
 		if (atomic_load(&state) == UNKNOWN)
-			learn_layout(impl);
+			find_layout(impl);
 		if (atomic_load(&state) != KNOWN)
 			return false;
 	}
@@ -429,7 +428,7 @@ bool torch_tensor_buffer(const void *impl, struct buffer *v)
 	if (flags1 & 0x10 || (flags1 & 0x0c) == 0x08 || ndim > NDIM_MAX)
 		return false;
 
-	unsigned size = element_size_of(type);
+	unsigned size = get_element_size(type);
 	int64_t count = FIELD(impl, int64_t, AT_NUMEL);
 
 	*v = (struct buffer){
@@ -443,20 +442,20 @@ bool torch_tensor_buffer(const void *impl, struct buffer *v)
 		.tag = JOURNAL_NONE,
 		.comm_seq = JOURNAL_NONE64,
 		.n = (uint32_t)ndim,
-		.counts = sizes_of(impl, ndim),
-		.displs = strides_of(impl, ndim),
+		.counts = get_sizes(impl, ndim),
+		.displs = get_strides(impl, ndim),
 	};
-	if (size && device_type_of(impl) == CPU && (v->base = find_elements(impl, v, size)))
+	if (size && get_device_type(impl) == CPU && (v->base = find_elements(impl, v, size)))
 		v->nostats = v->dtype == DT_OTHER;
 	return true;
 }
 
-bool torch_place_tensor(const void *impl, struct buffer *v)
+bool torch_set_device_address(const void *impl, struct buffer *v)
 {
 	unsigned size = dtype_info(v->dtype)->size;
 	int8_t device;
 
-	if (!v->nostats || v->base || !size || device_type_of(impl) != CUDA)
+	if (!v->nostats || v->base || !size || get_device_type(impl) != CUDA)
 		return false;
 	device = FIELD(impl, int8_t, AT_DEVICE + layout.device + 1);
 	v->base = device < 0 ? NULL : find_elements(impl, v, size);
@@ -467,37 +466,37 @@ bool torch_place_tensor(const void *impl, struct buffer *v)
 	return true;
 }
 
-struct torch_list torch_vector(const void *vector)
+struct torch_list torch_read_vector(const void *vector)
 {
 	void *const *const *p = vector;
 
 	return (struct torch_list){p[0], (uint64_t)(p[1] - p[0])};
 }
 
-uint64_t torch_vectors(const void *vectors)
+uint64_t torch_get_vector_count(const void *vectors)
 {
 	const char *const *p = vectors;
 
 	return (uint64_t)(p[1] - p[0]) / 24;
 }
 
-struct torch_list torch_vectors_at(const void *vectors, uint64_t i)
+struct torch_list torch_get_vector(const void *vectors, uint64_t i)
 {
-	return torch_vector(*(const char *const *)vectors + 24 * i);
+	return torch_read_vector(*(const char *const *)vectors + 24 * i);
 }
 
 /* ---- as objects of Python ---- */
 
 #define OBJECT_FLAGS ((uintptr_t)7)
 
-static bool points_back(const void *impl, int64_t k, const void *object)
+static bool is_object_of_tensor(const void *impl, int64_t k, const void *object)
 {
 	uintptr_t at = (uintptr_t)impl + (uintptr_t)(k + AT_OBJECT);
 
 	return memory_readable(at) && (*(const uintptr_t *)at & ~OBJECT_FLAGS) == (uintptr_t)object;
 }
 
-const void *torch_tensor_of_object(const void *object)
+const void *torch_get_tensor_of_object(const void *object)
 {
 	/* THPVariable: the tensor, with a flag in front of it before 2.9. */
 	static const uint8_t places[] = {16, 24};
@@ -509,29 +508,29 @@ const void *torch_tensor_of_object(const void *object)
 
 		if (!impl || (uintptr_t)impl & 7 || !memory_readable((uintptr_t)impl))
 			continue;
-		if (known && points_back(impl, layout.key_set, object))
+		if (known && is_object_of_tensor(impl, layout.key_set, object))
 			return impl;
 		for (unsigned k = 0; !known && k < 3; k++)
-			if (points_back(impl, candidates[k], object))
+			if (is_object_of_tensor(impl, candidates[k], object))
 				return impl;
 	}
 	return NULL;
 }
 
-const void *torch_tensor_object(const void *impl)
+const void *torch_get_python_object(const void *impl)
 {
 	if (atomic_load_explicit(&state, memory_order_acquire) != KNOWN)
 		return NULL;
 	return (const void *)(FIELD(impl, uintptr_t, AT_OBJECT) & ~OBJECT_FLAGS);
 }
 
-bool torch_tensor_requires_grad(const void *impl)
+bool torch_is_grad_required(const void *impl)
 {
 	static _Atomic(bool (*)(const void *)) found;
 	bool (*get)(const void *) = atomic_load_explicit(&found, memory_order_relaxed);
 
 	if (!get) {
-		*(void **)&get = torch_function_at("_ZNK3c1010TensorImpl13requires_gradEv");
+		*(void **)&get = torch_find_function("_ZNK3c1010TensorImpl13requires_gradEv");
 		if (!get)
 			return true;
 		atomic_store_explicit(&found, get, memory_order_relaxed);
@@ -539,17 +538,17 @@ bool torch_tensor_requires_grad(const void *impl)
 	return get(impl);
 }
 
-void torch_note_grad(const void *impl, struct buffer *v)
+void torch_set_requires_grad(const void *impl, struct buffer *v)
 {
 	if (__builtin_expect(tensor_watch.grad, 0))
-		v->arg = torch_tensor_requires_grad(impl) ? TENSOR_GRAD : TENSOR_NO_GRAD;
+		v->arg = torch_is_grad_required(impl) ? TENSOR_GRAD : TENSOR_NO_GRAD;
 }
 
-const void *torch_result_of(const struct call *c)
+const void *torch_get_result(const struct call *c)
 {
 	void *const *r = c->result;
 
 	if (!r)
 		return NULL;
-	return torch_function_of(c)->op.result == OP_REFERENCE ? *(void *const *)r[0] : r[0];
+	return torch_get_function(c)->op.result == OP_REFERENCE ? *(void *const *)r[0] : r[0];
 }

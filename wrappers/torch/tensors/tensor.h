@@ -22,17 +22,17 @@
  * elements cannot be read on the host. The caller sets v->io and v->index. *v points into the
  * tensor, which must live as long.
  */
-bool torch_tensor_buffer(const void *impl, struct buffer *v);
+bool torch_read_tensor(const void *impl, struct buffer *v);
 
 /*
- * For a tensor described by torch_tensor_buffer(): sets v->base and v->device to its address in
+ * For a tensor described by torch_read_tensor(): sets v->base and v->device to its address in
  * the memory of a CUDA device, and clears v->nostats: but only a stream may read it. Returns
  * false if the tensor is not on such a device.
  */
-bool torch_place_tensor(const void *impl, struct buffer *v);
+bool torch_set_device_address(const void *impl, struct buffer *v);
 
 /* Returns the exported function `name`; NULL if there is none, or it is an IFUNC. */
-void *torch_function_at(const char *name);
+void *torch_find_function(const char *name);
 
 /* True if it has been decided whether the layout of tensors is known. */
 bool torch_tensor_decided(void);
@@ -41,19 +41,19 @@ bool torch_tensor_decided(void);
  * Returns the number of bytes before the storage in a TensorImpl; 0: the layout is not known
  * (yet).
  */
-int torch_header_bytes(void);
+int torch_get_header_bytes(void);
 /* ---- tensors as objects of Python; the caller holds the GIL, or a reference ---- */
 
 /* Returns the TensorImpl of an instance of torch.Tensor; NULL: the offset is not known. */
-const void *torch_tensor_of_object(const void *object);
+const void *torch_get_tensor_of_object(const void *object);
 
 /* Returns the Python object of a TensorImpl, NULL: none. */
-const void *torch_tensor_object(const void *impl);
+const void *torch_get_python_object(const void *impl);
 
-bool torch_tensor_requires_grad(const void *impl);
+bool torch_is_grad_required(const void *impl);
 
 /* Stores in v->arg whether the tensor requires a gradient, if that is needed. */
-void torch_note_grad(const void *impl, struct buffer *v);
+void torch_set_requires_grad(const void *impl, struct buffer *v);
 
 /* In a forked child. */
 void torch_tensor_forked(void);
@@ -63,10 +63,10 @@ struct torch_list {
 	void *const *at;
 	uint64_t n;
 };
-struct torch_list torch_vector(const void *vector);
+struct torch_list torch_read_vector(const void *vector);
 
 /* Iterates over a std::vector<std::vector<at::Tensor>>. */
-uint64_t torch_vectors(const void *vectors);
-struct torch_list torch_vectors_at(const void *vectors, uint64_t i);
+uint64_t torch_get_vector_count(const void *vectors);
+struct torch_list torch_get_vector(const void *vectors, uint64_t i);
 
 #endif

@@ -24,10 +24,10 @@ extern const struct adapter adapter_c10d, adapter_torch, adapter_aten, adapter_n
 extern const struct runtime_provider torch_provider;
 
 /* Writes the version of PyTorch to meta.json, at the first call of a process. */
-void torch_report_version(void);
+void torch_record_version(void);
 
 /* Writes the seed of PyTorch's generator to meta.json, at the first step of an optimizer. */
-void torch_report_seeds(void);
+void torch_record_seeds(void);
 
 /* True if the loaded PyTorch is 1.13. False as long as none is loaded. */
 bool torch_is_1_13(void);
@@ -36,13 +36,13 @@ bool torch_is_1_13(void);
  * To be called when Python extension `module` is being loaded from `file`. If torch.compile made
  * it, this is noted in meta.json: its operators do not pass through libtorch.
  */
-void torch_compiled_code(const char *module, const char *file);
+void torch_check_compiled_module(const char *module, const char *file);
 
 /*
  * The engine has reached a node, or has added a gradient to its leaf: backward passes are
  * visible.
  */
-void torch_saw_node(void);
+void torch_count_node(void);
 
 /* ---- process groups ---- */
 
@@ -91,7 +91,7 @@ struct torch_function {
 	char op_name[136]; /* of the schema */
 };
 
-static inline const struct torch_function *torch_function_of(const struct call *c)
+static inline const struct torch_function *torch_get_function(const struct call *c)
 {
 	return (const struct torch_function *)c->api;
 }
@@ -128,7 +128,7 @@ enum torch_scope {
 	SCOPE_LOOK, /* an operator that shows whether a Python function runs again */
 };
 
-bool torch_describe(struct call *c);
+bool torch_read_group_call(struct call *c);
 
 /* ---- completion ---- */
 
@@ -136,9 +136,9 @@ bool torch_describe(struct call *c);
  * Makes the work for a call that is being described. Returns NULL if there is no memory, or too
  * many calls are pending.
  */
-struct cxx_work *torch_work_new(struct call *c);
-void torch_work_leave(struct call *c);
-void torch_work_scope(struct call *c, enum torch_scope s, bool leaving);
+struct cxx_work *torch_add_work(struct call *c);
+void torch_handle_work_return(struct call *c);
+void torch_handle_work_scope(struct call *c, enum torch_scope s, bool leaving);
 
 /*
  * Makes waits for a Work visible whose class exports no symbols, before another thread has it
@@ -158,7 +158,7 @@ bool torch_op_wanted(const char *symbol);
  * Fills in a row, except its link name. Returns false if the operator is not listed, or cannot be
  * called by libffi.
  */
-bool torch_op_fill(struct torch_function *r, const char *symbol);
+bool torch_set_op_row(struct torch_function *r, const char *symbol);
 
 /* Finds the reason why a listed operator has no row: struct runtime_provider. */
 bool torch_op_refused(
@@ -174,13 +174,13 @@ bool torch_op_listed(const char *base, const char *overload);
  * Returns the TensorImpl of an operator's result, if this is a tensor or a reference to one; else
  * NULL.
  */
-const void *torch_result_of(const struct call *c);
+const void *torch_get_result(const struct call *c);
 
 /* Adds a tensor to the call, unless it is undefined or its shape is not known. */
 void torch_add_tensor(struct cxx_work *w, const void *impl, bool out);
 
 /* Returns the bytes to reserve for n results that are described when the call returns. */
-uint32_t torch_output_limit(uint32_t n);
+uint32_t torch_compute_output_bytes(uint32_t n);
 
 /* ---- autograd's nodes (autograd_node.c) ---- */
 
@@ -190,7 +190,7 @@ bool torch_node_wanted(const char *symbol);
  * Fills in a row, except its link name; the row records nothing if the node's operator is not
  * listed.
  */
-bool torch_node_fill(struct torch_function *r, const char *symbol);
+bool torch_set_node_row(struct torch_function *r, const char *symbol);
 
 /* ---- sums of gradients (node_sums.c) ---- */
 
@@ -211,19 +211,19 @@ void torch_record_node_sums(const void *gradients);
  * A node for a leaf has been made. All such nodes have the same number, which shows the number's
  * offset.
  */
-void torch_node_leaf(const void *node);
+void torch_check_leaf_node(const void *node);
 
 /* Returns a node's number; UINT64_MAX: the offset is not known. */
-uint64_t torch_node_number(const void *node);
+uint64_t torch_get_node_number(const void *node);
 
 /*
  * Returns the number that the calling thread's next node will have. Returns false if it is not
  * known.
  */
-bool torch_node_next(uint64_t *number);
+bool torch_get_next_node(uint64_t *number);
 
 /* Stores in c the nodes that were made since the next node's number was `from`. */
-void torch_node_made(struct call *c, uint64_t from);
+void torch_set_call_nodes(struct call *c, uint64_t from);
 
 /* ---- kinds (kinds_accumulate.c) ---- */
 
@@ -232,31 +232,32 @@ bool torch_accumulate_wanted(void);
 /* true if they are observed for statistics or for names of gradients */
 bool torch_leaves_wanted(void);
 /* true if gradients get names in rows of calls, or to find which group reduces them */
-bool torch_names_gradients(void);
+bool torch_are_gradient_names_wanted(void);
 
 /* A node of a leaf is being made, or has been; or it adds to the leaf's gradient, or has added. */
-void torch_leaf_made(struct call *c, bool leaving);
-void torch_accumulated(struct call *c, bool leaving);
+void torch_handle_new_leaf(struct call *c, bool leaving);
+void torch_handle_accumulation(struct call *c, bool leaving);
 
 /*
  * A gradient scaler has skipped the current step: writes the gradients of the step that are
  * known.
  */
-void torch_step_was_skipped(void);
+void torch_handle_skipped_step(void);
 
 /* ---- operators that end a step (opmarker.c) ---- */
 
-bool torch_marker_may_be(const char *name); /* name of the C++ struct: add_Tensor */
-bool torch_marker_looks(const char *name, bool call);
-enum torch_scope torch_marker_scope(const char *base, const char *overload); /* SCOPE_NONE: none */
-void torch_marker(const struct call *c, bool leaving);
+bool torch_is_possible_marker(const char *name); /* name of the C++ struct: add_Tensor */
+bool torch_is_marker_check(const char *name, bool call);
+enum torch_scope torch_get_marker_scope(
+	const char *base, const char *overload); /* SCOPE_NONE: none */
+void torch_handle_marker(const struct call *c, bool leaving);
 
 /* An operator that is only observed is entered, or left. */
-void torch_op_scope(const struct call *c, bool leaving);
+void torch_handle_op_scope(const struct call *c, bool leaving);
 
 /* ---- buckets of DDP (buckets.c) ---- */
 
-void torch_bucket_scope(const struct call *c, bool leaving);
+void torch_handle_bucket_hook(const struct call *c, bool leaving);
 
 /*
  * An all_reduce over `ranks` ranks is called on this thread. Inside the hook of a bucket, it
@@ -269,35 +270,35 @@ void torch_bucket_reduced(int ranks);
  * thread accumulated last. Returns the bucket's number with JOURNAL_NAME_BUCKET, 0: not known.
  * The call keeps the bucket until it returns.
  */
-uint32_t torch_shard_bucket(const struct buffer *v, uint32_t ranks);
-void torch_shard_bucket_leave(void);
+uint32_t torch_find_shard_bucket(const struct buffer *v, uint32_t ranks);
+void torch_reset_shard_bucket(void);
 
 /*
  * A gradient was added to the parameter's: from now on collectives and operators know it by name.
  */
-void torch_name_gradient(const void *impl);
+void torch_register_gradient(const void *impl);
 
 /*
  * Returns JOURNAL_NAME_* of a tensor whose elements begin at base; 0: not a parameter or
  * gradient.
  */
-uint32_t torch_tensor_name(const void *impl, const void *base);
+uint32_t torch_find_tensor_name(const void *impl, const void *base);
 
 /* ---- steps done before the start of the process (optimizer_state.c) ---- */
 
 bool torch_is_optimizer_op(const char *name); /* name: of the C++ struct; only its `call` */
 bool torch_has_seen_optimizer(void); /* true if its number of earlier steps is known, too */
-void torch_watch_optimizer_op(struct torch_function *r, const char *name);
-void torch_note_optimizer(bool begins);
-void torch_look_at_optimizer_state(
+void torch_register_optimizer_op(struct torch_function *r, const char *name);
+void torch_handle_first_step(bool begins);
+void torch_read_optimizer_steps(
 	const struct call *c); /* at each call that may be one of these operators */
-void torch_watch_optimizer_state(
+void torch_handle_counting_op(
 	const struct call *c); /* at calls of operators that are observed only for this purpose */
 
 /* ---- marks ---- */
 
-void torch_mark_enter(struct call *c, enum torch_scope s);
-void torch_mark_leave(struct call *c, enum torch_scope s);
+void torch_handle_mark_begin(struct call *c, enum torch_scope s);
+void torch_handle_mark_end(struct call *c, enum torch_scope s);
 void torch_marks_forked(void);
 void torch_scalars_forked(void);
 void torch_late_scalars_forked(void);

@@ -25,7 +25,8 @@ struct torch_train_event {
 	bool ok; /* at the end: no exception */
 	/* For an optimizer's step: */
 	const void *record; /* RecordFunction of the mark, equal at begin and end */
-	uint64_t which; /* number of the optimizer, as far as the stack shows which it is */
+	uint64_t
+		optimizer_number; /* number of the optimizer, from its class and the line that called step() */
 };
 
 struct torch_train_observer {
@@ -41,7 +42,7 @@ struct torch_train_observer {
 	void (*optimizer_end)(const struct torch_train_event *e);
 };
 
-/* NULL-terminated. names_observer is the first: after it, names and torch_optimizer_now() are available. */
+/* NULL-terminated. names_observer is the first: after it, names and torch_get_optimizer() are available. */
 extern const struct torch_train_observer *const train_observers[];
 
 extern const struct torch_train_observer names_observer, kinds_observer, scalars_observer;

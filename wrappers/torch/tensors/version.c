@@ -15,7 +15,7 @@
  * Writes the version of the loaded libtorch, or the library's path if version.py is not found.
  * Returns false if no libtorch is loaded.
  */
-static bool version_text(char *out, size_t cap)
+static bool format_torch_version(char *out, size_t cap)
 {
 	struct provider p;
 	char *real;
@@ -41,7 +41,7 @@ bool torch_is_1_13(void)
 	int is = atomic_load_explicit(&known, memory_order_relaxed);
 
 	if (__builtin_expect(!is, 0)) {
-		if (!version_text(version, sizeof(version)))
+		if (!format_torch_version(version, sizeof(version)))
 			return false;
 		is = strncmp(version, "1.13.", 5) == 0 || strstr(version, ".so.1.13") ? 1 : 2;
 		atomic_store(&known, is);
@@ -49,11 +49,11 @@ bool torch_is_1_13(void)
 	return is == 1;
 }
 
-void torch_report_version(void)
+void torch_record_version(void)
 {
 	static atomic_flag reported = ATOMIC_FLAG_INIT;
 	char version[LIBRARY_TEXT_MAX] = "";
 
-	if (!atomic_flag_test_and_set(&reported) && version_text(version, sizeof(version)))
-		session_library("torch", version);
+	if (!atomic_flag_test_and_set(&reported) && format_torch_version(version, sizeof(version)))
+		session_record_library("torch", version);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "text/suffix.h"
 #include "text/text.h"
 #include "formats/dump/kept/dump_source.h"
 
@@ -48,13 +49,6 @@ static bool take_site_frame(const char **at, struct site_frame *f)
 	return true;
 }
 
-static bool ends_with(const char *s, const char *tail)
-{
-	size_t n = strlen(s), m = strlen(tail);
-
-	return n >= m && strcmp(s + n - m, tail) == 0;
-}
-
 /* Returns the name without its enclosing scopes: forward for Net.forward. */
 static const char *own_function_name(const char *function)
 {
@@ -95,7 +89,7 @@ static bool is_mindspore_side(const char *file)
 static const char *python_prefix(const char *file)
 {
 	for (unsigned i = 0; i < sizeof(python_side) / sizeof(*python_side); i++)
-		if (ends_with(file, python_side[i].tail))
+		if (has_suffix(file, python_side[i].tail))
 			return python_side[i].prefix;
 	if (strstr(file, "/mindspore/ops/function/"))
 		return "Functional";
@@ -106,7 +100,7 @@ static bool is_distributed_file(const char *file)
 {
 	return strstr(file, "/torch/distributed/") ||
 	       strstr(file, "/mindspore/mint/distributed/") ||
-	       ends_with(file, "/mindspore/communication/comm_func.py");
+	       has_suffix(file, "/mindspore/communication/comm_func.py");
 }
 
 /*
@@ -131,9 +125,9 @@ static bool is_decorator(const struct site_frame *f)
 {
 	const char *name = own_function_name(f->function);
 
-	return ends_with(f->file, "/contextlib.py") || ends_with(f->file, "/_contextlib.py") ||
-	       ends_with(f->file, "/_jit_internal.py") ||
-	       ends_with(f->file, "/typing_extensions.py") || strcmp(name, "wrapper") == 0 ||
+	return has_suffix(f->file, "/contextlib.py") || has_suffix(f->file, "/_contextlib.py") ||
+	       has_suffix(f->file, "/_jit_internal.py") ||
+	       has_suffix(f->file, "/typing_extensions.py") || strcmp(name, "wrapper") == 0 ||
 	       strcmp(name, "wrapped") == 0 || strcmp(name, "inner") == 0 ||
 	       strcmp(name, "fn") == 0 || strcmp(name, "decorate_context") == 0;
 }
@@ -144,7 +138,7 @@ static bool record_inner_frame(struct dump_site *s, const struct site_frame *f)
 	const char *name = own_function_name(f->function), *prefix = python_prefix(f->file);
 
 	if (is_distributed_file(f->file)) {
-		if ((ends_with(f->file, "/distributed_c10d.py") ||
+		if ((has_suffix(f->file, "/distributed_c10d.py") ||
 			    strstr(f->file, "/mindspore/")) &&
 			!is_decorator(f)) {
 			s->batch |= strcmp(name, "batch_isend_irecv") == 0;

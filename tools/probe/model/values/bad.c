@@ -100,7 +100,7 @@ void bad_add(void *arg, struct calls *s, const struct call *c, uint64_t nans, ui
 	csv_i64(calls_column(s, COL_index), &now.index);
 	now.out = io->n && io->s[0] == 'o';
 	if (strcmp(intern_name(c->lib), "aten") == 0 &&
-		unwritten_may_be(intern_name(c->op), now.out, now.index))
+		is_possibly_unwritten(intern_name(c->op), now.out, now.index))
 		return;
 	if (!r->rows++ || c->step < r->first_step)
 		r->first_step = c->step;
