@@ -696,8 +696,22 @@ class Job:
             more = dict(dur=early + 10**5)
         self.collective(step, rank, "norm", "all_reduce", t + 60 * 10**6 - early, ins[rank], [sum(v) for v in zip(*ins)], redop="sum", **more)
 
+    def few(self, step, rank):
+        """Eight numbers: what a rank contributes to the gather at the step's end."""
+        again = self.due("few_stale", rank, step) or self.due("few_limit", rank, step)
+        mine = values(step - 1 if again else min(step, WHEN) if self.since("few_rest", rank, step) else step, rank, "gather", 8)
+        if self.due("few_zero", rank, step) or self.since("few_zeros", rank, step):
+            return [0.0] * 8
+        # Of another rank they were the same twice before: they are at a limit there.
+        if self.fault == "few_limit" and rank == 1 and step in (4, 5):
+            return values(4, rank, "gather", 8)
+        # How many of something each rank has.
+        if self.fault == "few_counts":
+            return [0.0] * 8 if self.due("few_counts", rank, step) else [float(int(3 * x)) for x in values(step - (step == 5), rank, "gather", 8)]
+        return mine
+
     def gather(self, step, rank, t):
-        ins = [values(step, r, "gather", 8) for r in range(RANKS)]
+        ins = [self.few(step, r) for r in range(RANKS)]
         # What comes of it, on another rank.
         if self.fault == "zero_first" and step == WHEN:
             ins[3][0] = 1e6

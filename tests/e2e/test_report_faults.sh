@@ -37,6 +37,12 @@ missing_own_time skip bad [2] 9 missing all_reduce
 zero zero bad [2] 9 None all_reduce
 zero_first zero bad [2] 9 None all_reduce
 zero_once zero note [2] 9 None all_reduce
+few_stale stale bad [2] 9 None gather
+few_zero zero note [2] 9 None gather
+few_zeros zero bad [2] 9 None gather
+few_rest None None None None None None
+few_limit None None None None None None
+few_counts None None None None None None
 corruption corruption bad [2] 9 None all_reduce
 corruption_ids corruption bad [2] 9 None all_reduce
 not_sum not_sum bad [2] 9 None all_reduce

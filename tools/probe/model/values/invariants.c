@@ -25,12 +25,15 @@ struct rank_invariants {
 	float hi, lo;
 	/* calls; new values that could not be predicted; values other than all zeros. */
 	uint32_t seen, fresh, filled;
+	uint32_t resized; /* calls with another number of elements than the one before */
 	/* Index of the list's item + 1, while the repetition or the zeros last. */
 	uint32_t repeat, zeros;
 	struct trend trend;
 	bool loops; /* for a line: it made two calls in one step */
 	bool tested; /* a repetition of its values would mean something */
-	/* It repeated a value, or was zero, before the invariant existed; its count varies. */
+	bool few; /* a tensor had fewer elements than TELLING_COUNT */
+	bool coarse; /* a value was no proof */
+	/* It repeated a value, or was zero, before the invariant existed. */
 	bool varies, empties;
 	/*
 	 * How often the largest value of new data equalled that of the previous step, and how often
@@ -50,6 +53,7 @@ struct site_invariants {
 	struct table_key key; /* a: call site, common to all ranks */
 	double fresh, filled; /* confirmations on all ranks */
 	bool tested; /* if a rank repeated a value, that would be reported */
+	bool few; /* a tensor of a rank had fewer elements than TELLING_COUNT */
 	struct breaks stale, zero;
 };
 
@@ -143,6 +147,28 @@ static bool is_contribution(const struct call *c)
 	return ask_name(&q, c->op);
 }
 
+/*
+ * Returns true if the values cannot be equal, or zero, by clipping or rounding: there are many of them, or
+ * they have many digits. Small whole numbers count something, and often repeat.
+ */
+static bool is_proof(const struct call *c)
+{
+	return c->in.count >= TELLING_COUNT || c->in.telling;
+}
+
+static bool is_name_of_extreme(const char *redop)
+{
+	return strcmp(redop, "max") == 0 || strcmp(redop, "min") == 0;
+}
+
+/* Returns true if an equal input means that a part of the data is equal: a maximum stays while its place rests. */
+static bool is_extreme(const struct call *c)
+{
+	static struct name_question q = {.ask = is_name_of_extreme};
+
+	return c->in.count < TELLING_COUNT && ask_name(&q, c->redop);
+}
+
 /* Used for messages too: each rank sends to another peer, but all do the same thing. */
 static uint64_t hash_shared(const struct call *c, uint64_t (*hash)(const struct call *c))
 {
@@ -170,7 +196,7 @@ static void record_part(struct rank_invariants *v, const struct call *c)
 static void record_repetition(
 	struct invariants *h, struct rank_invariants *v, const struct call *c, bool turn)
 {
-	v->tested = c->in.count >= TELLING_COUNT && is_contribution(c);
+	v->tested = is_contribution(c) && !is_extreme(c);
 	if (!v->seen || v->digest != c->in.digest) {
 		if (v->repeat)
 			h->stale.item[v->repeat - 1].ended = true;
@@ -193,10 +219,12 @@ static void record_repetition(
 static void record_latest(struct rank_invariants *v, const struct call *c)
 {
 	if (!v->seen || v->digest != c->in.digest)
-		v->fresh += add_to_trend(&v->trend, c->in.sum, side_reach(&c->in));
+		v->fresh += add_to_trend(&v->trend, c->in.sum, side_reach(&c->in)) && is_proof(c);
 	v->digest = c->in.digest;
 	v->step = c->step;
+	v->resized += v->seen && v->count != c->in.count;
 	v->count = c->in.count;
+	v->few |= c->in.count < TELLING_COUNT;
 	v->seen++;
 }
 
@@ -223,23 +251,33 @@ static void record_turns(struct invariants *h, const struct call *c)
 	record_latest(v, c);
 }
 
+/*
+ * Returns true if the call has another size, where sizes rarely change: an additional call in the step shifts
+ * the numbers of later ones, and this is another tensor.
+ */
+static bool is_other_tensor(const struct rank_invariants *v, const struct call *c)
+{
+	return v->count != c->in.count && 2 * v->resized < v->seen;
+}
+
 static void record_zeros(struct invariants *h, struct rank_invariants *v, const struct call *c)
 {
-	bool varies = v->seen && v->count != c->in.count;
-
-	v->empties |= varies;
 	/* The norm does not include NaN. */
 	if (!(c->in.squares <= 0) || c->in.bad) {
 		if (v->zeros)
 			h->zero.item[v->zeros - 1].ended = true;
 		v->zeros = 0;
 		v->filled++;
+		v->coarse |= !is_proof(c);
 	} else if (v->zeros) {
 		h->zero.item[v->zeros - 1].length++;
-	} else if (!v->filled) {
+	} else if (!v->filled || is_other_tensor(v, c)) {
 		v->empties = true;
-	} else {
-		v->zeros = keep_strange(h, &h->zero, c, v->shared, v->seen);
+	} else if ((v->zeros = keep_strange(h, &h->zero, c, v->shared, v->seen)) && v->coarse) {
+		struct strange *s = &h->zero.item[v->zeros - 1];
+
+		s->distance = log1p((double)v->lo);
+		s->width = log((double)v->hi / (double)v->lo) + LEVEL_WIDTH;
 	}
 }
 
@@ -349,14 +387,41 @@ static void add_places(struct invariants *h)
 
 			if (!p)
 				continue;
-			h->fresh_sites += !p->tested && v->fresh && v->tested;
+			p->few |= v->few;
 			p->tested |= v->fresh && v->tested;
-			h->filled_sites += !(p->filled > 0) && v->filled;
 			p->fresh += v->fresh;
 			p->filled += v->filled;
 			p->stale.varies |= v->varies;
 			p->zero.varies |= v->empties;
 		}
+}
+
+/* Buffers with few elements are a kind of their own, with a false-alarm budget of its own. */
+static void count_sites(struct invariants *h)
+{
+	for (uint32_t i = 0; i < h->sites.n; i++) {
+		const struct site_invariants *p = table_at(&h->sites, i);
+
+		h->fresh_sites[p->few] += p->tested;
+		h->filled_sites[p->few] += p->filled > 0;
+	}
+}
+
+static double expect_stale(const struct invariants *h, const struct site_invariants *p)
+{
+	return h->fresh_sites[p->few] * chance_of_break(p->fresh);
+}
+
+static double expect_zero(const struct invariants *h, const struct site_invariants *p)
+{
+	return h->filled_sites[p->few] * chance_of_break(p->filled);
+}
+
+/* Whole numbers count something, and may reach zero. Returns true if all earlier ones were far from it. */
+static bool is_far_below(const struct invariants *h, const struct strange *s)
+{
+	return weigh_evidence(h->filled_sites[true] *
+			      chance_of_distance(s->distance / s->width, s->seen)) == WEIGHT_BAD;
 }
 
 static struct breaks *stale_of(struct site_invariants *p)
@@ -428,9 +493,11 @@ static void weigh_stale(struct invariants *h)
 
 		if (!p || !is_once(&p->stale, &s->call) || (s->turn && s->length > 1))
 			continue;
-		w = weigh_evidence(h->fresh_sites * chance_of_break(p->fresh));
+		w = weigh_evidence(expect_stale(h, p));
 		if (!s->ended || s->length > 1)
-			w = w ? WEIGHT_NOTE : w;
+			w = w && !p->few ? WEIGHT_NOTE : WEIGHT_NONE;
+		else if (p->few)
+			w = w == WEIGHT_BAD ? w : WEIGHT_NONE;
 		keep_weighed(&h->first_stale, s, w);
 	}
 }
@@ -447,14 +514,14 @@ static void weigh_zeros(struct invariants *h)
 		struct site_invariants *p = table_find(&h->sites, s->site, 0);
 		double expected;
 
-		if (!p || !is_once(&p->zero, &s->call))
+		if (!p || !is_once(&p->zero, &s->call) || (s->width > 0 && !is_far_below(h, s)))
 			continue;
-		expected = h->filled_sites * chance_of_break(p->filled);
+		expected = expect_zero(h, p);
 		if (!s->ended)
 			keep_weighed(&h->first_zero, s,
 				weigh_evidence(fmax(expected, 1) * chance_of_break(s->length)));
-		else if (s->length == 1 && is_contribution(&s->call) &&
-			 s->call.in.count >= TELLING_COUNT && weigh_evidence(expected))
+		else if (s->length == 1 && is_contribution(&s->call) && !is_extreme(&s->call) &&
+			 weigh_evidence(expected) >= (p->few ? WEIGHT_BAD : WEIGHT_NOTE))
 			keep_weighed(&h->first_once, s, WEIGHT_NOTE);
 	}
 }
@@ -519,7 +586,8 @@ static void weigh_levels(struct invariants *h)
 			&s, (double)h->meetings, s.length, (double)s.length * s.ranks);
 
 		s.ranks = 1;
-		keep_weighed(&h->spike, &s, w && is_wave(h, &s) ? WEIGHT_NOTE : w);
+		if (w == WEIGHT_BAD)
+			keep_weighed(&h->spike, &s, is_wave(h, &s) ? WEIGHT_NOTE : w);
 	}
 }
 
@@ -535,18 +603,16 @@ static void measure_power(struct invariants *h)
 		const struct site_invariants *p = table_at(&h->sites, i);
 
 		/*
-		 * Where parts of the data are repeated, or counts vary, nothing would be reported.
+		 * Where parts of the data are repeated, nothing would be reported.
 		 */
 		if (p->tested)
-			add_power(&h->stale_power,
-				p->stale.varies ? 1 : h->fresh_sites * chance_of_break(p->fresh));
+			add_power(&h->stale_power, p->stale.varies ? 1 : expect_stale(h, p));
 		/* Zeros that would last as long as the data did. */
 		if (p->filled > 0)
 			add_power(&h->zero_power,
 				p->zero.varies
 					? 1
-					: fmax(h->filled_sites * chance_of_break(p->filled), 1) *
-						  chance_of_break(p->filled));
+					: fmax(expect_zero(h, p), 1) * chance_of_break(p->filled));
 	}
 	for (unsigned i = 0; i < h->n; i++)
 		for (uint32_t k = 0; k < h->rank[i].n; k++) {
@@ -562,6 +628,7 @@ static void measure_power(struct invariants *h)
 void weigh_invariants(struct invariants *h)
 {
 	add_places(h);
+	count_sites(h);
 	measure_power(h);
 	count_breaks(h, &h->stale, stale_of);
 	count_breaks(h, &h->zero, zero_of);

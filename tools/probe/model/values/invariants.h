@@ -36,7 +36,7 @@ struct strange {
 	bool ended;
 	/*
 	 * spike: how far above the largest earlier value, and the width of the earlier range;
-	 * logarithms.
+	 * logarithms. zero, of numbers with few digits: how far below the least earlier one.
 	 */
 	double distance, width;
 };
@@ -67,7 +67,8 @@ struct invariants {
 	struct strange_list stale, zero, level, diverged;
 	/* Number of values, and of operations, that were compared with a range. */
 	uint64_t levels, meetings;
-	uint32_t fresh_sites, filled_sites; /* number of call sites under test */
+	/* Number of call sites under test, by whether their tensors have few elements. */
+	uint32_t fresh_sites[2], filled_sites[2];
 	struct invariant_power stale_power, zero_power, level_power; /* set by weigh_invariants() */
 	/* The findings for the whole run. */
 	struct strange spike, first_stale, first_zero, first_once;
