@@ -89,6 +89,8 @@ void invariants_free(struct invariants *h)
 	free(h->zero.item);
 	free(h->level.item);
 	free(h->diverged.item);
+	free(h->fresh.item);
+	free(h->filled.item);
 }
 
 /* ---- while calls are read ---- */
@@ -188,7 +190,8 @@ static void record_part(struct rank_invariants *v, const struct call *c)
 {
 	bool kept = (float)side_reach(&c->in) == v->trend.reach;
 
-	v->kept |= kept;
+	/* A whole number may be equal by chance. */
+	v->kept |= kept && v->trend.reach != rintf(v->trend.reach);
 	v->moved |= !kept;
 	v->varies |= v->kept && v->moved;
 }
@@ -396,32 +399,68 @@ static void add_places(struct invariants *h)
 		}
 }
 
-/* Buffers with few elements are a kind of their own, with a false-alarm budget of its own. */
-static void count_sites(struct invariants *h)
+static int compare_confirmed(const void *a, const void *b)
+{
+	double x = ((const struct confirmed *)a)->kept, y = ((const struct confirmed *)b)->kept;
+
+	return (x < y) - (x > y);
+}
+
+/* Sorts the call sites, and adds up how many of them break by chance. */
+static void rank_confirmed(struct confirmed_list *l)
+{
+	double expected = 0;
+
+	if (l->n)
+		qsort(l->item, l->n, sizeof(*l->item), compare_confirmed);
+	for (unsigned i = 0; i < l->n; i++)
+		l->item[i].expected = expected += chance_of_break(l->item[i].kept);
+}
+
+static void add_confirmed(struct confirmed_list *l, double kept)
+{
+	TOOL_GROW(l->item, l->n, l->cap);
+	l->item[l->n++] = (struct confirmed){.kept = kept};
+}
+
+static void rank_sites(struct invariants *h)
 {
 	for (uint32_t i = 0; i < h->sites.n; i++) {
 		const struct site_invariants *p = table_at(&h->sites, i);
 
-		h->fresh_sites[p->few] += p->tested;
-		h->filled_sites[p->few] += p->filled > 0;
+		if (p->tested)
+			add_confirmed(&h->fresh, p->fresh);
+		if (p->filled > 0)
+			add_confirmed(&h->filled, p->filled);
 	}
+	rank_confirmed(&h->fresh);
+	rank_confirmed(&h->filled);
 }
 
-static double expect_stale(const struct invariants *h, const struct site_invariants *p)
+/*
+ * Returns the expected number of call sites that break by chance after `kept` or more confirmations. With fewer, a
+ * break is no evidence of the same weight: communicators that are made anew in each step have a call site each.
+ */
+static double expect_breaks(const struct confirmed_list *l, double kept)
 {
-	return h->fresh_sites[p->few] * chance_of_break(p->fresh);
-}
+	unsigned low = 0, high = l->n;
 
-static double expect_zero(const struct invariants *h, const struct site_invariants *p)
-{
-	return h->filled_sites[p->few] * chance_of_break(p->filled);
+	while (low < high) {
+		unsigned middle = (low + high) / 2;
+
+		if (l->item[middle].kept >= kept)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? l->item[low - 1].expected : 0;
 }
 
 /* Whole numbers count something, and may reach zero. Returns true if all earlier ones were far from it. */
 static bool is_far_below(const struct invariants *h, const struct strange *s)
 {
-	return weigh_evidence(h->filled_sites[true] *
-			      chance_of_distance(s->distance / s->width, s->seen)) == WEIGHT_BAD;
+	return weigh_evidence(h->filled.n * chance_of_distance(s->distance / s->width, s->seen)) ==
+	       WEIGHT_BAD;
 }
 
 static struct breaks *stale_of(struct site_invariants *p)
@@ -493,7 +532,7 @@ static void weigh_stale(struct invariants *h)
 
 		if (!p || !is_once(&p->stale, &s->call) || (s->turn && s->length > 1))
 			continue;
-		w = weigh_evidence(expect_stale(h, p));
+		w = weigh_evidence(expect_breaks(&h->fresh, p->fresh));
 		if (!s->ended || s->length > 1)
 			w = w && !p->few ? WEIGHT_NOTE : WEIGHT_NONE;
 		else if (p->few)
@@ -516,11 +555,11 @@ static void weigh_zeros(struct invariants *h)
 
 		if (!p || !is_once(&p->zero, &s->call) || (s->width > 0 && !is_far_below(h, s)))
 			continue;
-		expected = expect_zero(h, p);
+		expected = expect_breaks(&h->filled, p->filled);
 		if (!s->ended)
 			keep_weighed(&h->first_zero, s,
 				weigh_evidence(fmax(expected, 1) * chance_of_break(s->length)));
-		else if (s->length == 1 && is_contribution(&s->call) && !is_extreme(&s->call) &&
+		else if (s->length == 1 && !is_extreme(&s->call) &&
 			 weigh_evidence(expected) >= (p->few ? WEIGHT_BAD : WEIGHT_NOTE))
 			keep_weighed(&h->first_once, s, WEIGHT_NOTE);
 	}
@@ -591,6 +630,27 @@ static void weigh_levels(struct invariants *h)
 	}
 }
 
+/*
+ * A large value spreads through messages and results, and a call that has it later may have more earlier values to
+ * compare with. The first one of that size in the same step, or in the one before, is the cause.
+ */
+static void find_first_spike(struct invariants *h)
+{
+	struct strange *s = &h->spike;
+
+	for (unsigned i = 0; i < h->level.n && s->any && s->ranks == 1; i++) {
+		const struct strange *k = &h->level.item[i];
+		struct strange first = *k;
+
+		if (k->call.step + 1 < s->call.step || !is_earlier_event(k, s) ||
+			2 * k->distance < s->distance)
+			continue;
+		first.weight = s->weight;
+		first.more = s->more + 1;
+		*s = first;
+	}
+}
+
 static void add_power(struct invariant_power *p, double expected)
 {
 	p->tested++;
@@ -606,13 +666,14 @@ static void measure_power(struct invariants *h)
 		 * Where parts of the data are repeated, nothing would be reported.
 		 */
 		if (p->tested)
-			add_power(&h->stale_power, p->stale.varies ? 1 : expect_stale(h, p));
+			add_power(&h->stale_power,
+				p->stale.varies ? 1 : expect_breaks(&h->fresh, p->fresh));
 		/* Zeros that would last as long as the data did. */
 		if (p->filled > 0)
 			add_power(&h->zero_power,
-				p->zero.varies
-					? 1
-					: fmax(expect_zero(h, p), 1) * chance_of_break(p->filled));
+				p->zero.varies ? 1
+					       : fmax(expect_breaks(&h->filled, p->filled), 1) *
+							 chance_of_break(p->filled));
 	}
 	for (unsigned i = 0; i < h->n; i++)
 		for (uint32_t k = 0; k < h->rank[i].n; k++) {
@@ -628,11 +689,12 @@ static void measure_power(struct invariants *h)
 void weigh_invariants(struct invariants *h)
 {
 	add_places(h);
-	count_sites(h);
+	rank_sites(h);
 	measure_power(h);
 	count_breaks(h, &h->stale, stale_of);
 	count_breaks(h, &h->zero, zero_of);
 	weigh_stale(h);
 	weigh_zeros(h);
 	weigh_levels(h);
+	find_first_spike(h);
 }

@@ -46,6 +46,17 @@ struct strange_list {
 	unsigned n, cap;
 };
 
+/* A call site under test; expected: number of breaks by chance at this one and those with more confirmations. */
+struct confirmed {
+	double kept, expected;
+};
+
+/* Those with the most confirmations first. */
+struct confirmed_list {
+	struct confirmed *item;
+	unsigned n, cap;
+};
+
 /*
  * tested: call sites at which an invariant is tested. able: those at which a break would be reported;
  * the others have too few confirmations.
@@ -67,8 +78,7 @@ struct invariants {
 	struct strange_list stale, zero, level, diverged;
 	/* Number of values, and of operations, that were compared with a range. */
 	uint64_t levels, meetings;
-	/* Number of call sites under test, by whether their tensors have few elements. */
-	uint32_t fresh_sites[2], filled_sites[2];
+	struct confirmed_list fresh, filled; /* call sites under test; set by weigh_invariants() */
 	struct invariant_power stale_power, zero_power, level_power; /* set by weigh_invariants() */
 	/* The findings for the whole run. */
 	struct strange spike, first_stale, first_zero, first_once;
