@@ -131,8 +131,37 @@ static bool was_received_there(const struct window *w, const struct verdict *v)
 	       !m->given_up && !is_message_alone(m, &v->call) && !is_any_call_open(w);
 }
 
-bool is_excused(
-	const struct window *w, const struct rank_window *r, unsigned i, const struct verdict *v)
+/*
+ * Returns true if after a call from this place another rank has made now this call and now the one that is usual
+ * here: where ranks choose by their data what comes next, a choice that is new for one of them is no fault.
+ */
+static bool is_choice_of_others(
+	const struct window *w, const struct rank_window *me, unsigned i, int k)
 {
-	return is_order_of_arrival(w, v) || was_received_there(w, v) || !is_alone_in_it(w, r, i, v);
+	uint64_t before = me->e[me->e[i].prev].place, due = me->e[me->e[k].next].place;
+
+	for (unsigned j = 0; j < w->n; j++) {
+		const struct rank_window *r = &w->rank[j];
+		bool this_call = false, usual = false;
+
+		for (unsigned n = 0; r != me && n < r->n && !(this_call && usual); n++) {
+			if (r->e[n].prev < 0 || r->e[r->e[n].prev].place != before ||
+				is_judged(w, r, n))
+				continue;
+			this_call |= r->e[n].place == me->e[i].place;
+			usual |= r->e[n].place == due;
+		}
+		if (this_call && usual)
+			return true;
+	}
+	return false;
+}
+
+bool is_excused(const struct window *w, const struct rank_window *r, unsigned i, int k,
+	const struct verdict *v)
+{
+	return is_order_of_arrival(w, v) || was_received_there(w, v) ||
+	       !is_alone_in_it(w, r, i, v) ||
+	       ((v->kind == VERDICT_MISSING || v->kind == VERDICT_EXTRA) &&
+		       is_choice_of_others(w, r, i, k));
 }
