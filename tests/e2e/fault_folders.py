@@ -16,7 +16,7 @@ from report_folder import BEGIN, HEADER, WORLD, Rank
 
 RANKS, STEPS, WHO, WHEN = int(os.environ.get("FAULT_RANKS", 4)), 16, int(os.environ.get("FAULT_WHO", 2)), 9
 HALF = RANKS // 2
-STAND = ["gone", "gone_waits", "gone_abort", "exit_zero", "order_line", "order_far", "extra_line", "extra_root", "async_message", "tail_missing", "exit_message", "rare_missing", "message_room", "message_left_out", "message_taken", "killed", "killed_late", "killed_silent", "killed_any", "count_root", "killed_first", "killed_all", "extra_again", "message_crossing", "killed_asleep", "killed_around", "round_missing", "many_missing", "async_root", "turn_missing", "count_crash", "dtype_ended", "asleep_behind", "killed_tick", "rare_first", "peer", "async_partners", "gather_twice", "rare_groups", "exit_other", "partner_asleep", "asleep_role", "loop_twice"]  # they end in this step
+STAND = ["gone", "gone_waits", "gone_abort", "exit_zero", "order_line", "order_far", "extra_line", "extra_root", "async_message", "tail_missing", "exit_message", "rare_missing", "message_room", "message_left_out", "message_taken", "killed", "killed_late", "killed_silent", "killed_any", "count_root", "killed_first", "killed_all", "extra_again", "message_crossing", "killed_asleep", "killed_around", "round_missing", "many_missing", "async_root", "turn_missing", "count_crash", "dtype_ended", "asleep_behind", "killed_tick", "rare_first", "peer", "async_partners", "gather_twice", "asleep_branch", "rare_groups", "exit_other", "partner_asleep", "asleep_role", "loop_twice"]  # they end in this step
 ALSO = {"spike": ["spike_line", "spike_zeros"], "volume": ["volume_varies", "volume_split"], "corruption": ["corruption_ids"],
         "stale": ["stale_disorder", "stale_threads"], "missing": ["missing_disorder", "missing_callbacks", "missing_own_time"]}
 # One odd distance among three is no habit, nor are five long steps at the end a change, after others.
@@ -260,7 +260,7 @@ class Job:
                     self.collective(step, r, "all_reduce", "all_reduce", t, values(step, r, "grad"), redop="sum", flags="error:1")
                 continue
             # It sleeps after a call that only two ranks make, and not in each step.
-            if self.fault == "asleep_role":
+            if self.fault in ("asleep_role", "asleep_branch"):
                 if r != WHO:
                     self.rate(step, r, self.now, t)
                     self.stand(step, r, "all_reduce", "all_reduce", t + 10**6, 64)
@@ -453,6 +453,12 @@ class Job:
             began = self.now + late[r]
             calls = [lambda: self.rate(step, r, began, t), lambda: self.reduce(step, r, t), lambda: self.ring(step, r, t),
                      lambda: self.norm(step, r, t), lambda: self.gather(step, r, t)]
+            if self.fault == "asleep_branch":
+                calls.insert(3, lambda: self.chain(step, r, t))
+            if self.fault == "few_anew":
+                calls.insert(3, lambda: self.anew(step, r, t))
+            if self.fault == "spike_passed":
+                calls.insert(1, lambda: self.passed_on(step, r, t))
             if self.due("order", r, step):
                 calls[0], calls[1] = calls[1], calls[0]
             if self.due("missing", r, step):
@@ -586,6 +592,8 @@ class Job:
             # On all ranks alike: no rank's fault.
             if self.fault == "spike_tensors" and step == WHEN:
                 ins[r][5] = 1e6 + r
+            if self.fault == "spike_passed" and r == WHO + 1 and step == WHEN:
+                ins[r][5] = 1e6
             # Experts without tokens: a step with anything in it is rare.
             if self.fault == "spike_zeros" and r == WHO and step not in (0, 3, 6, WHEN):
                 ins[r] = [0.0] * 64
@@ -696,11 +704,33 @@ class Job:
             more = dict(dur=early + 10**5)
         self.collective(step, rank, "norm", "all_reduce", t + 60 * 10**6 - early, ins[rank], [sum(v) for v in zip(*ins)], redop="sum", **more)
 
+    def passed_on(self, step, rank, t):
+        """In every third step rank 2 gives rank 3 something, which that rank's gradient is computed of."""
+        for r, op, peer in ((WHO, "send", WHO + 1), (WHO + 1, "recv", WHO)):
+            if rank == r and step % 3 == 0:
+                given = values(step, WHO, "given")
+                self.message(step, rank, op, peer, t + 10**5, [1e6] + given if step == WHEN else given, tag=13, place="turn_" + op)
+
+    def chain(self, step, rank, t):
+        """Ranks decide by their data who gives its neighbour something: rank 0 in the first steps, then rank 1."""
+        giver = 0 if step in (1, 3, 5) else 1 if step == WHEN - 1 else None
+        if giver is not None and rank in (giver, giver + 1):
+            op = "send" if rank == giver else "recv"
+            self.message(step, rank, op, 2 * giver + 1 - rank, t + 3 * 10**6, values(step, giver, "chain"), tag=12, place="turn_" + op)
+
+    def anew(self, step, rank, t):
+        """A loop on communicators that it makes itself, two in each step, from more lines than the step has."""
+        for n in range(2):
+            for k, place in enumerate(("shard", "exchange", "turn_recv", "turn_send", "warm_recv", "warm_send", "new_line")):
+                v = [values(step, r, f"anew {n} {k}", 8) for r in range(RANKS)]
+                self.collective(step, rank, place, "all_reduce", t + 3 * 10**6 + (7 * n + k) * 10**5, v[rank], [sum(x) for x in zip(*v)], redop="sum",
+                                comm=f"{step * 2 + n + 1:016x}", key=("anew", step, n))
+
     def few(self, step, rank):
         """Eight numbers: what a rank contributes to the gather at the step's end."""
         again = self.due("few_stale", rank, step) or self.due("few_limit", rank, step)
         mine = values(step - 1 if again else min(step, WHEN) if self.since("few_rest", rank, step) else step, rank, "gather", 8)
-        if self.due("few_zero", rank, step) or self.since("few_zeros", rank, step):
+        if self.due("few_zero", rank, step) or self.due("few_anew", rank, step) or self.since("few_zeros", rank, step):
             return [0.0] * 8
         # Of another rank they were the same twice before: they are at a limit there.
         if self.fault == "few_limit" and rank == 1 and step in (4, 5):
