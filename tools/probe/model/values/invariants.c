@@ -158,19 +158,6 @@ static bool is_proof(const struct call *c)
 	return c->in.count >= TELLING_COUNT || c->in.telling;
 }
 
-static bool is_name_of_extreme(const char *redop)
-{
-	return strcmp(redop, "max") == 0 || strcmp(redop, "min") == 0;
-}
-
-/* Returns true if an equal input means that a part of the data is equal: a maximum stays while its place rests. */
-static bool is_extreme(const struct call *c)
-{
-	static struct name_question q = {.ask = is_name_of_extreme};
-
-	return c->in.count < TELLING_COUNT && ask_name(&q, c->redop);
-}
-
 /* Used for messages too: each rank sends to another peer, but all do the same thing. */
 static uint64_t hash_shared(const struct call *c, uint64_t (*hash)(const struct call *c))
 {
@@ -199,7 +186,7 @@ static void record_part(struct rank_invariants *v, const struct call *c)
 static void record_repetition(
 	struct invariants *h, struct rank_invariants *v, const struct call *c, bool turn)
 {
-	v->tested = is_contribution(c) && !is_extreme(c);
+	v->tested = is_contribution(c);
 	if (!v->seen || v->digest != c->in.digest) {
 		if (v->repeat)
 			h->stale.item[v->repeat - 1].ended = true;
@@ -519,6 +506,19 @@ static void keep_weighed(struct strange *have, const struct strange *now, enum w
 	}
 }
 
+static bool is_name_of_extreme(const char *redop)
+{
+	return strcmp(redop, "max") == 0 || strcmp(redop, "min") == 0;
+}
+
+/* Returns true if an equal input may mean that a part of the data is equal: a maximum stays while its place rests. */
+static bool is_extreme(const struct call *c)
+{
+	static struct name_question q = {.ask = is_name_of_extreme};
+
+	return c->in.count < TELLING_COUNT && ask_name(&q, c->redop);
+}
+
 /*
  * A buffer that was not filled repeats a value once and then has new ones. If the values of a call
  * site stay the same, the computation has converged, or its data has ended.
@@ -533,10 +533,10 @@ static void weigh_stale(struct invariants *h)
 		if (!p || !is_once(&p->stale, &s->call) || (s->turn && s->length > 1))
 			continue;
 		w = weigh_evidence(expect_breaks(&h->fresh, p->fresh));
-		if (!s->ended || s->length > 1)
-			w = w && !p->few ? WEIGHT_NOTE : WEIGHT_NONE;
-		else if (p->few)
-			w = w == WEIGHT_BAD ? w : WEIGHT_NONE;
+		if (p->few && (w != WEIGHT_BAD || !s->ended || s->length > 1))
+			continue;
+		if (!s->ended || s->length > 1 || is_extreme(&s->call))
+			w = w ? WEIGHT_NOTE : w;
 		keep_weighed(&h->first_stale, s, w);
 	}
 }
@@ -559,7 +559,7 @@ static void weigh_zeros(struct invariants *h)
 		if (!s->ended)
 			keep_weighed(&h->first_zero, s,
 				weigh_evidence(fmax(expected, 1) * chance_of_break(s->length)));
-		else if (s->length == 1 && !is_extreme(&s->call) &&
+		else if (s->length == 1 &&
 			 weigh_evidence(expected) >= (p->few ? WEIGHT_BAD : WEIGHT_NOTE))
 			keep_weighed(&h->first_once, s, WEIGHT_NOTE);
 	}

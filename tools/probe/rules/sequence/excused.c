@@ -140,6 +140,8 @@ static bool is_choice_of_others(
 {
 	uint64_t before = me->e[me->e[i].prev].place, due = me->e[me->e[k].next].place;
 
+	if (me->e[i].place == due)
+		return false;
 	for (unsigned j = 0; j < w->n; j++) {
 		const struct rank_window *r = &w->rank[j];
 		bool this_call = false, usual = false;
