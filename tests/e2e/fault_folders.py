@@ -455,6 +455,11 @@ class Job:
                      lambda: self.norm(step, r, t), lambda: self.gather(step, r, t)]
             if self.fault == "asleep_branch":
                 calls.insert(3, lambda: self.chain(step, r, t))
+            # Two messages in some steps, in an order that data decide.
+            if self.fault == "order_choice" and step in (1, 3, 5, WHEN) and r in (WHO, WHO + 1):
+                tags = (15, 14) if self.due("order_choice", r, step) else (14, 15)
+                calls[3:3] = [lambda k=k, tag=tag: self.message(step, r, "send" if r == WHO else "recv", 2 * WHO + 1 - r, t + (3 + k) * 10**6,
+                                                                values(step, WHO, f"choice {tag}"), tag=tag, place="turn_send") for k, tag in enumerate(tags)]
             if self.fault == "few_anew":
                 calls.insert(3, lambda: self.anew(step, r, t))
             if self.fault == "spike_passed":
@@ -735,6 +740,9 @@ class Job:
         # Of another rank they were the same twice before: they are at a limit there.
         if self.fault == "few_limit" and rank == 1 and step in (4, 5):
             return values(4, rank, "gather", 8)
+        # Parts that are halved again and again.
+        if self.fault == "few_halves":
+            return [2.0 ** (-10 - (7 * (step - self.due("few_halves", rank, step)) + 3 * rank + 5 * k) % 17) for k in range(2)]
         # How many of something each rank has.
         if self.fault == "few_counts":
             return [0.0] * 8 if self.due("few_counts", rank, step) else [float(int(3 * x)) for x in values(step - (step == 5), rank, "gather", 8)]

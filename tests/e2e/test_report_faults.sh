@@ -45,6 +45,8 @@ few_zeros zero bad [2] 9 None gather
 few_rest None None None None None None
 few_limit None None None None None None
 few_counts None None None None None None
+few_halves None None None None None None
+order_choice None None None None None None
 corruption corruption bad [2] 9 None all_reduce
 corruption_ids corruption bad [2] 9 None all_reduce
 not_sum not_sum bad [2] 9 None all_reduce

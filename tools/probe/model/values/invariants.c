@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/probe/model/values/invariants.h"
 
+#include <float.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@
 #define RANK_PLACES_MAX (1u << 20) /* call sites of all ranks together ... */
 #define RANK_PLACES_MIN 8192u /* ... but at least this many of each rank */
 #define PLACES_MAX (1u << 18)
+#define TELLING_BITS 24 /* numbers below 10^SIDE_TELLING_DIGITS have at most 24 bits */
 #define STRANGE_MAX 4096u /* maximum number of values in each list */
 /* widths of the range; with the smallest width, LEVEL_WIDTH, this is a million times the largest value */
 #define SPIKE_WIDTHS 20.0
@@ -149,13 +151,20 @@ static bool is_contribution(const struct call *c)
 	return ask_name(&q, c->op);
 }
 
+/* Returns false for a whole number, a power of two and its like: with fewer bits than SIDE_TELLING_DIGITS digits have. */
+static bool has_telling_bits(double v)
+{
+	return compute_double_key(v) & ((UINT64_C(1) << (DBL_MANT_DIG - TELLING_BITS)) - 1);
+}
+
 /*
  * Returns true if the values cannot be equal, or zero, by clipping or rounding: there are many of them, or
- * they have many digits. Small whole numbers count something, and often repeat.
+ * they have many digits. Numbers of few bits count or divide something, and often repeat.
  */
 static bool is_proof(const struct call *c)
 {
-	return c->in.count >= TELLING_COUNT || c->in.telling;
+	return c->in.count >= TELLING_COUNT ||
+	       (c->in.telling && (has_telling_bits(c->in.least) || has_telling_bits(c->in.most)));
 }
 
 /* Used for messages too: each rank sends to another peer, but all do the same thing. */
@@ -195,7 +204,7 @@ static void record_repetition(
 			record_part(v, c);
 		return;
 	}
-	if ((c->step == v->step && !turn) || !v->tested || !c->in.telling)
+	if ((c->step == v->step && !turn) || !v->tested || !c->in.telling || !is_proof(c))
 		return;
 	if (v->repeat) {
 		h->stale.item[v->repeat - 1].length++;
