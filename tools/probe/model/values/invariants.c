@@ -151,10 +151,18 @@ static bool is_contribution(const struct call *c)
 	return ask_name(&q, c->op);
 }
 
-/* Returns false for a whole number, a power of two and its like: with fewer bits than SIDE_TELLING_DIGITS digits have. */
+/*
+ * Returns false for a whole number, a power of two and its like: with fewer bits than SIDE_TELLING_DIGITS digits
+ * have, or, as the digits of a float are rounded, with half of a float's.
+ */
 static bool has_telling_bits(double v)
 {
-	return compute_double_key(v) & ((UINT64_C(1) << (DBL_MANT_DIG - TELLING_BITS)) - 1);
+	float rounded = (float)v;
+	uint32_t bits;
+
+	memcpy(&bits, &rounded, sizeof(bits));
+	return bits & ((1u << FLT_MANT_DIG / 2) - 1) &&
+	       compute_double_key(v) & ((UINT64_C(1) << (DBL_MANT_DIG - TELLING_BITS)) - 1);
 }
 
 /*
