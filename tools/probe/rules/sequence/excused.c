@@ -95,43 +95,6 @@ static bool is_alone_in_it(
 }
 
 /*
- * A server receives from any rank that sends. If messages arrived in another order than usual and
- * none is missing, no receive was skipped: the messages that overtook others were received as well.
- */
-static bool is_order_of_arrival(const struct window *w, const struct verdict *v)
-{
-	if (w->steps || !is_receive(&v->call) || !is_receive(&v->usual))
-		return false;
-	if (v->kind == VERDICT_MISSING)
-		return is_all_received(&w->g->diagnose.messages, &v->call);
-	return v->kind == VERDICT_ORDER && !(v->call.bits & CALL_OPEN) &&
-	       v->call.peer != v->usual.peer;
-}
-
-static bool is_any_call_open(const struct window *w)
-{
-	for (unsigned j = 0; j < w->n; j++)
-		for (unsigned i = w->rank[j].n; i-- > 0;)
-			if (w->rank[j].e[i].call.bits & CALL_OPEN)
-				return true;
-	return false;
-}
-
-/*
- * Returns true for a message to an unusual peer that this peer received, in a job that leaves no
- * call open. A farm or a server answers its peers as they come. If it were a mistake, a rank would
- * wait for the message.
- */
-static bool was_received_there(const struct window *w, const struct verdict *v)
-{
-	const struct messages *m = &w->g->diagnose.messages;
-
-	return v->kind == VERDICT_TERMS && *v->what == 'p' && v->call.bits & CALL_P2P &&
-	       !(v->call.bits & (CALL_OPEN | CALL_ERROR)) && !is_receive(&v->call) &&
-	       !m->given_up && !is_message_alone(m, &v->call) && !is_any_call_open(w);
-}
-
-/*
  * Returns true if after a call from this place another rank has made now this call and now the one that is usual
  * here: where ranks choose by their data what comes next, a choice that is new for one of them is no fault.
  */
@@ -162,8 +125,7 @@ static bool is_choice_of_others(
 bool is_excused(const struct window *w, const struct rank_window *r, unsigned i, int k,
 	const struct verdict *v)
 {
-	return is_order_of_arrival(w, v) || was_received_there(w, v) ||
-	       !is_alone_in_it(w, r, i, v) ||
+	return !is_alone_in_it(w, r, i, v) ||
 	       ((v->kind == VERDICT_MISSING || v->kind == VERDICT_EXTRA) &&
 		       is_choice_of_others(w, r, i, k));
 }
