@@ -5,16 +5,15 @@ FAULT... makes DIR/FAULT.
 Each step: a broadcast, an all_reduce, a message around the ring, an all_reduce of a norm that is the same on ranks 0 and 2
 and on 1 and 3, a gather. Rank 2 (FAULT_WHO) does what is wrong, in step 9.
 """
-import functools
 import math
-import os
 import random
 import sys
 
 import columns
+from choice_folders import Choices
+from folder_values import RANKS, STEPS, WHEN, WHO, stats, values
 from report_folder import BEGIN, HEADER, WORLD, Rank
 
-RANKS, STEPS, WHO, WHEN = int(os.environ.get("FAULT_RANKS", 4)), 16, int(os.environ.get("FAULT_WHO", 2)), 9
 HALF = RANKS // 2
 STAND = ["gone", "gone_waits", "gone_abort", "exit_zero", "order_line", "order_far", "extra_line", "extra_root", "async_message", "tail_missing", "exit_message", "rare_missing", "message_room", "message_left_out", "message_taken", "killed", "killed_late", "killed_silent", "killed_any", "count_root", "killed_first", "killed_all", "extra_again", "message_crossing", "killed_asleep", "killed_around", "round_missing", "many_missing", "async_root", "turn_missing", "count_crash", "dtype_ended", "asleep_behind", "killed_tick", "rare_first", "peer", "async_partners", "gather_twice", "asleep_branch", "rare_groups", "exit_other", "partner_asleep", "asleep_role", "loop_twice"]  # they end in this step
 ALSO = {"spike": ["spike_line", "spike_zeros"], "volume": ["volume_varies", "volume_split"], "corruption": ["corruption_ids"],
@@ -28,30 +27,10 @@ PLACES = {"broadcast": 1, "all_reduce": 2, "send": 3, "recv": 4, "norm": 5, "gat
           "warm_recv": 11, "warm_send": 12}
 
 
-def stats(all_values):
-    values = [v for v in all_values if v == v]
-    if not values:
-        return dict(count=len(all_values), bytes=4 * len(all_values), min="nan", max="nan", mean="nan", norm="nan", zeros=0,
-                    nans=len(all_values), infs=0)
-    return dict(count=len(all_values), bytes=4 * len(all_values), min=f"{min(values):.9g}", max=f"{max(values):.9g}",
-                mean=f"{sum(values) / len(values):.9g}", norm=f"{math.sqrt(sum(v * v for v in values)):.9g}",
-                zeros=sum(v == 0 for v in values) / len(values), nans=len(all_values) - len(values), infs=0)
-
-
-@functools.lru_cache(maxsize=1 << 16)
-def drawn(step, rank, place, n):
-    r = random.Random(f"{step} {rank} {place}")
-    return [r.uniform(-1, 1) for _ in range(n)]
-
-
-def values(step, rank, place, n=64):
-    return list(drawn(step, rank, place, n))
-
-
 STACK_COLUMNS = columns.names("stack_info")
 
 
-class Job:
+class Job(Choices):
     def __init__(self, top, fault):
         self.fault = fault
         self.ranks = [Rank(top, r, RANKS) for r in range(RANKS)]
@@ -708,45 +687,6 @@ class Job:
         if early:
             more = dict(dur=early + 10**5)
         self.collective(step, rank, "norm", "all_reduce", t + 60 * 10**6 - early, ins[rank], [sum(v) for v in zip(*ins)], redop="sum", **more)
-
-    def passed_on(self, step, rank, t):
-        """In every third step rank 2 gives rank 3 something, which that rank's gradient is computed of."""
-        for r, op, peer in ((WHO, "send", WHO + 1), (WHO + 1, "recv", WHO)):
-            if rank == r and step % 3 == 0:
-                given = values(step, WHO, "given")
-                self.message(step, rank, op, peer, t + 10**5, [1e6] + given if step == WHEN else given, tag=13, place="turn_" + op)
-
-    def chain(self, step, rank, t):
-        """Ranks decide by their data who gives its neighbour something: rank 0 in the first steps, then rank 1."""
-        giver = 0 if step in (1, 3, 5) else 1 if step == WHEN - 1 else None
-        if giver is not None and rank in (giver, giver + 1):
-            op = "send" if rank == giver else "recv"
-            self.message(step, rank, op, 2 * giver + 1 - rank, t + 3 * 10**6, values(step, giver, "chain"), tag=12, place="turn_" + op)
-
-    def anew(self, step, rank, t):
-        """A loop on communicators that it makes itself, two in each step, from more lines than the step has."""
-        for n in range(2):
-            for k, place in enumerate(("shard", "exchange", "turn_recv", "turn_send", "warm_recv", "warm_send", "new_line")):
-                v = [values(step, r, f"anew {n} {k}", 8) for r in range(RANKS)]
-                self.collective(step, rank, place, "all_reduce", t + 3 * 10**6 + (7 * n + k) * 10**5, v[rank], [sum(x) for x in zip(*v)], redop="sum",
-                                comm=f"{step * 2 + n + 1:016x}", key=("anew", step, n))
-
-    def few(self, step, rank):
-        """Eight numbers: what a rank contributes to the gather at the step's end."""
-        again = self.due("few_stale", rank, step) or self.due("few_limit", rank, step)
-        mine = values(step - 1 if again else min(step, WHEN) if self.since("few_rest", rank, step) else step, rank, "gather", 8)
-        if self.due("few_zero", rank, step) or self.due("few_anew", rank, step) or self.since("few_zeros", rank, step):
-            return [0.0] * 8
-        # Of another rank they were the same twice before: they are at a limit there.
-        if self.fault == "few_limit" and rank == 1 and step in (4, 5):
-            return values(4, rank, "gather", 8)
-        # Parts that are halved again and again.
-        if self.fault == "few_halves":
-            return [2.0 ** (-10 - (7 * (step - self.due("few_halves", rank, step)) + 3 * rank + 5 * k) % 17) for k in range(2)]
-        # How many of something each rank has.
-        if self.fault == "few_counts":
-            return [0.0] * 8 if self.due("few_counts", rank, step) else [float(int(3 * x)) for x in values(step - (step == 5), rank, "gather", 8)]
-        return mine
 
     def gather(self, step, rank, t):
         ins = [self.few(step, r) for r in range(RANKS)]
