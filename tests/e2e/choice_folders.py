@@ -18,19 +18,19 @@ class Choices:
             op = "send" if rank == giver else "recv"
             self.message(step, rank, op, 2 * giver + 1 - rank, t + 3 * 10**6, values(step, giver, "chain"), tag=12, place="turn_" + op)
 
-    def anew(self, step, rank, t):
+    def renewed(self, step, rank, t):
         """A loop on communicators that it makes itself, two in each step, from more lines than the step has."""
         for n in range(2):
             for k, place in enumerate(("shard", "exchange", "turn_recv", "turn_send", "warm_recv", "warm_send", "new_line")):
-                v = [values(step, r, f"anew {n} {k}", 8) for r in range(RANKS)]
+                v = [values(step, r, f"renewed {n} {k}", 8) for r in range(RANKS)]
                 self.collective(step, rank, place, "all_reduce", t + 3 * 10**6 + (7 * n + k) * 10**5, v[rank], [sum(x) for x in zip(*v)], redop="sum",
-                                comm=f"{step * 2 + n + 1:016x}", key=("anew", step, n))
+                                comm=f"{step * 2 + n + 1:016x}", key=("renewed", step, n))
 
     def few(self, step, rank):
         """Eight numbers: what a rank contributes to the gather at the step's end."""
         again = self.due("few_stale", rank, step) or self.due("few_limit", rank, step)
         mine = values(step - 1 if again else min(step, WHEN) if self.since("few_rest", rank, step) else step, rank, "gather", 8)
-        if self.due("few_zero", rank, step) or self.due("few_anew", rank, step) or self.since("few_zeros", rank, step):
+        if self.due("few_zero", rank, step) or self.due("few_renewed", rank, step) or self.since("few_zeros", rank, step):
             return [0.0] * 8
         # Of another rank they were the same twice before: they are at a limit there.
         if self.fault == "few_limit" and rank == 1 and step in (4, 5):

@@ -40,7 +40,7 @@ zero_first zero bad [2] 9 None all_reduce
 zero_once zero note [2] 9 None all_reduce
 few_stale stale bad [2] 9 None gather
 few_zero zero note [2] 9 None gather
-few_anew zero note [2] 9 None gather
+few_renewed zero note [2] 9 None gather
 few_zeros zero bad [2] 9 None gather
 few_rest None None None None None None
 few_limit None None None None None None
