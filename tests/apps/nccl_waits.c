@@ -5,6 +5,7 @@
  *
  *	circle        two ranks receive from each other
  *	gone, stopped it ends itself by SIGKILL, or stops itself
+ *	polled        it stops itself, and the others test for something between sleeps
  *	asleep        it sleeps for ever, or for SECONDS
  *	spin          it computes for ever, or for SECONDS, as a compilation does
  *	child         another program computes for it
@@ -89,11 +90,13 @@ static void stay_away(const char *what, double seconds, ncclComm_t c)
 			NCCL(ncclRecv(x, 4, ncclFloat32, 1 - app_rank, c, NULL));
 		return;
 	}
+	if (strcmp(what, "polled") == 0 && app_rank != 2)
+		sleep_for(seconds);
 	if (app_rank != 2)
 		return;
 	if (strcmp(what, "gone") == 0)
 		raise(SIGKILL);
-	else if (strcmp(what, "stopped") == 0)
+	else if (strcmp(what, "stopped") == 0 || strcmp(what, "polled") == 0)
 		raise(SIGSTOP);
 	else if (strcmp(what, "asleep") == 0)
 		sleep_for(seconds);

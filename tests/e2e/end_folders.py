@@ -4,6 +4,7 @@
 4 ranks, 10 steps: an all_reduce and a barrier in each, 100 ms between them. What is special of a case is in its function.
 """
 import os
+import socket
 import sys
 
 import columns
@@ -137,6 +138,9 @@ def work_and_end(top, hosts, ends, waiting=(0, 1)):
     job.now += 3 * MS
     for rank, host in zip(job.ranks, hosts):
         rank.meta["owner"] = dict(rank.meta["owner"], host=host)
+        if host == "here":
+            with open("/proc/sys/kernel/random/boot_id") as f:
+                rank.meta["owner"] |= dict(host=socket.gethostname(), boot_id=f.read().strip())
     job.write([dict(how="signal", text="gone", at=job.now + at * MS) for at in ends], state="recovered")
 
 
@@ -160,6 +164,16 @@ def first_of_host(top):
     work_and_end(top, "aabb", (1000, 1002, 1000, 0), (0, 1, 2))
 
 
+def awaited_first(top):
+    """The rank for which all others waited ended long before them, where ranks may share cores."""
+    work_and_end(top, ["here"] * RANKS, (44, 46, 45, 0), (0, 1, 2))
+
+
+def awaited_among_others(top):
+    """The same, but the others ended as far from one another."""
+    work_and_end(top, ["here"] * RANKS, (8, 16, 30, 0), (0, 1, 2))
+
+
 def started_and_not_complete(top):
     """Rank 0 waits for a message that no rank sends; the others have started an all_reduce, and wait for it where nothing is recorded."""
     job = Job(top, "c10d")
@@ -173,7 +187,8 @@ def started_and_not_complete(top):
 
 
 CASES = {f.__name__: f for f in (late_rank, exit_code_of_all, late_exception, crash_at_exit, exit_code_of_one, left_while_others_wait, stood_and_was_killed,
-                                 started_and_not_complete, all_at_once, all_on_two_hosts, first_host, first_of_host)}
+                                 started_and_not_complete, all_at_once, all_on_two_hosts, first_host, first_of_host,
+                                 awaited_first, awaited_among_others)}
 
 if __name__ == "__main__":
     for case in sys.argv[2:]:

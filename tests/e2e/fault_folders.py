@@ -5,18 +5,17 @@ FAULT... makes DIR/FAULT.
 Each step: a broadcast, an all_reduce, a message around the ring, an all_reduce of a norm that is the same on ranks 0 and 2
 and on 1 and 3, a gather. Rank 2 (FAULT_WHO) does what is wrong, in step 9.
 """
-import functools
 import math
-import os
 import random
 import sys
 
 import columns
+from choice_folders import Choices
+from folder_values import RANKS, STEPS, WHEN, WHO, stats, values
 from report_folder import BEGIN, HEADER, WORLD, Rank
 
-RANKS, STEPS, WHO, WHEN = int(os.environ.get("FAULT_RANKS", 4)), 16, int(os.environ.get("FAULT_WHO", 2)), 9
 HALF = RANKS // 2
-STAND = ["gone", "gone_waits", "gone_abort", "exit_zero", "order_line", "order_far", "extra_line", "extra_root", "async_message", "tail_missing", "exit_message", "rare_missing", "message_room", "message_left_out", "message_taken", "killed", "killed_late", "killed_silent", "killed_any", "count_root", "killed_first", "killed_all", "extra_again", "message_crossing", "killed_asleep", "killed_around", "round_missing", "many_missing", "async_root", "turn_missing", "count_crash", "dtype_ended", "asleep_behind", "killed_tick", "rare_first", "peer", "async_partners", "gather_twice", "rare_groups", "exit_other", "partner_asleep", "asleep_role", "loop_twice"]  # they end in this step
+STAND = ["gone", "gone_waits", "gone_abort", "exit_zero", "order_line", "order_far", "extra_line", "extra_root", "async_message", "tail_missing", "exit_message", "rare_missing", "message_room", "message_left_out", "message_taken", "killed", "killed_late", "killed_silent", "killed_any", "count_root", "killed_first", "killed_all", "extra_again", "message_crossing", "killed_asleep", "killed_around", "round_missing", "many_missing", "async_root", "turn_missing", "count_crash", "dtype_ended", "asleep_behind", "killed_tick", "rare_first", "peer", "async_partners", "gather_twice", "asleep_branch", "rare_groups", "exit_other", "partner_asleep", "asleep_role", "loop_twice"]  # they end in this step
 ALSO = {"spike": ["spike_line", "spike_zeros"], "volume": ["volume_varies", "volume_split"], "corruption": ["corruption_ids"],
         "stale": ["stale_disorder", "stale_threads"], "missing": ["missing_disorder", "missing_callbacks", "missing_own_time"]}
 # One odd distance among three is no habit, nor are five long steps at the end a change, after others.
@@ -28,30 +27,10 @@ PLACES = {"broadcast": 1, "all_reduce": 2, "send": 3, "recv": 4, "norm": 5, "gat
           "warm_recv": 11, "warm_send": 12}
 
 
-def stats(all_values):
-    values = [v for v in all_values if v == v]
-    if not values:
-        return dict(count=len(all_values), bytes=4 * len(all_values), min="nan", max="nan", mean="nan", norm="nan", zeros=0,
-                    nans=len(all_values), infs=0)
-    return dict(count=len(all_values), bytes=4 * len(all_values), min=f"{min(values):.9g}", max=f"{max(values):.9g}",
-                mean=f"{sum(values) / len(values):.9g}", norm=f"{math.sqrt(sum(v * v for v in values)):.9g}",
-                zeros=sum(v == 0 for v in values) / len(values), nans=len(all_values) - len(values), infs=0)
-
-
-@functools.lru_cache(maxsize=1 << 16)
-def drawn(step, rank, place, n):
-    r = random.Random(f"{step} {rank} {place}")
-    return [r.uniform(-1, 1) for _ in range(n)]
-
-
-def values(step, rank, place, n=64):
-    return list(drawn(step, rank, place, n))
-
-
 STACK_COLUMNS = columns.names("stack_info")
 
 
-class Job:
+class Job(Choices):
     def __init__(self, top, fault):
         self.fault = fault
         self.ranks = [Rank(top, r, RANKS) for r in range(RANKS)]
@@ -260,7 +239,7 @@ class Job:
                     self.collective(step, r, "all_reduce", "all_reduce", t, values(step, r, "grad"), redop="sum", flags="error:1")
                 continue
             # It sleeps after a call that only two ranks make, and not in each step.
-            if self.fault == "asleep_role":
+            if self.fault in ("asleep_role", "asleep_branch"):
                 if r != WHO:
                     self.rate(step, r, self.now, t)
                     self.stand(step, r, "all_reduce", "all_reduce", t + 10**6, 64)
@@ -453,6 +432,17 @@ class Job:
             began = self.now + late[r]
             calls = [lambda: self.rate(step, r, began, t), lambda: self.reduce(step, r, t), lambda: self.ring(step, r, t),
                      lambda: self.norm(step, r, t), lambda: self.gather(step, r, t)]
+            if self.fault == "asleep_branch":
+                calls.insert(3, lambda: self.chain(step, r, t))
+            # Two messages in some steps, in an order that data decide.
+            if self.fault == "order_choice" and step in (1, 3, 5, WHEN) and r in (WHO, WHO + 1):
+                tags = (15, 14) if self.due("order_choice", r, step) else (14, 15)
+                calls[3:3] = [lambda k=k, tag=tag: self.message(step, r, "send" if r == WHO else "recv", 2 * WHO + 1 - r, t + (3 + k) * 10**6,
+                                                                values(step, WHO, f"choice {tag}"), tag=tag, place="turn_send") for k, tag in enumerate(tags)]
+            if self.fault == "few_renewed":
+                calls.insert(3, lambda: self.renewed(step, r, t))
+            if self.fault == "spike_passed":
+                calls.insert(1, lambda: self.passed_on(step, r, t))
             if self.due("order", r, step):
                 calls[0], calls[1] = calls[1], calls[0]
             if self.due("missing", r, step):
@@ -586,6 +576,8 @@ class Job:
             # On all ranks alike: no rank's fault.
             if self.fault == "spike_tensors" and step == WHEN:
                 ins[r][5] = 1e6 + r
+            if self.fault == "spike_passed" and r == WHO + 1 and step == WHEN:
+                ins[r][5] = 1e6
             # Experts without tokens: a step with anything in it is rare.
             if self.fault == "spike_zeros" and r == WHO and step not in (0, 3, 6, WHEN):
                 ins[r] = [0.0] * 64
@@ -697,7 +689,7 @@ class Job:
         self.collective(step, rank, "norm", "all_reduce", t + 60 * 10**6 - early, ins[rank], [sum(v) for v in zip(*ins)], redop="sum", **more)
 
     def gather(self, step, rank, t):
-        ins = [values(step, r, "gather", 8) for r in range(RANKS)]
+        ins = [self.few(step, r) for r in range(RANKS)]
         # What comes of it, on another rank.
         if self.fault == "zero_first" and step == WHEN:
             ins[3][0] = 1e6

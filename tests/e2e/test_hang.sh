@@ -34,6 +34,7 @@ is_over() { # NAME: its ranks have ended
 
 start_job circle circle 40 ''
 start_job stopped stopped 40 ''
+start_job polled polled 40 ''
 start_job gone gone 40 ''
 start_job asleep asleep 40 ''
 can_isolate && start_job stopped_elsewhere stopped 40 '' isolated
@@ -48,6 +49,8 @@ wait_until 30 eval '[ "$(named circle)" ]'
 is 'a_closed_circle_is_a_deadlock' "$(named circle)" 'deadlock|0,1|40'
 wait_until 30 eval '[ "$(named stopped)" ]'
 is 'a_stopped_rank_is_named' "$(named stopped)" 'hang|2|40'
+wait_until 30 eval '[ "$(named polled)" ]'
+is 'a_stopped_rank_is_named_if_no_rank_is_in_a_call' "$(named polled)" 'hang|2|40'
 wait_until 30 eval '[ "$(named gone)" ]'
 is 'a_killed_rank_is_named' "$(named gone | cut -d'|' -f1-2)" 'died|2'
 wait_until 40 eval '[ "$(named asleep)" ]'
@@ -67,7 +70,7 @@ for k in child loading few_waits compiles starts; do
 	wait_until 60 is_over $k
 	is "healthy_${k}_is_no_hang" "$(named $k)" ''
 done
-for k in circle stopped asleep stopped_elsewhere asleep_elsewhere; do
+for k in circle stopped polled asleep stopped_elsewhere asleep_elsewhere; do
 	kill -9 $(eval "echo \$pids_$k") 2>/dev/null
 	for p in $(grep -lz "PROBE_OUTPUT_DIR=$tmp/$k/out" /proc/[0-9]*/environ 2>/dev/null); do
 		p=${p#/proc/} p=${p%/environ}

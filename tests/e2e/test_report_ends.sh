@@ -46,8 +46,8 @@ unlike 'late_exception_has_no_time_of_zero' "$(field late_exception 'f["text"]')
 ends() { # CASE: the findings that are no notes
 	field "$1" '[(x["kind"], x["severity"], x["ranks"], x["others"]) for x in all if x["severity"] != "note"]'
 }
-python3 tests/e2e/end_folders.py "$tmp" all_at_once all_on_two_hosts first_host first_of_host
-for case in all_at_once all_on_two_hosts; do
+python3 tests/e2e/end_folders.py "$tmp" all_at_once all_on_two_hosts first_host first_of_host awaited_first awaited_among_others
+for case in all_at_once all_on_two_hosts awaited_among_others; do
 	is "${case}_accuses_no_rank" "$(ends $case)" "[('killed', 'warn', [], [0, 1, 2, 3])]"
 done
 said=$(field all_at_once 'f["text"]')
@@ -56,6 +56,8 @@ like 'all_at_once_names_the_host_and_the_calls' "$said" \
 unlike 'all_on_two_hosts_names_no_host' "$(field all_on_two_hosts 'f["text"]')" 'on host'
 is 'first_host_is_named_with_all_its_ranks' "$(ends first_host)" "[('died', 'bad', [2, 3], [0, 1])]"
 like 'first_host_is_named' "$(field first_host 'f["text"]')" '^all 2 ranks on host b .ranks 2,3. .* 996 ms before any other rank'
+# A warning where ranks share cores.
+is 'awaited_first_is_named' "$(ends awaited_first | sed 's/warn/bad/')" "[('died', 'bad', [3], [0, 1, 2])]"
 is 'first_of_host_is_named_alone' "$(ends first_of_host)" "[('died', 'bad', [3], [0, 1, 2])]"
 
 # The same with real programs: `kill -9` of all ranks at any moment, and of one.

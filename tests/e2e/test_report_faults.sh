@@ -26,6 +26,7 @@ nan_message nan bad [2] 9 None send
 spike_tensors spike warn [] 9 None all_reduce
 spike_measured spike note [] 9 None all_reduce
 spike_line spike bad [2] 9 None all_reduce
+spike_passed spike bad [2] 9 None send
 spike_zeros spike bad [2] 9 None all_reduce
 stale stale bad [2] 9 None all_reduce
 stale_disorder stale bad [2] 9 None all_reduce
@@ -37,6 +38,15 @@ missing_own_time skip bad [2] 9 missing all_reduce
 zero zero bad [2] 9 None all_reduce
 zero_first zero bad [2] 9 None all_reduce
 zero_once zero note [2] 9 None all_reduce
+few_stale stale bad [2] 9 None gather
+few_zero zero note [2] 9 None gather
+few_renewed zero note [2] 9 None gather
+few_zeros zero bad [2] 9 None gather
+few_rest None None None None None None
+few_limit None None None None None None
+few_counts None None None None None None
+few_halves None None None None None None
+order_choice None None None None None None
 corruption corruption bad [2] 9 None all_reduce
 corruption_ids corruption bad [2] 9 None all_reduce
 not_sum not_sum bad [2] 9 None all_reduce
@@ -76,6 +86,7 @@ gone_waits died bad [2] 8 None gather
 gone_abort died bad [2] 8 None gather
 exit_zero died bad [2] 8 None gather
 asleep_role stopped warn [2] 9 None all_reduce
+asleep_branch stopped warn [2] 9 None all_reduce
 partner_asleep stopped warn [2] 9 None send_recv
 exit_other died bad [2] 8 None gather
 exit_message died bad [2] 9 None all_reduce

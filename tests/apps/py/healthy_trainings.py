@@ -468,6 +468,18 @@ def sequence_exchange(rank):
         advance(opt)
 
 
+@case(2)
+def experts_of_one_seed(rank):
+    """Each rank trains an expert of its own, and gets no values for some inputs on rank 0: its gradient has columns of zeros."""
+    model = mlp(3, 12, 12)
+    opt = sgd(model)
+    for _ in range(STEPS):
+        x = data(8)
+        x[:, :9 * (rank == 0)] = 0
+        Exchange.apply(model(x), dist.group.WORLD).square().mean().backward()
+        advance(opt)
+
+
 @case(3)
 def ensemble(rank):
     model = mlp(3)

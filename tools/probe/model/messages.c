@@ -686,20 +686,6 @@ bool is_message_alone(const struct messages *m, const struct call *c)
 	return false;
 }
 
-bool is_all_received(const struct messages *m, const struct call *recv)
-{
-	const struct link_stat *l =
-		table_find(&m->links, recv->comm, hash_ends(recv->peer, recv->comm_rank));
-
-	if (!l || !l->time.n || m->given_up)
-		return false;
-	for (const struct message *k = m->oldest; k; k = k->newer)
-		if (k->send && k->comm == recv->comm && k->from == recv->peer &&
-			k->to == recv->comm_rank)
-			return false;
-	return true;
-}
-
 static bool was_used(const struct messages *m, const struct message *k)
 {
 	const struct tag_stat *t = table_find(

@@ -149,12 +149,6 @@ const struct call *find_lagging(const struct messages *m, bool whole);
 bool is_message_alone(const struct messages *m, const struct call *c);
 
 /*
- * Returns true if all messages sent on the route of receive `recv` were received, so that its rank
- * has skipped none. Returns false if some were not, or if it is not known what was sent.
- */
-bool is_all_received(const struct messages *m, const struct call *recv);
-
-/*
  * Finds an open receive and a message that was sent between the same two ranks, with another tag,
  * and not received. If there are several such messages: the one with the nearest tag. *sender: the
  * tag of the send was never used before. looks: NULL, or the number of messages examined. Returns

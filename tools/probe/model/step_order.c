@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "tools/lib/tool.h"
 #include "tools/probe/model/places/sites.h"
+#include "tools/probe/model/values/evidence.h"
 
 /* minimum number of steps with the same calls in the usual order before one with another order */
 #define USUAL_STEPS 3
@@ -36,12 +37,14 @@ static struct ordered_step *find_step_sort(struct order_seen *r)
 	return rarest;
 }
 
-static void record_odd_step(struct order_seen *r, const struct call *first, uint64_t usual)
+static void record_odd_step(
+	struct order_seen *r, const struct call *first, uint64_t usual, uint64_t set)
 {
 	if (r->odd++)
 		return;
 	r->odd_first = *first;
 	r->odd_usual = usual;
+	r->odd_set = set;
 }
 
 static void end_ordered_step(struct order_seen *r, const struct call *first)
@@ -50,7 +53,7 @@ static void end_ordered_step(struct order_seen *r, const struct call *first)
 	bool known = usual->n >= USUAL_STEPS;
 
 	if (known && usual->order != r->now.order) {
-		record_odd_step(r, first, usual->n);
+		record_odd_step(r, first, usual->n, usual->set);
 		return;
 	}
 	if (usual->order != r->now.order) {
@@ -59,7 +62,7 @@ static void end_ordered_step(struct order_seen *r, const struct call *first)
 	}
 	usual->n++;
 	if (!known && r->astray)
-		record_odd_step(r, first, r->astray);
+		record_odd_step(r, first, r->astray, r->astray_set);
 }
 
 bool is_ordered(const struct call *c)
@@ -82,8 +85,10 @@ static void note_ordered_call(struct order_seen *r, uint64_t what)
 	r->now.calls++;
 	for (unsigned i = 0; i < STEP_SORTS; i++)
 		if (r->sort[i].calls == r->now.calls && r->sort[i].set == r->now.set &&
-			r->sort[i].n >= USUAL_STEPS)
+			r->sort[i].n >= USUAL_STEPS) {
 			r->astray = r->sort[i].order != r->now.order ? r->sort[i].n : 0;
+			r->astray_set = r->now.set;
+		}
 }
 
 void note_step_order(struct step_orders *s, const struct call *c)
@@ -110,6 +115,19 @@ void note_step_order(struct step_orders *s, const struct call *c)
 	note_ordered_call(&r->by[ORDER_BY_KIND], hash_kind_of_call(c));
 }
 
+/* Returns the number of steps of all ranks with the calls of the odd one, in the usual order. */
+static double count_confirmed(
+	const struct step_orders *s, enum order_way way, const struct order_seen *odd)
+{
+	double n = 0;
+
+	for (unsigned i = 0; i < s->n; i++)
+		for (unsigned k = 0; k < STEP_SORTS; k++)
+			if (s->rank[i].by[way].sort[k].set == odd->odd_set)
+				n += (double)s->rank[i].by[way].sort[k].n;
+	return n;
+}
+
 static const struct order_seen *find_only_odd(const struct step_orders *s, enum order_way way)
 {
 	const struct order_seen *one = NULL;
@@ -123,6 +141,9 @@ static const struct order_seen *find_only_odd(const struct step_orders *s, enum 
 			return NULL;
 		one = o;
 	}
+	/* Where data decide the order, a few equal steps mean nothing. */
+	if (one && weigh_evidence(chance_of_break(count_confirmed(s, way, one))) != WEIGHT_BAD)
+		return NULL;
 	return one;
 }
 

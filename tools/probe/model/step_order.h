@@ -36,10 +36,11 @@ struct rank_order {
 		 * Number of steps of the usual kind whose calls this step began with in another
 		 * order. An evaluation may follow.
 		 */
-		uint64_t astray;
+		uint64_t astray, astray_set;
 		uint64_t odd; /* number of steps with the same calls in another order */
 		struct call odd_first; /* the first call of the first such step */
 		uint64_t odd_usual; /* earlier steps with the same calls in the usual order */
+		uint64_t odd_set; /* their `set` */
 	} by[ORDER_WAYS];
 };
 

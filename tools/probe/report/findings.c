@@ -437,6 +437,30 @@ static bool add_to_circle(struct report *r, const struct stuck *s)
 	return true;
 }
 
+/* No rank is blocked in a call, but none makes any more, and some are stopped. */
+static void find_stopped_alone(struct report *r)
+{
+	struct finding *f;
+	char *text = tool_strdup("no rank makes calls any more");
+
+	stopped_ranks(r, &text);
+	f = add_finding(r, FINDING_HANG, text);
+	for (uint32_t i = 0; i < r->g.folders.n; i++) {
+		if (!is_rank_stopped(r, i)) {
+			name_concerned(r, f, i);
+			continue;
+		}
+		name_culprit(r, f, i);
+		if (f->nrank > 1 || !r->g.rank[i].last.rows)
+			continue;
+		name_call(f, &r->g.rank[i].last);
+		/* Steps may have ended after its last call. */
+		if (!r->g.by_rounds && r->g.folders.dir[i].meta.step_now > f->call.step)
+			f->call.step = r->g.folders.dir[i].meta.step_now;
+	}
+	f->next = tool_format("probe report --stacks %s", r->g.folders.path);
+}
+
 void find_stuck(struct report *r)
 {
 	struct finding *f;
@@ -444,6 +468,8 @@ void find_stuck(struct report *r)
 	const struct stuck *s = report_stuck(r, &hang);
 	char *what, *who, *text, *at;
 
+	if (!s && !r->left && is_job_behind_stopped_rank(r))
+		find_stopped_alone(r);
 	if (!s || r->left || r->ended_together || is_circle_said(r) || add_to_circle(r, s))
 		return;
 	what = report_kind(r, s);

@@ -125,7 +125,11 @@ struct place_count {
 	unsigned round; /* round of the last call */
 	/* Calls at sites with the same count since the latest call; how often these were few. */
 	uint64_t since, early;
-	bool bursts; /* several calls come in a row, followed by long gaps */
+	/*
+	 * Several calls come in a row, followed by long gaps; or each few calls are on a communicator of
+	 * their own, which an inner loop makes.
+	 */
+	bool bursts;
 };
 
 static void count_places(
@@ -147,6 +151,7 @@ static void count_places(
 			p->first = number;
 			p->comm = is_of_all(&c->call, f) ? c->call.comm : 0;
 		}
+		p->bursts |= p->comm && p->comm != c->call.comm;
 	}
 	walk_close(&w);
 }

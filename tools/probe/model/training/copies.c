@@ -406,6 +406,27 @@ static bool has_parameter(const struct parameters *p, uint32_t parameter, uint32
 }
 
 /*
+ * Returns true if another matrix of the two ranks began equal as well, under one name: they have the same seed, as
+ * experts may, and equal bits do not mean one matrix.
+ */
+static bool did_others_begin_equal(
+	const struct parameters *p, uint32_t i, uint32_t k, uint32_t a, uint32_t b)
+{
+	for (uint32_t m = 0; m < p->list.n; m++) {
+		const struct param_value *x, *y;
+
+		if (m == i || m == k || !is_matrix(parameter_at(p, m)))
+			continue;
+		x = table_find(&p->values, value_key(m, a), p->step[0]);
+		y = table_find(&p->values, value_key(m, b), p->step[0]);
+		if (x && y && x->digest[VIEW_BEFORE] && x->least != x->most &&
+			x->digest[VIEW_BEFORE] == y->digest[VIEW_BEFORE])
+			return true;
+	}
+	return false;
+}
+
+/*
  * Checks whether the two uses of a matrix diverge. a: the embedding, b: the layer. They began equal
  * and are no longer equal. Skipped if one of the ranks has both parameters and these began equal as
  * well: some programs initialise a layer that way.
@@ -436,7 +457,7 @@ static void check_uses(struct parameters *p, uint32_t i, uint32_t a, uint32_t k,
 		u.last_step = p->step[s];
 		u.distance = find_distance(x, y);
 	}
-	if (!diverged || is_rounding(p, i, u.distance))
+	if (!diverged || is_rounding(p, i, u.distance) || did_others_begin_equal(p, i, k, a, b))
 		return;
 	TOOL_GROW(p->untied, p->nuntied, p->cap_untied);
 	p->untied[p->nuntied++] = u;

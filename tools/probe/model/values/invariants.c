@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/probe/model/values/invariants.h"
 
+#include <float.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@
 #define RANK_PLACES_MAX (1u << 20) /* call sites of all ranks together ... */
 #define RANK_PLACES_MIN 8192u /* ... but at least this many of each rank */
 #define PLACES_MAX (1u << 18)
+#define TELLING_BITS 24 /* numbers below 10^SIDE_TELLING_DIGITS have at most 24 bits */
 #define STRANGE_MAX 4096u /* maximum number of values in each list */
 /* widths of the range; with the smallest width, LEVEL_WIDTH, this is a million times the largest value */
 #define SPIKE_WIDTHS 20.0
@@ -25,12 +27,15 @@ struct rank_invariants {
 	float hi, lo;
 	/* calls; new values that could not be predicted; values other than all zeros. */
 	uint32_t seen, fresh, filled;
+	uint32_t resized; /* calls with another number of elements than the one before */
 	/* Index of the list's item + 1, while the repetition or the zeros last. */
 	uint32_t repeat, zeros;
 	struct trend trend;
 	bool loops; /* for a line: it made two calls in one step */
 	bool tested; /* a repetition of its values would mean something */
-	/* It repeated a value, or was zero, before the invariant existed; its count varies. */
+	bool few; /* a tensor had fewer elements than TELLING_COUNT */
+	bool coarse; /* a value was no proof */
+	/* It repeated a value, or was zero, before the invariant existed. */
 	bool varies, empties;
 	/*
 	 * How often the largest value of new data equalled that of the previous step, and how often
@@ -50,6 +55,7 @@ struct site_invariants {
 	struct table_key key; /* a: call site, common to all ranks */
 	double fresh, filled; /* confirmations on all ranks */
 	bool tested; /* if a rank repeated a value, that would be reported */
+	bool few; /* a tensor of a rank had fewer elements than TELLING_COUNT */
 	struct breaks stale, zero;
 };
 
@@ -85,6 +91,8 @@ void invariants_free(struct invariants *h)
 	free(h->zero.item);
 	free(h->level.item);
 	free(h->diverged.item);
+	free(h->fresh.item);
+	free(h->filled.item);
 }
 
 /* ---- while calls are read ---- */
@@ -143,6 +151,30 @@ static bool is_contribution(const struct call *c)
 	return ask_name(&q, c->op);
 }
 
+/*
+ * Returns false for a whole number, a power of two and its like: with fewer bits than SIDE_TELLING_DIGITS digits
+ * have, or, as the digits of a float are rounded, with half of a float's.
+ */
+static bool has_telling_bits(double v)
+{
+	float rounded = (float)v;
+	uint32_t bits;
+
+	memcpy(&bits, &rounded, sizeof(bits));
+	return bits & ((1u << FLT_MANT_DIG / 2) - 1) &&
+	       compute_double_key(v) & ((UINT64_C(1) << (DBL_MANT_DIG - TELLING_BITS)) - 1);
+}
+
+/*
+ * Returns true if the values cannot be equal, or zero, by clipping or rounding: there are many of them, or
+ * they have many digits. Numbers of few bits count or divide something, and often repeat.
+ */
+static bool is_proof(const struct call *c)
+{
+	return c->in.count >= TELLING_COUNT ||
+	       (c->in.telling && (has_telling_bits(c->in.least) || has_telling_bits(c->in.most)));
+}
+
 /* Used for messages too: each rank sends to another peer, but all do the same thing. */
 static uint64_t hash_shared(const struct call *c, uint64_t (*hash)(const struct call *c))
 {
@@ -162,7 +194,8 @@ static void record_part(struct rank_invariants *v, const struct call *c)
 {
 	bool kept = (float)side_reach(&c->in) == v->trend.reach;
 
-	v->kept |= kept;
+	/* A whole number may be equal by chance. */
+	v->kept |= kept && v->trend.reach != rintf(v->trend.reach);
 	v->moved |= !kept;
 	v->varies |= v->kept && v->moved;
 }
@@ -170,7 +203,7 @@ static void record_part(struct rank_invariants *v, const struct call *c)
 static void record_repetition(
 	struct invariants *h, struct rank_invariants *v, const struct call *c, bool turn)
 {
-	v->tested = c->in.count >= TELLING_COUNT && is_contribution(c);
+	v->tested = is_contribution(c);
 	if (!v->seen || v->digest != c->in.digest) {
 		if (v->repeat)
 			h->stale.item[v->repeat - 1].ended = true;
@@ -179,7 +212,7 @@ static void record_repetition(
 			record_part(v, c);
 		return;
 	}
-	if ((c->step == v->step && !turn) || !v->tested || !c->in.telling)
+	if ((c->step == v->step && !turn) || !v->tested || !c->in.telling || !is_proof(c))
 		return;
 	if (v->repeat) {
 		h->stale.item[v->repeat - 1].length++;
@@ -193,10 +226,12 @@ static void record_repetition(
 static void record_latest(struct rank_invariants *v, const struct call *c)
 {
 	if (!v->seen || v->digest != c->in.digest)
-		v->fresh += add_to_trend(&v->trend, c->in.sum, side_reach(&c->in));
+		v->fresh += add_to_trend(&v->trend, c->in.sum, side_reach(&c->in)) && is_proof(c);
 	v->digest = c->in.digest;
 	v->step = c->step;
+	v->resized += v->seen && v->count != c->in.count;
 	v->count = c->in.count;
+	v->few |= c->in.count < TELLING_COUNT;
 	v->seen++;
 }
 
@@ -223,23 +258,33 @@ static void record_turns(struct invariants *h, const struct call *c)
 	record_latest(v, c);
 }
 
+/*
+ * Returns true if the call has another size, where sizes rarely change: an additional call in the step shifts
+ * the numbers of later ones, and this is another tensor.
+ */
+static bool is_other_tensor(const struct rank_invariants *v, const struct call *c)
+{
+	return v->count != c->in.count && 2 * v->resized < v->seen;
+}
+
 static void record_zeros(struct invariants *h, struct rank_invariants *v, const struct call *c)
 {
-	bool varies = v->seen && v->count != c->in.count;
-
-	v->empties |= varies;
 	/* The norm does not include NaN. */
 	if (!(c->in.squares <= 0) || c->in.bad) {
 		if (v->zeros)
 			h->zero.item[v->zeros - 1].ended = true;
 		v->zeros = 0;
 		v->filled++;
+		v->coarse |= !is_proof(c);
 	} else if (v->zeros) {
 		h->zero.item[v->zeros - 1].length++;
-	} else if (!v->filled) {
+	} else if (!v->filled || is_other_tensor(v, c)) {
 		v->empties = true;
-	} else {
-		v->zeros = keep_strange(h, &h->zero, c, v->shared, v->seen);
+	} else if ((v->zeros = keep_strange(h, &h->zero, c, v->shared, v->seen)) && v->coarse) {
+		struct strange *s = &h->zero.item[v->zeros - 1];
+
+		s->distance = log1p((double)v->lo);
+		s->width = log((double)v->hi / (double)v->lo) + LEVEL_WIDTH;
 	}
 }
 
@@ -349,14 +394,77 @@ static void add_places(struct invariants *h)
 
 			if (!p)
 				continue;
-			h->fresh_sites += !p->tested && v->fresh && v->tested;
+			p->few |= v->few;
 			p->tested |= v->fresh && v->tested;
-			h->filled_sites += !(p->filled > 0) && v->filled;
 			p->fresh += v->fresh;
 			p->filled += v->filled;
 			p->stale.varies |= v->varies;
 			p->zero.varies |= v->empties;
 		}
+}
+
+static int compare_confirmed(const void *a, const void *b)
+{
+	double x = ((const struct confirmed *)a)->kept, y = ((const struct confirmed *)b)->kept;
+
+	return (x < y) - (x > y);
+}
+
+/* Sorts the call sites, and adds up how many of them break by chance. */
+static void rank_confirmed(struct confirmed_list *l)
+{
+	double expected = 0;
+
+	if (l->n)
+		qsort(l->item, l->n, sizeof(*l->item), compare_confirmed);
+	for (unsigned i = 0; i < l->n; i++)
+		l->item[i].expected = expected += chance_of_break(l->item[i].kept);
+}
+
+static void add_confirmed(struct confirmed_list *l, double kept)
+{
+	TOOL_GROW(l->item, l->n, l->cap);
+	l->item[l->n++] = (struct confirmed){.kept = kept};
+}
+
+static void rank_sites(struct invariants *h)
+{
+	for (uint32_t i = 0; i < h->sites.n; i++) {
+		const struct site_invariants *p = table_at(&h->sites, i);
+
+		if (p->tested)
+			add_confirmed(&h->fresh, p->fresh);
+		if (p->filled > 0)
+			add_confirmed(&h->filled, p->filled);
+	}
+	rank_confirmed(&h->fresh);
+	rank_confirmed(&h->filled);
+}
+
+/*
+ * Returns the expected number of call sites that break by chance after `kept` or more confirmations. With fewer, a
+ * break is no evidence of the same weight: communicators that are made anew in each step have a call site each.
+ */
+static double expect_breaks(const struct confirmed_list *l, double kept)
+{
+	unsigned low = 0, high = l->n;
+
+	while (low < high) {
+		unsigned middle = (low + high) / 2;
+
+		if (l->item[middle].kept >= kept)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? l->item[low - 1].expected : 0;
+}
+
+/* Whole numbers count something, and may reach zero. Returns true if all earlier ones were far from it. */
+static bool is_far_below(const struct invariants *h, const struct strange *s)
+{
+	return weigh_evidence(h->filled.n * chance_of_distance(s->distance / s->width, s->seen)) ==
+	       WEIGHT_BAD;
 }
 
 static struct breaks *stale_of(struct site_invariants *p)
@@ -415,6 +523,19 @@ static void keep_weighed(struct strange *have, const struct strange *now, enum w
 	}
 }
 
+static bool is_name_of_extreme(const char *redop)
+{
+	return strcmp(redop, "max") == 0 || strcmp(redop, "min") == 0;
+}
+
+/* Returns true if an equal input may mean that a part of the data is equal: a maximum stays while its place rests. */
+static bool is_extreme(const struct call *c)
+{
+	static struct name_question q = {.ask = is_name_of_extreme};
+
+	return c->in.count < TELLING_COUNT && ask_name(&q, c->redop);
+}
+
 /*
  * A buffer that was not filled repeats a value once and then has new ones. If the values of a call
  * site stay the same, the computation has converged, or its data has ended.
@@ -428,8 +549,10 @@ static void weigh_stale(struct invariants *h)
 
 		if (!p || !is_once(&p->stale, &s->call) || (s->turn && s->length > 1))
 			continue;
-		w = weigh_evidence(h->fresh_sites * chance_of_break(p->fresh));
-		if (!s->ended || s->length > 1)
+		w = weigh_evidence(expect_breaks(&h->fresh, p->fresh));
+		if (p->few && (w != WEIGHT_BAD || !s->ended || s->length > 1))
+			continue;
+		if (!s->ended || s->length > 1 || is_extreme(&s->call))
 			w = w ? WEIGHT_NOTE : w;
 		keep_weighed(&h->first_stale, s, w);
 	}
@@ -447,14 +570,14 @@ static void weigh_zeros(struct invariants *h)
 		struct site_invariants *p = table_find(&h->sites, s->site, 0);
 		double expected;
 
-		if (!p || !is_once(&p->zero, &s->call))
+		if (!p || !is_once(&p->zero, &s->call) || (s->width > 0 && !is_far_below(h, s)))
 			continue;
-		expected = h->filled_sites * chance_of_break(p->filled);
+		expected = expect_breaks(&h->filled, p->filled);
 		if (!s->ended)
 			keep_weighed(&h->first_zero, s,
 				weigh_evidence(fmax(expected, 1) * chance_of_break(s->length)));
-		else if (s->length == 1 && is_contribution(&s->call) &&
-			 s->call.in.count >= TELLING_COUNT && weigh_evidence(expected))
+		else if (s->length == 1 &&
+			 weigh_evidence(expected) >= (p->few ? WEIGHT_BAD : WEIGHT_NOTE))
 			keep_weighed(&h->first_once, s, WEIGHT_NOTE);
 	}
 }
@@ -519,7 +642,29 @@ static void weigh_levels(struct invariants *h)
 			&s, (double)h->meetings, s.length, (double)s.length * s.ranks);
 
 		s.ranks = 1;
-		keep_weighed(&h->spike, &s, w && is_wave(h, &s) ? WEIGHT_NOTE : w);
+		if (w == WEIGHT_BAD)
+			keep_weighed(&h->spike, &s, is_wave(h, &s) ? WEIGHT_NOTE : w);
+	}
+}
+
+/*
+ * A large value spreads through messages and results, and a call that has it later may have more earlier values to
+ * compare with. The first one of that size in the same step, or in the one before, is the cause.
+ */
+static void find_first_spike(struct invariants *h)
+{
+	struct strange *s = &h->spike;
+
+	for (unsigned i = 0; i < h->level.n && s->any && s->ranks == 1; i++) {
+		const struct strange *k = &h->level.item[i];
+		struct strange first = *k;
+
+		if (k->call.step + 1 < s->call.step || !is_earlier_event(k, s) ||
+			2 * k->distance < s->distance)
+			continue;
+		first.weight = s->weight;
+		first.more = s->more + 1;
+		*s = first;
 	}
 }
 
@@ -535,18 +680,17 @@ static void measure_power(struct invariants *h)
 		const struct site_invariants *p = table_at(&h->sites, i);
 
 		/*
-		 * Where parts of the data are repeated, or counts vary, nothing would be reported.
+		 * Where parts of the data are repeated, nothing would be reported.
 		 */
 		if (p->tested)
 			add_power(&h->stale_power,
-				p->stale.varies ? 1 : h->fresh_sites * chance_of_break(p->fresh));
+				p->stale.varies ? 1 : expect_breaks(&h->fresh, p->fresh));
 		/* Zeros that would last as long as the data did. */
 		if (p->filled > 0)
 			add_power(&h->zero_power,
-				p->zero.varies
-					? 1
-					: fmax(h->filled_sites * chance_of_break(p->filled), 1) *
-						  chance_of_break(p->filled));
+				p->zero.varies ? 1
+					       : fmax(expect_breaks(&h->filled, p->filled), 1) *
+							 chance_of_break(p->filled));
 	}
 	for (unsigned i = 0; i < h->n; i++)
 		for (uint32_t k = 0; k < h->rank[i].n; k++) {
@@ -562,10 +706,12 @@ static void measure_power(struct invariants *h)
 void weigh_invariants(struct invariants *h)
 {
 	add_places(h);
+	rank_sites(h);
 	measure_power(h);
 	count_breaks(h, &h->stale, stale_of);
 	count_breaks(h, &h->zero, zero_of);
 	weigh_stale(h);
 	weigh_zeros(h);
 	weigh_levels(h);
+	find_first_spike(h);
 }

@@ -36,13 +36,24 @@ struct strange {
 	bool ended;
 	/*
 	 * spike: how far above the largest earlier value, and the width of the earlier range;
-	 * logarithms.
+	 * logarithms. zero, of numbers with few digits: how far below the least earlier one.
 	 */
 	double distance, width;
 };
 
 struct strange_list {
 	struct strange *item;
+	unsigned n, cap;
+};
+
+/* A call site under test; expected: number of breaks by chance at this one and those with more confirmations. */
+struct confirmed {
+	double kept, expected;
+};
+
+/* Those with the most confirmations first. */
+struct confirmed_list {
+	struct confirmed *item;
 	unsigned n, cap;
 };
 
@@ -67,7 +78,7 @@ struct invariants {
 	struct strange_list stale, zero, level, diverged;
 	/* Number of values, and of operations, that were compared with a range. */
 	uint64_t levels, meetings;
-	uint32_t fresh_sites, filled_sites; /* number of call sites under test */
+	struct confirmed_list fresh, filled; /* call sites under test; set by weigh_invariants() */
 	struct invariant_power stale_power, zero_power, level_power; /* set by weigh_invariants() */
 	/* The findings for the whole run. */
 	struct strange spike, first_stale, first_zero, first_once;

@@ -168,8 +168,7 @@ enum lead_proof compute_lead_proof(struct report *r, const struct lead *l)
 	if (l->by < l->others && (l->one_host || !holder))
 		return LEAD_UNPROVEN;
 	if (are_cores_shared(&r->g, &shared))
-		return l->outlived && l->nothers > 1 && l->by >= 2 * l->others ? LEAD_LIKELY
-									       : LEAD_UNPROVEN;
+		return holder && l->nothers > 1 ? LEAD_LIKELY : LEAD_UNPROVEN;
 	return l->outlived || holder || (l->one_host && l->by >= LEAD_NS) ? LEAD_PROVEN
 									  : LEAD_UNPROVEN;
 }

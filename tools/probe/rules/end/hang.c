@@ -239,3 +239,24 @@ const struct stuck *report_stuck(struct report *r, bool *hang)
 	*hang = r->hangs;
 	return r->stands;
 }
+
+bool is_job_behind_stopped_rank(const struct report *r)
+{
+	unsigned stopped = 0, quiet = 0;
+
+	for (uint32_t i = 0; i < r->g.folders.n && !is_job_over(r); i++) {
+		const struct rank_dir *d = &r->g.folders.dir[i];
+		const struct rank_info *k = &r->g.rank[i];
+
+		if (is_rank_stopped(r, i)) {
+			stopped++;
+			continue;
+		}
+		if (d->state != RANK_RUNNING && d->state != RANK_UNSEEN)
+			continue;
+		if (r->g.opens.now < k->last_ns + STALL_ALWAYS_NS + 2 * k->longest_pause)
+			return false;
+		quiet++;
+	}
+	return stopped && quiet;
+}

@@ -17,4 +17,10 @@ const struct stuck *report_stuck(struct report *r, bool *hang);
 /* Returns true for a wait for a message that has no receive yet, such as MPI_Probe. */
 bool is_probe_wait(const struct open_call *c);
 
+/*
+ * Returns true if a rank of a running job is stopped, and no other rank has made a call for much longer than it ever
+ * paused: they wait where nothing is recorded, as in a loop that tests for messages.
+ */
+bool is_job_behind_stopped_rank(const struct report *r);
+
 #endif

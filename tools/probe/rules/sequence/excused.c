@@ -95,44 +95,37 @@ static bool is_alone_in_it(
 }
 
 /*
- * A server receives from any rank that sends. If messages arrived in another order than usual and
- * none is missing, no receive was skipped: the messages that overtook others were received as well.
+ * Returns true if after a call from this place another rank has made now this call and now the one that is usual
+ * here: where ranks choose by their data what comes next, a choice that is new for one of them is no fault.
  */
-static bool is_order_of_arrival(const struct window *w, const struct verdict *v)
+static bool is_choice_of_others(
+	const struct window *w, const struct rank_window *me, unsigned i, int k)
 {
-	if (w->steps || !is_receive(&v->call) || !is_receive(&v->usual))
-		return false;
-	if (v->kind == VERDICT_MISSING)
-		return is_all_received(&w->g->diagnose.messages, &v->call);
-	return v->kind == VERDICT_ORDER && !(v->call.bits & CALL_OPEN) &&
-	       v->call.peer != v->usual.peer;
-}
+	uint64_t before = me->e[me->e[i].prev].place, due = me->e[me->e[k].next].place;
 
-static bool is_any_call_open(const struct window *w)
-{
-	for (unsigned j = 0; j < w->n; j++)
-		for (unsigned i = w->rank[j].n; i-- > 0;)
-			if (w->rank[j].e[i].call.bits & CALL_OPEN)
-				return true;
+	if (me->e[i].place == due)
+		return false;
+	for (unsigned j = 0; j < w->n; j++) {
+		const struct rank_window *r = &w->rank[j];
+		bool this_call = false, usual = false;
+
+		for (unsigned n = 0; r != me && n < r->n && !(this_call && usual); n++) {
+			if (r->e[n].prev < 0 || r->e[r->e[n].prev].place != before ||
+				is_judged(w, r, n))
+				continue;
+			this_call |= r->e[n].place == me->e[i].place;
+			usual |= r->e[n].place == due;
+		}
+		if (this_call && usual)
+			return true;
+	}
 	return false;
 }
 
-/*
- * Returns true for a message to an unusual peer that this peer received, in a job that leaves no
- * call open. A farm or a server answers its peers as they come. If it were a mistake, a rank would
- * wait for the message.
- */
-static bool was_received_there(const struct window *w, const struct verdict *v)
+bool is_excused(const struct window *w, const struct rank_window *r, unsigned i, int k,
+	const struct verdict *v)
 {
-	const struct messages *m = &w->g->diagnose.messages;
-
-	return v->kind == VERDICT_TERMS && *v->what == 'p' && v->call.bits & CALL_P2P &&
-	       !(v->call.bits & (CALL_OPEN | CALL_ERROR)) && !is_receive(&v->call) &&
-	       !m->given_up && !is_message_alone(m, &v->call) && !is_any_call_open(w);
-}
-
-bool is_excused(
-	const struct window *w, const struct rank_window *r, unsigned i, const struct verdict *v)
-{
-	return is_order_of_arrival(w, v) || was_received_there(w, v) || !is_alone_in_it(w, r, i, v);
+	return !is_alone_in_it(w, r, i, v) ||
+	       ((v->kind == VERDICT_MISSING || v->kind == VERDICT_EXTRA) &&
+		       is_choice_of_others(w, r, i, k));
 }

@@ -9,9 +9,12 @@
 #include "tools/probe/rules/sequence/explain.h"
 #include "tools/probe/rules/sequence/window.h"
 
-/* Returns true if call i of rank r is excused. v: the verdict that would be reported for it. */
-bool is_excused(
-	const struct window *w, const struct rank_window *r, unsigned i, const struct verdict *v);
+/*
+ * Returns true if call i of rank r is excused. v: the verdict that would be reported for it. k: the earlier call like
+ * its predecessor, after which the usual call came.
+ */
+bool is_excused(const struct window *w, const struct rank_window *r, unsigned i, int k,
+	const struct verdict *v);
 
 bool is_receive(const struct call *c);
 

@@ -2,6 +2,7 @@
 #include "tools/probe/rules/sequence/explain.h"
 
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
@@ -740,9 +741,11 @@ static struct verdict judge_ranks(const struct window *w, const bool *may, bool 
 				continue;
 			if (at >= earliest)
 				break;
-			if (!judge_call(w, r, i, &v) || is_excused(w, r, i, &v))
+			if (!judge_call(w, r, i, &v))
 				continue;
 			count_followed(w, r, i, &same, &k);
+			if (is_excused(w, r, i, k, &v))
+				continue;
 			if (causes && !can_cause_mismatch(w, r, i, k, &v))
 				continue;
 			if (2 * count_alike(w, &v, r->e[e->prev].token, e->token) > w->n)
@@ -759,7 +762,23 @@ static struct verdict judge_ranks(const struct window *w, const bool *may, bool 
 struct verdict judge_sequences(const struct window *w, const bool *may)
 {
 	const struct mismatch *u = &w->g->mismatch;
-	struct verdict v = judge_ranks(w, may, u->any);
+	struct verdict v = {.kind = VERDICT_NONE};
+	struct call call, others;
+	uint32_t lone;
+
+	/* One rank is in another operation than all others: its numbers are shifted, and theirs are not. */
+	if (u->any && u->what == MISMATCH_OP &&
+		judge_terms(w, u->comm, u->seq, u->what, &lone, 1, &call, &others) == 1 &&
+		(!may || may[lone])) {
+		bool *only = tool_alloc(w->g->folders.n * sizeof(*only));
+
+		only[lone] = true;
+		v = judge_ranks(w, only, true);
+		free(only);
+	}
+	if (v.kind)
+		return v;
+	v = judge_ranks(w, may, u->any);
 
 	/*
 	 * If a whole part of the program shifts the numbers, the difference may begin with a message; with other parameters of

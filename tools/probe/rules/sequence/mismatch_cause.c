@@ -6,32 +6,45 @@ static bool is_on_mismatched_comm(const struct window *w, const struct call *c)
 	return c->comm == w->g->mismatch.comm && !(c->bits & (CALL_P2P | CALL_LOCAL));
 }
 
-/*
- * Returns the rank's call with the number at which ranks disagree, or NULL if the window does not
- * contain it.
- */
-static const struct entry *find_mismatched_call(const struct window *w, uint32_t rank)
-{
-	for (unsigned j = 0; j < w->n; j++)
-		for (unsigned i = 0; w->rank[j].rank == rank && i < w->rank[j].n; i++) {
-			const struct call *c = &w->rank[j].e[i].call;
+/* The rank's call with the number at which ranks disagree, and the one before it on that communicator. */
+struct mismatched {
+	const struct entry *call, *before; /* NULL: not in the window */
+};
 
-			if (is_on_mismatched_comm(w, c) && c->comm_seq == w->g->mismatch.seq)
-				return &w->rank[j].e[i];
+static struct mismatched find_mismatched_call(const struct window *w, uint32_t rank)
+{
+	struct mismatched found = {0};
+
+	for (unsigned j = 0; j < w->n; j++)
+		for (unsigned i = 0; w->rank[j].rank == rank && i < w->rank[j].n && !found.call;
+			i++) {
+			const struct entry *e = &w->rank[j].e[i];
+
+			if (!is_on_mismatched_comm(w, &e->call))
+				continue;
+			if (e->call.comm_seq == w->g->mismatch.seq)
+				found.call = e;
+			else
+				found.before = e;
 		}
-	return NULL;
+	return found;
 }
 
 /*
- * True if both sides made the call at one call site in one step: neither is a call ahead, and
- * nothing was skipped or inserted.
+ * True if both sides made the call at one call site in one step, or on a line that does not repeat it: neither
+ * is a call ahead, and nothing was skipped or inserted.
  */
 static bool is_mismatched_at_one_site(const struct window *w)
 {
-	const struct entry *a = find_mismatched_call(w, w->g->mismatch.a.rank),
-			   *b = find_mismatched_call(w, w->g->mismatch.b.rank);
+	struct mismatched a = find_mismatched_call(w, w->g->mismatch.a.rank),
+			  b = find_mismatched_call(w, w->g->mismatch.b.rank);
 
-	return a && b && a->place == b->place && a->call.step == b->call.step;
+	if (!a.call || !b.call)
+		return false;
+	if (a.call->place == b.call->place && a.call->call.step == b.call->call.step)
+		return true;
+	return a.call->line == b.call->line && a.before && b.before &&
+	       a.before->line == b.before->line && a.before->line != a.call->line;
 }
 
 /*

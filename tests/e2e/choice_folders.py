@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calls of fault_folders.py that data decide on: who sends, how often a loop runs, and buffers of few numbers."""
+from folder_values import RANKS, WHEN, WHO, values
+
+
+class Choices:
+    def passed_on(self, step, rank, t):
+        """In every third step rank 2 gives rank 3 something, which that rank's gradient is computed of."""
+        for r, op, peer in ((WHO, "send", WHO + 1), (WHO + 1, "recv", WHO)):
+            if rank == r and step % 3 == 0:
+                given = values(step, WHO, "given")
+                self.message(step, rank, op, peer, t + 10**5, [1e6] + given if step == WHEN else given, tag=13, place="turn_" + op)
+
+    def chain(self, step, rank, t):
+        """Ranks decide by their data who gives its neighbour something: rank 0 in the first steps, then rank 1."""
+        giver = 0 if step in (1, 3, 5) else 1 if step == WHEN - 1 else None
+        if giver is not None and rank in (giver, giver + 1):
+            op = "send" if rank == giver else "recv"
+            self.message(step, rank, op, 2 * giver + 1 - rank, t + 3 * 10**6, values(step, giver, "chain"), tag=12, place="turn_" + op)
+
+    def renewed(self, step, rank, t):
+        """A loop on communicators that it makes itself, two in each step, from more lines than the step has."""
+        for n in range(2):
+            for k, place in enumerate(("shard", "exchange", "turn_recv", "turn_send", "warm_recv", "warm_send", "new_line")):
+                v = [values(step, r, f"renewed {n} {k}", 8) for r in range(RANKS)]
+                self.collective(step, rank, place, "all_reduce", t + 3 * 10**6 + (7 * n + k) * 10**5, v[rank], [sum(x) for x in zip(*v)], redop="sum",
+                                comm=f"{step * 2 + n + 1:016x}", key=("renewed", step, n))
+
+    def few(self, step, rank):
+        """Eight numbers: what a rank contributes to the gather at the step's end."""
+        again = self.due("few_stale", rank, step) or self.due("few_limit", rank, step)
+        mine = values(step - 1 if again else min(step, WHEN) if self.since("few_rest", rank, step) else step, rank, "gather", 8)
+        if self.due("few_zero", rank, step) or self.due("few_renewed", rank, step) or self.since("few_zeros", rank, step):
+            return [0.0] * 8
+        # Of another rank they were the same twice before: they are at a limit there.
+        if self.fault == "few_limit" and rank == 1 and step in (4, 5):
+            return values(4, rank, "gather", 8)
+        # Parts that are halved again and again.
+        if self.fault == "few_halves":
+            return [2.0 ** (-10 - (7 * (step - self.due("few_halves", rank, step)) + 3 * rank + 5 * k) % 17) for k in range(2)]
+        # How many of something each rank has.
+        if self.fault == "few_counts":
+            return [0.0] * 8 if self.due("few_counts", rank, step) else [float(int(3 * x)) for x in values(step - (step == 5), rank, "gather", 8)]
+        return mine
