@@ -18,7 +18,7 @@ struct out {
 
 static struct out *files;
 
-struct out *out_new(const char *name)
+struct out *add_output(const char *name)
 {
 	struct out *o = mem_new(sizeof(*o));
 
@@ -28,7 +28,7 @@ struct out *out_new(const char *name)
 	return o;
 }
 
-static void put_bytes(struct out *o, const char *s, size_t n)
+static void append_bytes(struct out *o, const char *s, size_t n)
 {
 	if (o->len + n + 1 > o->cap) {
 		size_t cap = o->cap ? o->cap : 4096;
@@ -56,7 +56,7 @@ void put_format(struct out *o, const char *fmt, ...)
 	va_end(ap);
 	if (n < 0 || (size_t)n >= sizeof(line))
 		gen_die("%s: a line is too long", o->name);
-	put_bytes(o, line, (size_t)n);
+	append_bytes(o, line, (size_t)n);
 }
 
 void put_c_text(struct out *o, const char *s, size_t n)
@@ -74,11 +74,11 @@ void put_c_text(struct out *o, const char *s, size_t n)
 			put_format(o, "\\%03o",
 				c); /* three digits need no terminator; ? could begin a trigraph */
 		else
-			put_bytes(o, s + i, 1);
+			append_bytes(o, s + i, 1);
 	}
 }
 
-void put_head(struct out *o, const char *from, const char *what)
+void write_file_header(struct out *o, const char *from, const char *what)
 {
 	put_format(o, "/* Made by genwrap from %s; change that file instead. %s */\n", from, what);
 }

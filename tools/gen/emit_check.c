@@ -11,7 +11,7 @@
 
 static void write_headers(struct out *o, const struct library *lib)
 {
-	put_head(o, lib->spec->base, "Compares that file with an installed header.");
+	write_file_header(o, lib->spec->base, "Compares that file with an installed header.");
 	for (unsigned i = 0; i < lib->check.headers->n; i++) {
 		const char *name = node_text(&gen, lib->check.headers->item[i], "");
 
@@ -83,7 +83,7 @@ static const char helpers[] =
 	"\tif (form == 2)\n"
 	"\t\twant = (int64_t)(uintptr_t)dlsym(RTLD_DEFAULT, symbol);\n"
 	"\tif (form == 0)\n"
-	"\t\twrong(name, \"the header has it, the table has not\");\n"
+	"\t\twrong(name, \"it is in the header but not in the table\");\n"
 	"\telse if (form == 2 && !want)\n"
 	"\t\twrong(name, \"the library has no such symbol\");\n"
 	"\telse if (width == 4 ? (uint32_t)have != (uint32_t)want : have != want)\n"
@@ -177,14 +177,14 @@ static void write_sizes(struct out *o, const struct library *lib)
 void emit_check(const struct library *lib, const struct funcs *f, const char *preprocessed,
 	const char *path)
 {
-	struct out *o = out_new(path);
+	struct out *o = add_output(path);
 	unsigned declared = 0, names = 0;
 	size_t len;
 	char *text = gen_read_file(preprocessed, &len);
 
 	if (!lib->check.headers) {
 		fail((struct pos){lib->spec->path, 1, 1},
-			"without a key 'check' there is nothing to compare with");
+			"the key 'check' is missing, so there is no header to compare with");
 		return;
 	}
 	write_headers(o, lib);

@@ -8,7 +8,7 @@
 
 #include "terms/dtype.h"
 
-static const char *upper_text(const char *s)
+static const char *copy_upper_case(const char *s)
 {
 	char *t = mem_text(s, strlen(s));
 
@@ -18,21 +18,22 @@ static const char *upper_text(const char *s)
 }
 
 /* Large values are handles, which people read in hexadecimal. */
-static const char *c_int(int64_t v)
+static const char *format_int_constant(int64_t v)
 {
 	if (v == INT64_MIN)
-		return "INT64_MIN"; /* a positive constant cannot have its digits */
+		return "INT64_MIN"; /* C has no literal for it: the digits exceed INT64_MAX */
 	return mem_print(v > 255 ? "0x%llx" : "%lld", (long long)v);
 }
 
-static const char *c_dtype(uint8_t dt)
+static const char *format_dtype_constant(uint8_t dt)
 {
-	return upper_text(mem_print("dt_%s", dtype_info(dt)->name));
+	return copy_upper_case(mem_print("dt_%s", dtype_info(dt)->name));
 }
 
-static const char *c_redop(uint8_t op)
+static const char *format_redop_constant(uint8_t op)
 {
-	return op == REDOP_NONE ? "REDOP_NONE" : upper_text(mem_print("redop_%s", redop_name[op]));
+	return op == REDOP_NONE ? "REDOP_NONE"
+				: copy_upper_case(mem_print("redop_%s", redop_name[op]));
 }
 
 static void write_abi_header(struct out *o, const struct library *lib)
@@ -44,8 +45,9 @@ static void write_abi_header(struct out *o, const struct library *lib)
 		      "*/\nenum "
 		      "{\n");
 	for (unsigned i = 0; i < a->nflavour; i++)
-		put_format(o, "\tABI_%s_%s,\n", upper_text(s->library), upper_text(a->flavour[i]));
-	put_format(o, "\tABI_%s_COUNT,\n};\n\n", upper_text(s->library));
+		put_format(o, "\tABI_%s_%s,\n", copy_upper_case(s->library),
+			copy_upper_case(a->flavour[i]));
+	put_format(o, "\tABI_%s_COUNT,\n};\n\n", copy_upper_case(s->library));
 	if (a->dtype.n)
 		put_format(o, "extern const struct abi_const %s_abi_dtypes[%u];\n", s->library,
 			a->dtype.n);
@@ -64,11 +66,11 @@ static void write_abi_header(struct out *o, const struct library *lib)
 void emit_tables(const struct library *lib)
 {
 	const struct spec *s = lib->spec;
-	struct out *o = out_new(mem_print("%s_gen.h", s->library));
+	struct out *o = add_output(mem_print("%s_gen.h", s->library));
 
-	put_head(o, s->base, "For the adapter.");
-	put_format(o, "#ifndef PROBE_GEN_%s_H\n#define PROBE_GEN_%s_H\n\n", upper_text(s->library),
-		upper_text(s->library));
+	write_file_header(o, s->base, "For the adapter.");
+	put_format(o, "#ifndef PROBE_GEN_%s_H\n#define PROBE_GEN_%s_H\n\n",
+		copy_upper_case(s->library), copy_upper_case(s->library));
 	put_format(o,
 		"#include \"terms/dtype.h\"\n#include \"api/api.h\"\n%s#include "
 		"\"wrappers/tables.h\"\n\n",
@@ -78,20 +80,22 @@ void emit_tables(const struct library *lib)
 		"%s_sonames[];\n\n",
 		s->library, s->library);
 	put_format(o,
-		"/* What api_table.c lists: the rows of the wrappers, sorted by symbol, and a "
+		"/* Used by api_table.c: the rows of the wrappers, sorted by symbol, and a "
 		"wrapper's address. */\nextern struct api %s_rows[] "
 		"__attribute__((visibility(\"hidden\")));\nvoid *%s_wrapper(unsigned row);\n\n",
 		s->library, s->library);
 	put_format(o,
-		"/* The fields of struct adapter that the spec knows. */\n#define LIB_%s_SPEC \\\n",
-		upper_text(s->library));
+		"/* The fields of struct adapter that come from the spec. */\n#define LIB_%s_SPEC "
+		"\\\n",
+		copy_upper_case(s->library));
 	put_format(
 		o, "\t.name = \"%s\", .sonames = %s_sonames, .success = {", s->section, s->library);
 	for (unsigned i = 0; i < s->nsuccess; i++)
-		put_format(o, "%s%s", i ? ", " : "", c_int(s->success[i]));
-	put_format(o, "}, .nsuccess = %u, .missing = %s", s->nsuccess, c_int(s->missing));
+		put_format(o, "%s%s", i ? ", " : "", format_int_constant(s->success[i]));
+	put_format(o, "}, .nsuccess = %u, .missing = %s", s->nsuccess,
+		format_int_constant(s->missing));
 	if (s->in_progress)
-		put_format(o, ", .in_progress = %s", c_int(s->in_progress));
+		put_format(o, ", .in_progress = %s", format_int_constant(s->in_progress));
 	if (s->has_matrix)
 		put_format(o, ", .matrix = &%s_matrix", s->library);
 	if (s->dtype.n)
@@ -138,34 +142,35 @@ static void write_ccl(struct out *o, const struct spec *s)
 	put_format(o, "};\n");
 }
 
-static void write_values(struct out *o, const char *library, const char *what,
-	const char *(*c_to)(uint8_t), const struct value_map *m)
+static void write_values(struct out *o, const char *library, const char *kind,
+	const char *(*format_meaning)(uint8_t), const struct value_map *m)
 {
 	if (!m->n)
 		return;
-	put_format(o, "\nconst struct spec_values %s_%ss = {%u, {\n", library, what, m->n);
+	put_format(o, "\nconst struct spec_values %s_%ss = {%u, {\n", library, kind, m->n);
 	for (unsigned i = 0; i < m->n; i++)
-		put_format(o, "\t{%s, %s},\n", c_int(m->row[i].value), c_to(m->row[i].to));
+		put_format(o, "\t{%s, %s},\n", format_int_constant(m->row[i].value),
+			format_meaning(m->row[i].to));
 	put_format(o, "}};\n");
 }
 
-static const char *c_none(uint8_t to)
+static const char *format_no_meaning(uint8_t to)
 {
 	(void)to;
 	return "0";
 }
 
-static void write_abi(struct out *o, const struct library *lib, const char *what,
-	const char *(*c_to)(uint8_t), const struct abi_table *t)
+static void write_abi(struct out *o, const struct library *lib, const char *kind,
+	const char *(*format_meaning)(uint8_t), const struct abi_table *t)
 {
 	if (!t->n)
 		return;
 	put_format(
-		o, "\nconst struct abi_const %s_abi_%ss[%u] = {\n", lib->spec->library, what, t->n);
+		o, "\nconst struct abi_const %s_abi_%ss[%u] = {\n", lib->spec->library, kind, t->n);
 	for (unsigned i = 0; i < t->n; i++) {
 		const struct abi_const *c = &t->row[i].c;
 
-		put_format(o, "\t{\"%s\", %s, %s, {", c->name, c_to(c->to),
+		put_format(o, "\t{\"%s\", %s, %s, {", c->name, format_meaning(c->to),
 			c->derived ? "true" : "false");
 		for (unsigned j = 0; j < lib->abi.nflavour; j++) {
 			const struct abi_cell *x = &c->at[j];
@@ -174,7 +179,8 @@ static void write_abi(struct out *o, const struct library *lib, const char *what
 			if (x->form == ABI_NONE)
 				put_format(o, "{ABI_NONE, 0, \"\"}");
 			else if (x->form == ABI_VALUE)
-				put_format(o, "{ABI_VALUE, %s, \"\"}", c_int(x->value));
+				put_format(
+					o, "{ABI_VALUE, %s, \"\"}", format_int_constant(x->value));
 			else
 				put_format(o, "{ABI_ADDRESS, 0, \"%s\"}", x->symbol);
 		}
@@ -214,20 +220,20 @@ void emit_table_rows(struct out *o, const struct library *lib)
 	for (unsigned i = 0; i < s->sonames->n; i++)
 		put_format(o, "\"%s\", ", node_text(&gen, s->sonames->item[i], ""));
 	put_format(o, "NULL};\n");
-	write_values(o, s->library, "dtype", c_dtype, &s->dtype);
-	write_values(o, s->library, "redop", c_redop, &s->redop);
-	write_abi(o, lib, "dtype", c_dtype, &lib->abi.dtype);
-	write_abi(o, lib, "redop", c_redop, &lib->abi.redop);
-	write_abi(o, lib, "const", c_none, &lib->abi.constant);
+	write_values(o, s->library, "dtype", format_dtype_constant, &s->dtype);
+	write_values(o, s->library, "redop", format_redop_constant, &s->redop);
+	write_abi(o, lib, "dtype", format_dtype_constant, &lib->abi.dtype);
+	write_abi(o, lib, "redop", format_redop_constant, &lib->abi.redop);
+	write_abi(o, lib, "const", format_no_meaning, &lib->abi.constant);
 	write_ccl(o, s);
 	write_matrix_codes(o, s);
 }
 
 void emit_map(const struct funcs *f, const char *const *hooks, unsigned nhook)
 {
-	struct out *o = out_new("probe.map");
+	struct out *o = add_output("probe.map");
 
-	put_head(o, "configs/apis", "What libprobe.so exports.");
+	write_file_header(o, "configs/apis", "The symbols that libprobe.so exports.");
 	put_format(o, "{\nglobal:\n\tprobe_*;\n");
 	for (unsigned i = 0; i < nhook; i++)
 		put_format(o, "\t%s;\n", hooks[i]);
@@ -238,9 +244,9 @@ void emit_map(const struct funcs *f, const char *const *hooks, unsigned nhook)
 
 void emit_builtin(const char *const *texts, unsigned ntext)
 {
-	struct out *o = out_new("builtin.c");
+	struct out *o = add_output("builtin.c");
 
-	put_head(o, "configs", "Files that are used if none is found.");
+	write_file_header(o, "configs", "Files that are used if none is found.");
 	put_format(o,
 		"#include \"config/builtin.h\"\n\n#include <stddef.h>\n\nconst struct builtin_text "
 		"builtin_texts[] = {\n");
@@ -248,7 +254,7 @@ void emit_builtin(const char *const *texts, unsigned ntext)
 		size_t len, line = 0;
 		char *text = gen_read_file(texts[i], &len);
 
-		put_format(o, "\t{\"%s\",", gen_base_name(texts[i]));
+		put_format(o, "\t{\"%s\",", gen_get_base_name(texts[i]));
 		for (size_t at = 0; at < len; at = line) {
 			const char *end = memchr(text + at, '\n', len - at);
 
@@ -280,11 +286,12 @@ static void write_name_texts(struct out *o, const char *name, const char **list,
 
 void emit_name_texts(const struct kinds *k, const struct funcs *f)
 {
-	struct out *o = out_new("name_texts.c");
+	struct out *o = add_output("name_texts.c");
 	const char **list = mem_new((2 * (size_t)f->n + k->n + 1) * sizeof(*list));
 	unsigned n = 0;
 
-	put_head(o, "configs/apis", "Names that words of the keys skip and only can mean.");
+	write_file_header(o, "configs/apis",
+		"The names that a word of the keys `only` and `skip` can select.");
 	put_format(o, "#include \"config/list/chosen_words.h\"\n");
 	for (unsigned i = 0; i < f->n; i++) {
 		if (f->item[i]->task != TASK_DATA)
