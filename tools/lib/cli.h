@@ -21,10 +21,7 @@ struct cli {
 	char **argv; /* argv[0]: the verb, used in messages */
 	const struct cli_option *options;
 	unsigned noptions;
-	/*
-	 * The first operand ends the options, because the rest is the command line of another
-	 * program.
-	 */
+	/* If set, the first operand ends the options: it starts another program's command line. */
 	bool command;
 	int at; /* index of the next argument; the operand that was returned last is argv[at - 1] */
 	bool ended; /* "--" was read */

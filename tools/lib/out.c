@@ -53,7 +53,7 @@ const char *out_plain(void)
 
 /* ---- numbers ---- */
 
-static char *next_text_slot(size_t *cap)
+static char *get_text_slot(size_t *cap)
 {
 	static char ring[RING][64];
 	static unsigned at;
@@ -66,7 +66,7 @@ static char *next_text_slot(size_t *cap)
 static const char *scaled_text(double v, double base, const char *const *unit, unsigned n)
 {
 	size_t cap;
-	char *buf = next_text_slot(&cap);
+	char *buf = get_text_slot(&cap);
 	unsigned i = 0;
 
 	while (v >= base * 0.9995 && i + 1 < n) {
@@ -89,7 +89,7 @@ const char *out_time(double ns)
 
 	if (ns < 99.5e9)
 		return scaled_text(ns, 1000, unit, 4);
-	buf = next_text_slot(&cap);
+	buf = get_text_slot(&cap);
 
 	uint64_t s = (uint64_t)(ns * 1e-9 + 0.5);
 
@@ -120,7 +120,7 @@ const char *out_rate(double bytes, double ns)
 const char *out_count(uint64_t n)
 {
 	size_t cap, at;
-	char *buf = next_text_slot(&cap);
+	char *buf = get_text_slot(&cap);
 	unsigned digits = 0;
 
 	at = cap - 1;
@@ -137,7 +137,7 @@ const char *out_count(uint64_t n)
 const char *out_percent(double part)
 {
 	size_t cap;
-	char *buf = next_text_slot(&cap);
+	char *buf = get_text_slot(&cap);
 	double v = part * 100;
 
 	snprintf(buf, cap,
@@ -151,7 +151,7 @@ const char *out_percent(double part)
 const char *out_date(uint64_t ns)
 {
 	size_t cap;
-	char *buf = next_text_slot(&cap);
+	char *buf = get_text_slot(&cap);
 	time_t t = (time_t)(ns / 1000000000u);
 	struct tm tm;
 
@@ -163,7 +163,7 @@ const char *out_date(uint64_t ns)
 const char *out_plural(uint64_t n, const char *one, const char *many)
 {
 	size_t cap;
-	char *buf = next_text_slot(&cap);
+	char *buf = get_text_slot(&cap);
 
 	snprintf(buf, cap, "%s %s", out_count(n), n == 1 ? one : many);
 	return buf;
@@ -171,7 +171,7 @@ const char *out_plural(uint64_t n, const char *one, const char *many)
 
 /* ---- ranks ---- */
 
-static int by_int(const void *x, const void *y)
+static int compare_ints(const void *x, const void *y)
 {
 	int a = *(const int *)x, b = *(const int *)y;
 
@@ -183,7 +183,7 @@ char *out_range(int *rank, unsigned n)
 	char *buf = tool_alloc(RANGE_MAX + 96), *at = buf;
 
 	if (n)
-		qsort(rank, n, sizeof(*rank), by_int);
+		qsort(rank, n, sizeof(*rank), compare_ints);
 	for (unsigned i = 0, k; i < n; i = k + 1) {
 		for (k = i; k + 1 < n && rank[k + 1] == rank[k] + 1; k++)
 			;
@@ -222,7 +222,7 @@ void out_clean(const char *s)
 }
 
 /* Returns the number of columns of a string: continuation bytes of UTF-8 have none. */
-static unsigned text_width(const char *s, size_t n)
+static unsigned measure_text_width(const char *s, size_t n)
 {
 	unsigned w = 0;
 
@@ -251,7 +251,7 @@ static void print_table_line(const struct out_table *t, const unsigned *w, const
 			last = c;
 	putchar(' ');
 	for (unsigned c = 0; c <= last; c++) {
-		unsigned pad = w[c] - text_width(cell[c], strlen(cell[c]));
+		unsigned pad = w[c] - measure_text_width(cell[c], strlen(cell[c]));
 
 		if (!w[c])
 			continue;
@@ -272,13 +272,13 @@ void out_table_end(struct out_table *t)
 	unsigned *w = tool_alloc(t->ncol * sizeof(*w));
 
 	for (unsigned i = 0; i < t->n; i++) {
-		unsigned n = text_width(t->cell[i], strlen(t->cell[i]));
+		unsigned n = measure_text_width(t->cell[i], strlen(t->cell[i]));
 
 		if (n > w[i % t->ncol])
 			w[i % t->ncol] = n;
 	}
 	for (unsigned c = 0; c < t->ncol; c++) {
-		unsigned n = text_width(t->head[c], strlen(t->head[c]));
+		unsigned n = measure_text_width(t->head[c], strlen(t->head[c]));
 
 		if (w[c] && n > w[c])
 			w[c] = n;
@@ -298,7 +298,7 @@ void out_table_end(struct out_table *t)
  * Returns the width for wrapping. In a pipe or a file nothing is wrapped, because the reader may
  * wrap the lines itself or search them.
  */
-static unsigned page_width(void)
+static unsigned get_page_width(void)
 {
 	const char *columns = getenv("COLUMNS");
 	struct winsize w;
@@ -317,13 +317,13 @@ static unsigned page_width(void)
 
 void out_wrap(const char *text, unsigned first, unsigned indent)
 {
-	const unsigned width = page_width();
+	const unsigned width = get_page_width();
 	unsigned at = first;
 	bool space = false;
 
 	while (*text) {
 		size_t n = strcspn(text, " \n");
-		unsigned w = text_width(text, n);
+		unsigned w = measure_text_width(text, n);
 
 		if (at > indent && at + space + w > width) {
 			printf("\n%*s", (int)indent, "");

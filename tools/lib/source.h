@@ -19,8 +19,8 @@ struct source_decoder {
 	/* Like source_read(). Gets its input with source_read_piece(). */
 	ssize_t (*read)(void *state, struct source *s, void *buf, size_t cap);
 	/*
-	 * Continues with the text of the part after byte `offset` of the file. Called only before
-	 * the first read().
+	 * Skips to the text that comes after byte `offset` of the file. Called only before the
+	 * first read().
 	 */
 	void (*skip)(void *state, struct source *s, uint64_t offset);
 	void (*close)(void *state);

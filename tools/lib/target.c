@@ -17,7 +17,7 @@
 #define GZ_MODE "wb4" /* the text is repetitive: higher levels are slower and hardly smaller */
 
 /* Creates the folders of the file's path. */
-static void make_folders_of(const char *path)
+static void add_parent_folders(const char *path)
 {
 	char *copy = tool_strdup(path);
 
@@ -39,7 +39,7 @@ int target_open(struct target *t, const char *path)
 		t->file = stdout;
 		return 0;
 	}
-	make_folders_of(path);
+	add_parent_folders(path);
 	t->part = tool_format("%s.part", path);
 	errno = 0;
 	if (n > 3 && strcmp(path + n - 3, ".gz") == 0)
@@ -73,7 +73,7 @@ int target_open_file(struct target *t, const char *path)
 	return err ? STATUS_USAGE : target_open(t, path);
 }
 
-static void flush_target(struct target *t)
+static void write_target_buffer(struct target *t)
 {
 	if (t->n && !t->err) {
 		errno = 0;
@@ -88,7 +88,7 @@ int target_close(struct target *t, bool keep)
 {
 	int status = 0;
 
-	flush_target(t);
+	write_target_buffer(t);
 	errno = 0;
 	if (t->gz && gzclose(t->gz) != Z_OK && !t->err)
 		t->err = errno ? errno : EIO;
@@ -122,7 +122,7 @@ void target_put(struct target *t, const void *bytes, size_t n)
 		p += k;
 		n -= k;
 		if (t->n == BUFFER)
-			flush_target(t);
+			write_target_buffer(t);
 	}
 }
 

@@ -67,7 +67,7 @@ const char *tool_self(void);
 /* Makes the path absolute with the working directory; malloc'd. */
 char *tool_absolute(const char *path);
 
-/* Removes a folder and the files in it, as far as possible. Files whose names begin with a dot stay. */
+/* Removes a folder and the files in it, as far as possible. Does not remove files whose names begin with a dot. */
 void tool_remove_folder(const char *path);
 
 /* Flushes stdout. Returns `status`, or 2 (reported) if the output could not be written. */

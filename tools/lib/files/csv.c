@@ -16,7 +16,7 @@
 #define EXACT_DIGITS (UINT64_C(1) << 53) /* a double can represent all integers below this */
 
 /* Reads more bytes after those that remain. Returns false if the file has no more. */
-static bool fill_csv_buffer(struct csv *c)
+static bool read_csv_buffer(struct csv *c)
 {
 	if (c->eof)
 		return false;
@@ -47,7 +47,7 @@ static bool fill_csv_buffer(struct csv *c)
  * Returns the length of the line at c->at without its LF, or -1 if the buffer has no complete line.
  * *quoted: the line contains a quote.
  */
-static ssize_t csv_line_length(struct csv *c, bool *quoted)
+static ssize_t measure_csv_line(struct csv *c, bool *quoted)
 {
 	size_t seen = 0;
 
@@ -59,7 +59,7 @@ static ssize_t csv_line_length(struct csv *c, bool *quoted)
 			return nl - p;
 		}
 		seen = c->end - c->at;
-		if (!fill_csv_buffer(c))
+		if (!read_csv_buffer(c))
 			return -1;
 	}
 }
@@ -153,7 +153,7 @@ static unsigned split_usual_line(struct csv *c)
 #endif
 
 /* Replaces "" by one quote. */
-static void undouble_quotes(struct csv_text *t)
+static void merge_doubled_quotes(struct csv_text *t)
 {
 	char *to = (char *)t->s;
 	size_t n = 0;
@@ -207,7 +207,7 @@ static unsigned split_quoted(struct csv *c, size_t *bytes)
 	*bytes = (size_t)(p - (c->buf + c->at));
 	for (unsigned i = 0; i < f && i < CSV_COLUMNS_MAX; i++)
 		if (doubled[i])
-			undouble_quotes(&c->field[i]);
+			merge_doubled_quotes(&c->field[i]);
 	return f;
 }
 
@@ -223,7 +223,7 @@ static bool is_row_whole(struct csv *c)
 		char ch;
 
 		while (i >= c->end - c->at)
-			if (i > CSV_ROW_MAX || !fill_csv_buffer(c))
+			if (i > CSV_ROW_MAX || !read_csv_buffer(c))
 				return false;
 		ch = c->buf[c->at + i];
 		if (at == QUOTED)
@@ -250,14 +250,14 @@ static unsigned read_csv_row(struct csv *c)
 	if (__builtin_expect(usual, 1))
 		return usual;
 	for (;;) {
-		n = csv_line_length(c, &quoted);
+		n = measure_csv_line(c, &quoted);
 		if (n >= 0)
 			break;
 		/* This line is longer than any valid row, or is the rest of a truncated file. */
 		if (!c->eof && c->end - c->at > CSV_ROW_MAX) {
 			c->at = c->end = 0;
 			c->damaged++;
-			while (fill_csv_buffer(c)) {
+			while (read_csv_buffer(c)) {
 				char *nl = memchr(c->buf, '\n', c->end);
 
 				c->at = nl ? (size_t)(nl - c->buf) + 1 : c->end;
@@ -289,7 +289,7 @@ static unsigned read_csv_row(struct csv *c)
 		return f;
 	}
 	/* An open quote must not use up the rest of the file: only this line is lost. */
-	n = csv_line_length(c, &quoted);
+	n = measure_csv_line(c, &quoted);
 	c->at += n < 0 ? 0 : (size_t)n + 1;
 	return UINT32_MAX;
 }
@@ -375,7 +375,7 @@ void csv_skip_to(struct csv *c, uint64_t offset)
 		return;
 	c->at = c->end = 0;
 	c->src.at = offset;
-	n = csv_line_length(c, &quoted);
+	n = measure_csv_line(c, &quoted);
 	if (n >= 0)
 		c->at += (size_t)n + 1;
 }
@@ -390,8 +390,8 @@ int csv_column(const struct csv *c, const char *name)
 	return -1;
 }
 
-/* Returns true if a ' was put before the text. */
-static bool is_marked(const struct csv_text *t)
+/* Returns true if csv_field() put a ' before the text, so that spreadsheets do not run it as a formula. */
+static bool has_formula_guard(const struct csv_text *t)
 {
 	size_t n = 0;
 
@@ -402,7 +402,7 @@ static bool is_marked(const struct csv_text *t)
 
 char *csv_copy_field(const struct csv_text *t)
 {
-	bool marked = is_marked(t);
+	bool marked = has_formula_guard(t);
 	char *text = tool_strndup(t->s + marked, t->n - marked);
 
 	text[text_unescape(text, text, strlen(text))] = 0; /* a damaged field may hold a NUL */
@@ -422,7 +422,7 @@ uint32_t csv_intern_field(const struct csv_text *t)
 	char *text;
 	uint32_t id;
 
-	if (!memchr(t->s, '\\', t->n) && !is_marked(t))
+	if (!memchr(t->s, '\\', t->n) && !has_formula_guard(t))
 		return intern_text(t->s, t->n);
 	text = csv_copy_field(t);
 	id = intern_text(text, strlen(text));
@@ -517,7 +517,7 @@ bool csv_quick_double(const struct csv_text *t, double *v)
 		scale = (int)(p - point) - 1;
 		n += scale;
 	}
-	/* `digits` may not have space for more. */
+	/* More digits could overflow `digits`. */
 	if (n > 18)
 		return csv_double(t, v);
 	if (!n)

@@ -32,7 +32,7 @@ struct csv {
 	bool truncated; /* the last line has no end, or the compressed data ends early */
 	int err; /* -errno if reading failed; the rows returned before are good */
 	struct csv_text field[CSV_COLUMNS_MAX]; /* fields of the current row, without quotes */
-	struct csv_text none;
+	struct csv_text none; /* the empty field, for missing columns */
 };
 
 /*
@@ -79,7 +79,7 @@ static inline const struct csv_text *csv_at(const struct csv *c, int column)
 	return column < 0 ? &c->none : &c->field[column];
 }
 
-/* Returns the job's text from which csv_field() (sink/column.h) made the field; malloc'd. */
+/* Returns the original text of the field: undoes the escapes of csv_field() (sink/column.h). malloc'd. */
 char *csv_copy_field(const struct csv_text *t);
 /* Like csv_copy_field(), interned (tools/lib/intern.h). */
 uint32_t csv_intern_field(const struct csv_text *t);

@@ -36,7 +36,8 @@ struct json_in {
 	char *buf;
 	size_t cap, at, end;
 	uint64_t base; /* offset of `buf` in the file */
-	bool eof, begun, part;
+	bool eof, begun;
+	bool part; /* set by json_seek(): the document ends after one value */
 	/* A key, string or number, NUL-terminated; the escapes in strings are replaced. */
 	char *text;
 	size_t len, text_cap;
