@@ -32,7 +32,7 @@ struct anomaly_read {
 	unsigned nmates;
 	int64_t *mate;
 	enum anomaly_stage stage;
-	unsigned place; /* order of reading, which decides between equal anomalies */
+	unsigned place; /* position in the order of reading; the last sort key */
 };
 
 struct anomaly_set {
@@ -60,7 +60,7 @@ static enum anomaly_stage find_anomaly_stage(const char *tag)
 
 /* ---- reading ---- */
 
-/* Returns a number, also one that is written as a string; 0 for everything else. */
+/* Returns the value of a number, or of a string that contains a number; 0 for any other node. */
 static int64_t read_whole_number(const struct json_node *n)
 {
 	const char *s = json_scalar_text(n);
@@ -177,14 +177,14 @@ static int compare_rank_numbers(const void *a, const void *b)
 }
 
 /* Lists the numbers R of the folders rank<R> in dir, ascending. */
-static unsigned list_rank_folders(const char *dir, unsigned long **rank)
+static unsigned find_rank_numbers(const char *dir, unsigned long **numbers)
 {
 	DIR *d = opendir(dir);
 	struct dirent *e;
 	unsigned n = 0, cap = 0;
 	char *end;
 
-	*rank = NULL;
+	*numbers = NULL;
 	while (d && (e = readdir(d))) {
 		unsigned long r;
 
@@ -193,20 +193,20 @@ static unsigned list_rank_folders(const char *dir, unsigned long **rank)
 		r = strtoul(e->d_name + 4, &end, 10);
 		if (*end)
 			continue;
-		TOOL_GROW(*rank, n, cap);
-		(*rank)[n++] = r;
+		TOOL_GROW(*numbers, n, cap);
+		(*numbers)[n++] = r;
 	}
 	if (d)
 		closedir(d);
 	if (n)
-		qsort(*rank, n, sizeof(**rank), compare_rank_numbers);
+		qsort(*numbers, n, sizeof(**numbers), compare_rank_numbers);
 	return n;
 }
 
 static int read_all_anomalies(const struct anomaly_query *q, struct anomaly_set *s, const char *dir)
 {
 	unsigned long *rank;
-	unsigned n = list_rank_folders(dir, &rank);
+	unsigned n = find_rank_numbers(dir, &rank);
 	int status = STATUS_DONE;
 
 	for (unsigned i = 0; i < n && !status; i++) {
@@ -221,9 +221,9 @@ static int read_all_anomalies(const struct anomaly_query *q, struct anomaly_set 
 
 /* ---- the order ---- */
 
-static int compare_anomaly_numbers(int64_t a, int64_t b)
+static int compare_anomaly_numbers(int64_t number_a, int64_t number_b)
 {
-	return (a > b) - (a < b);
+	return (number_a > number_b) - (number_a < number_b);
 }
 
 static int compare_anomalies(const void *x, const void *y)
@@ -243,7 +243,7 @@ static int compare_anomalies(const void *x, const void *y)
 
 /* ---- the file ---- */
 
-static void put_analysed_number(struct text *t, const char *key, int64_t v)
+static void write_analysed_number(struct text *t, const char *key, int64_t v)
 {
 	text_str(t, "  \"");
 	text_str(t, key);
@@ -252,17 +252,17 @@ static void put_analysed_number(struct text *t, const char *key, int64_t v)
 	text_str(t, ",\n");
 }
 
-static void put_analysed(struct text *t, const struct anomaly_read *a)
+static void write_analysed_anomaly(struct text *t, const struct anomaly_read *a)
 {
 	text_char(t, ' ');
 	text_json(t, a->key);
 	text_str(t, ": {\n");
-	put_analysed_number(t, "rank", a->rank);
-	put_analysed_number(t, "step", a->step);
-	put_analysed_number(t, "micro_step", a->micro_step);
-	put_analysed_number(t, "pp_stage", a->pp_stage);
-	put_analysed_number(t, "vpp_stage", a->vpp_stage);
-	put_analysed_number(t, "call_id", a->call_id);
+	write_analysed_number(t, "rank", a->rank);
+	write_analysed_number(t, "step", a->step);
+	write_analysed_number(t, "micro_step", a->micro_step);
+	write_analysed_number(t, "pp_stage", a->pp_stage);
+	write_analysed_number(t, "vpp_stage", a->vpp_stage);
+	write_analysed_number(t, "call_id", a->call_id);
 	text_str(t, "  \"tag_name\": ");
 	text_json(t, a->tag);
 	text_str(t, ",\n  \"message\": ");
@@ -291,7 +291,7 @@ static int write_analysis(const struct anomaly_set *s, unsigned n, const char *d
 	t = text_over(buf, cap);
 	text_str(&t, n ? "{\n" : "{");
 	for (unsigned i = 0; i < n; i++) {
-		put_analysed(&t, &s->at[i]);
+		write_analysed_anomaly(&t, &s->at[i]);
 		text_str(&t, i + 1 < n ? ",\n" : "\n");
 	}
 	text_char(&t, '}');
@@ -362,7 +362,7 @@ static bool is_folder(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-int anomalies_analyze(const struct anomaly_query *q, const char *dir, bool json)
+int print_first_anomalies(const struct anomaly_query *q, const char *dir, bool json)
 {
 	char *below = tool_format("%s/anomaly_detected", dir), *file;
 	const char *from = is_folder(below) ? below : dir, *to = q->output ? q->output : from;

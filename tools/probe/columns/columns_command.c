@@ -380,7 +380,7 @@ int verb_columns(int argc, char **argv)
 			return tool_finish(STATUS_DONE);
 		case CLI_OPERAND:
 			if (n == NTABLES) {
-				tool_error("columns: %s: more tables than there are", c.value);
+				tool_error("columns: %s: too many tables", c.value);
 				return STATUS_USAGE;
 			}
 			wanted[n] = find_fact_table(c.value);
