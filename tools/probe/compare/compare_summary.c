@@ -68,7 +68,7 @@ static const struct first_diff *find_origin(const struct comparison *c, const st
 	return best;
 }
 
-static const struct first_diff *first_of_rank(
+static const struct first_diff *get_first_of_rank(
 	const struct comparison *c, const struct rank_sums *s, unsigned which)
 {
 	const struct first_diff *f = which == 0	  ? &s->first
@@ -83,7 +83,7 @@ const struct first_diff *find_first_of_all(const struct comparison *c, unsigned 
 	const struct first_diff *best = NULL;
 
 	for (unsigned i = 0; i < c->nsums; i++) {
-		const struct first_diff *f = first_of_rank(c, &c->sums[i], which);
+		const struct first_diff *f = get_first_of_rank(c, &c->sums[i], which);
 
 		if (f && (!best || is_before(f, best)))
 			best = f;
@@ -117,8 +117,8 @@ static struct rank_sums add_all_sums(const struct comparison *c)
 }
 
 /*
- * Returns true if less than half of one run was compared, of the calls that both could have
- * recorded.
+ * Returns true if fewer than half of the calls of one run were paired. Calls that the other run did not
+ * record are not counted.
  */
 static bool is_under_half_paired(const struct comparison *c, const struct rank_sums *all)
 {
@@ -126,7 +126,7 @@ static bool is_under_half_paired(const struct comparison *c, const struct rank_s
 	       all->paired * 2 < all->calls_b - all->unrecorded_b + c->lone_b;
 }
 
-/* A training of which neither side has calls: only its numbers are compared. */
+/* Returns true if neither run has calls, as in a training that records only numbers. */
 static bool has_only_numbers(const struct comparison *c, const struct rank_sums *all)
 {
 	return c->numbers && !(all->calls_a + c->lone_a + all->calls_b + c->lone_b);
@@ -159,7 +159,7 @@ static void print_paired_share(const struct comparison *c, const struct rank_sum
 	free(text);
 }
 
-static int tell_compare_status(const struct comparison *c, const struct rank_sums *all)
+static int print_compare_status(const struct comparison *c, const struct rank_sums *all)
 {
 	bool other = c->exact && all->differing;
 
@@ -269,12 +269,12 @@ static bool is_same_place(const struct first_diff *a, const struct first_diff *b
  * Prints how many values differ in memory that may never have been written (torch.empty and views
  * of it). They are not counted; in a run that recorded nothing else they are the only differences.
  */
-static void tell_unwritten(const struct rank_sums *all)
+static void print_unwritten_count(const struct rank_sums *all)
 {
 	if (!all->unwritten)
 		return;
-	printf("%s %s in what torch.empty and similar functions returned, or in views of such "
-	       "memory: it may never have been written, and is not counted.\n",
+	printf("%s %s in memory that torch.empty or a similar function returned, or in views of "
+	       "it. It may never have been written, so it is not counted.\n",
 		out_plural(all->unwritten, "value", "values"),
 		all->unwritten == 1 ? "differs" : "differ");
 }
@@ -306,12 +306,13 @@ static void print_call_differences(struct comparison *c, const struct rank_sums 
 			out_plural(all->rows - all->unwritten - all->unrecorded_values, "value",
 				"values"),
 			out_plural(all->paired, "call", "calls"));
-		tell_unwritten(all);
+		print_unwritten_count(all);
 		return;
 	}
 	print_first(first, "First difference:", STYLE_HEAD);
 	if (origin && (!first || !is_same_place(origin, first)))
-		print_first(origin, "First call with equal inputs and other outputs:", STYLE_HEAD);
+		print_first(
+			origin, "First call with equal inputs and different outputs:", STYLE_HEAD);
 	if (blamed && first && is_same_place(blamed, first))
 		printf("    which is %s\n",
 			blamed->verdict == VERDICT_ERROR ? "an error" : "a warning");
@@ -324,13 +325,13 @@ static void print_call_differences(struct comparison *c, const struct rank_sums 
 			out_plural(all->not_finite, "value", "values"));
 	else if (all->paired && !c->exact)
 		printf("No value exceeds the limits of the rules.\n");
-	tell_unwritten(all);
+	print_unwritten_count(all);
 }
 
 int print_comparison(struct comparison *c)
 {
 	struct rank_sums all = add_all_sums(c);
-	int status = tell_compare_status(c, &all);
+	int status = print_compare_status(c, &all);
 
 	if (!all.paired && !has_only_numbers(c, &all))
 		return report_nothing_compared(c, &all);
@@ -358,7 +359,7 @@ int print_comparison(struct comparison *c)
 
 /* ---- JSON ---- */
 
-static void put_number_json(const char *key, const struct first_number *f)
+static void print_number_json(const char *key, const struct first_number *f)
 {
 	if (!f->any) {
 		json_null(key);
@@ -373,7 +374,7 @@ static void put_number_json(const char *key, const struct first_number *f)
 	json_end();
 }
 
-static void put_first_json(const char *key, const struct first_diff *f)
+static void print_first_json(const char *key, const struct first_diff *f)
 {
 	if (!f) {
 		json_null(key);
@@ -397,7 +398,7 @@ static void put_first_json(const char *key, const struct first_diff *f)
 	json_end();
 }
 
-static void put_sums_json(const struct rank_sums *s)
+static void print_sums_json(const struct rank_sums *s)
 {
 	json_u64("calls_a", s->calls_a);
 	json_u64("calls_b", s->calls_b);
@@ -418,7 +419,7 @@ static void put_sums_json(const struct rank_sums *s)
 int print_comparison_json(struct comparison *c)
 {
 	struct rank_sums all = add_all_sums(c);
-	int status = tell_compare_status(c, &all);
+	int status = print_compare_status(c, &all);
 
 	json_begin();
 	json_object(NULL);
@@ -427,12 +428,12 @@ int print_comparison_json(struct comparison *c)
 	json_string("b", c->b.path);
 	json_bool("same", status == STATUS_DONE && !all.differing);
 	json_bool("under_half_paired", is_under_half_paired(c, &all));
-	put_sums_json(&all);
-	put_first_json("first", find_first_of_all(c, 0));
-	put_first_json("origin", find_first_of_all(c, 1));
-	put_first_json("blamed", find_first_of_all(c, 2));
-	put_number_json("number", &c->first_number);
-	put_number_json("kind", &c->first_kind);
+	print_sums_json(&all);
+	print_first_json("first", find_first_of_all(c, 0));
+	print_first_json("origin", find_first_of_all(c, 1));
+	print_first_json("blamed", find_first_of_all(c, 2));
+	print_number_json("number", &c->first_number);
+	print_number_json("kind", &c->first_kind);
 	json_list("ranks");
 	for (unsigned i = 0; i < c->nsums; i++) {
 		const struct rank_sums *s = &c->sums[i];
@@ -442,11 +443,11 @@ int print_comparison_json(struct comparison *c)
 			json_i64("step", s->step);
 		if (s->rank >= 0)
 			json_i64("rank", s->rank);
-		put_sums_json(s);
+		print_sums_json(s);
 		json_string("table", s->table);
-		put_first_json("first", first_of_rank(c, s, 0));
-		put_first_json("origin", first_of_rank(c, s, 1));
-		put_first_json("blamed", first_of_rank(c, s, 2));
+		print_first_json("first", get_first_of_rank(c, s, 0));
+		print_first_json("origin", get_first_of_rank(c, s, 1));
+		print_first_json("blamed", get_first_of_rank(c, s, 2));
 		json_end();
 	}
 	json_end();

@@ -19,7 +19,7 @@
 
 #define CURVES_MAX (1u << 17)
 #define POINTS_MAX (4u << 20) /* for all curves; points beyond it are only counted */
-/* for one curve: of a longer one only the minimum and maximum of each part remain, and the points that its partner has */
+/* maximum for one curve; a longer one keeps the minimum and maximum of each part, and the points of its partner */
 #define SHOWN_MAX 4000
 #define LATE_POINTS 256 /* rows of a step may come up to this many steps late */
 #define PLACE "@DATA@" /* in curves.html, replaced by the data */
@@ -62,7 +62,7 @@ struct curves {
 	const struct meta *meta;
 };
 
-static uint64_t curve_hash(const char *name, unsigned side, int rank)
+static uint64_t compute_curve_hash(const char *name, unsigned side, int rank)
 {
 	uint64_t h = UINT64_C(0xcbf29ce484222325) + side * 977 + (uint64_t)(rank + 1) * 7919;
 
@@ -73,10 +73,11 @@ static uint64_t curve_hash(const char *name, unsigned side, int rank)
 
 static struct curve *get_curve(struct curves *s, const char *name)
 {
-	struct curve *c = table_get(&s->all, curve_hash(name, s->side, s->rank), strlen(name));
+	struct curve *c =
+		table_get(&s->all, compute_curve_hash(name, s->side, s->rank), strlen(name));
 
 	if (c && !c->name) {
-		c->name = pool_text(&s->names, name);
+		c->name = pool_copy_text(&s->names, name);
 		c->side = s->side;
 		c->rank = s->rank;
 	}
@@ -89,7 +90,7 @@ static bool is_curve_wanted(const struct curves *s, const char *name)
 }
 
 /* add: add v to the value of the step. Otherwise the last value remains (micro steps). */
-static void put_point(struct curves *s, const char *name, uint64_t step, double v, bool add)
+static void add_point(struct curves *s, const char *name, uint64_t step, double v, bool add)
 {
 	struct curve *c;
 
@@ -131,7 +132,7 @@ static void read_scalar_file(struct curves *s, struct csv *c)
 		if (!csv_u64(csv_at(c, step), &n) || !csv_double(csv_at(c, value), &v))
 			continue;
 		snprintf(text, sizeof(text), "%.*s", (int)t->n, t->s);
-		put_point(s, text, n, v, false);
+		add_point(s, text, n, v, false);
 	}
 }
 
@@ -156,16 +157,16 @@ static void read_kind_file(struct curves *s, struct csv *c, const char *word)
 			if (at[i] < 0 || !csv_double(csv_at(c, at[i]), &v))
 				continue;
 			snprintf(text, sizeof(text), "%s/%.*s/%s", word, (int)t->n, t->s, ops[i]);
-			put_point(s, text, n, v, false);
+			add_point(s, text, n, v, false);
 		}
 	}
 }
 
 /*
- * For each operation in a step: the norm over all inputs of its calls, and over all outputs. The
- * files contain norms over the finite elements only. If an element is NaN or Inf, the step gets no
- * norm, because the run would look like one without. A step that was not recorded completely, to
- * keep max_overhead, gets no norm either, because that of some calls is another number.
+ * For each operation in a step: computes the norm over all inputs of its calls, and over all outputs.
+ * The files contain norms over the finite elements only. If an element is NaN or Inf, the step gets no
+ * norm: a norm without these elements would look healthy. A step that was not recorded completely
+ * (max_overhead) gets no norm either: a norm over some of its calls is a different number.
  */
 static void read_call_file(struct curves *s, struct csv *c)
 {
@@ -187,7 +188,7 @@ static void read_call_file(struct curves *s, struct csv *c)
 			v = (double)NAN;
 		snprintf(text, sizeof(text), "calls/%.*s/%.*s/norm", (int)o->n, o->s, (int)side->n,
 			side->s);
-		put_point(s, text, n, v * v, true);
+		add_point(s, text, n, v * v, true);
 	}
 }
 
@@ -231,20 +232,20 @@ static void read_curve_file(struct curves *s, const char *folder, const char *na
 	free(path);
 }
 
-static int by_curve_file(const void *x, const void *y)
+static int compare_curve_files(const void *x, const void *y)
 {
 	return strverscmp(*(char *const *)x, *(char *const *)y);
 }
 
 /*
- * A process that was killed while compressing leaves both files. The plain one is used, and comes
- * first.
+ * A process that was killed while compressing leaves both files. The plain one is used; it is sorted
+ * before the compressed one.
  */
-static bool is_compressed_copy(const char *name, const char *before)
+static bool is_compressed_copy(const char *name, const char *previous)
 {
-	size_t n = strlen(before);
+	size_t n = strlen(previous);
 
-	return strncmp(name, before, n) == 0 && strcmp(name + n, ".gz") == 0;
+	return strncmp(name, previous, n) == 0 && strcmp(name + n, ".gz") == 0;
 }
 
 static void read_curve_folder(struct curves *s, const char *folder)
@@ -260,7 +261,7 @@ static void read_curve_folder(struct curves *s, const char *folder)
 	if (d)
 		closedir(d);
 	if (n)
-		qsort(name, n, sizeof(*name), by_curve_file);
+		qsort(name, n, sizeof(*name), compare_curve_files);
 	for (unsigned i = 0; i < n; i++)
 		if (!i || !is_compressed_copy(name[i], name[i - 1]))
 			read_curve_file(s, folder, name[i]);
@@ -288,7 +289,7 @@ static int read_curve_side(struct curves *s, const char *path, const struct rang
 /* ---- the page ---- */
 
 /* Text inside a script element must not contain the start of a tag. */
-static void put_page_text(struct target *t, const char *text)
+static void write_page_text(struct target *t, const char *text)
 {
 	size_t cap = 6 * strlen(text) + 16;
 	char *json = tool_alloc(cap);
@@ -303,20 +304,20 @@ static void put_page_text(struct target *t, const char *text)
 	free(json);
 }
 
-static int by_point_step(const void *x, const void *y)
+static int compare_point_steps(const void *x, const void *y)
 {
 	const struct point *a = x, *b = y;
 
 	return a->step < b->step ? -1 : a->step > b->step;
 }
 
-static double page_value(const struct curve *c, unsigned i)
+static double get_page_value(const struct curve *c, unsigned i)
 {
 	return c->squares ? sqrt(c->point[i].v) : c->point[i].v;
 }
 
 /* Keeps the minimum and the maximum of each part of a long curve. */
-static void keep_extremes(const struct curve *c, bool *keep)
+static void mark_extreme_points(const struct curve *c, bool *keep)
 {
 	unsigned part = c->n <= SHOWN_MAX ? 1 : c->n / (SHOWN_MAX / 2) + 1;
 
@@ -338,7 +339,7 @@ static void keep_extremes(const struct curve *c, bool *keep)
  * Returns the relative distance of two values, as the page computes it; 1 if one of them is not
  * finite.
  */
-static double relative_distance(double a, double b)
+static double compute_relative_distance(double a, double b)
 {
 	double most = fabs(a) > fabs(b) ? fabs(a) : fabs(b);
 
@@ -348,7 +349,7 @@ static double relative_distance(double a, double b)
 }
 
 /* Compares values rounded to nine digits, as the page does. */
-static bool look_alike(double a, double b)
+static bool is_equal_on_page(double a, double b)
 {
 	char x[32], y[32];
 
@@ -360,11 +361,11 @@ static bool look_alike(double a, double b)
 }
 
 /*
- * Chooses points of a curve and of the same curve in the other run. Both get the same steps,
- * because the page compares points of one step. The first point that differs and the one that
- * differs most are included. Sorted by steps, each step at most once.
+ * Marks points of a curve and of the same curve in the other run. Both get the same steps, because the
+ * page compares points of one step. The first point that differs and the point that differs most are
+ * included. Both curves are sorted by step, each step at most once.
  */
-static void keep_differences(
+static void mark_different_points(
 	const struct curve *a, bool *keep_a, const struct curve *b, bool *keep_b)
 {
 	unsigned first[2] = {0, 0}, most[2] = {0, 0};
@@ -376,9 +377,10 @@ static void keep_differences(
 			continue;
 		}
 
-		double v = page_value(a, i), w = page_value(b, k), d = relative_distance(v, w);
+		double v = get_page_value(a, i), w = get_page_value(b, k),
+		       d = compute_relative_distance(v, w);
 
-		if (!look_alike(v, w)) {
+		if (!is_equal_on_page(v, w)) {
 			if (far < 0)
 				first[0] = i, first[1] = k;
 			if (d > far)
@@ -394,31 +396,31 @@ static void keep_differences(
 }
 
 /* Returns which points of a curve go into the page. The caller frees it. */
-static bool *choose_points(const struct curves *s, const struct curve *c)
+static bool *find_shown_points(const struct curves *s, const struct curve *c)
 {
-	const struct curve *other =
-		table_find(&s->all, curve_hash(c->name, !c->side, c->rank), strlen(c->name));
+	const struct curve *other = table_find(
+		&s->all, compute_curve_hash(c->name, !c->side, c->rank), strlen(c->name));
 	bool *keep = tool_alloc(c->n + 1), *keep_other;
 
 	memset(keep, 0, c->n + 1);
-	keep_extremes(c, keep);
+	mark_extreme_points(c, keep);
 	if (!other || (c->n <= SHOWN_MAX && other->n <= SHOWN_MAX))
 		return keep;
 	keep_other = tool_alloc(other->n + 1);
 	memset(keep_other, 0, other->n + 1);
-	keep_extremes(other, keep_other);
-	keep_differences(c, keep, other, keep_other);
+	mark_extreme_points(other, keep_other);
+	mark_different_points(c, keep, other, keep_other);
 	free(keep_other);
 	return keep;
 }
 
-static void put_curve(struct target *t, const struct curves *s, const struct curve *c)
+static void write_curve(struct target *t, const struct curves *s, const struct curve *c)
 {
-	bool *keep = choose_points(s, c);
+	bool *keep = find_shown_points(s, c);
 	const char *before = "";
 
 	target_text(t, "{\"n\":");
-	put_page_text(t, c->name);
+	write_page_text(t, c->name);
 	target_print(t, ",\"s\":%u,\"r\":%d,\"x\":[", c->side, c->rank);
 	for (unsigned i = 0; i < c->n; i++)
 		if (keep[i]) {
@@ -428,7 +430,7 @@ static void put_curve(struct target *t, const struct curves *s, const struct cur
 	target_text(t, "],\"y\":[");
 	before = "";
 	for (unsigned i = 0; i < c->n; i++) {
-		double v = page_value(c, i);
+		double v = get_page_value(c, i);
 
 		if (!keep[i])
 			continue;
@@ -455,18 +457,18 @@ static int write_curve_page(
 		return status;
 	target_put(&t, curves_page, (size_t)(place - curves_page));
 	target_text(&t, "{\"a\":");
-	put_page_text(&t, path_a);
+	write_page_text(&t, path_a);
 	target_text(&t, ",\"b\":");
-	put_page_text(&t, path_b);
+	write_page_text(&t, path_b);
 	target_print(&t, ",\"left\":%llu,\"curves\":[", (unsigned long long)s->left);
 	for (uint32_t i = 0; i < s->all.n; i++) {
 		struct curve *c = table_at(&s->all, i);
 
-		qsort(c->point, c->n, sizeof(*c->point), by_point_step);
+		qsort(c->point, c->n, sizeof(*c->point), compare_point_steps);
 	}
 	for (uint32_t i = 0; i < s->all.n; i++) {
 		target_text(&t, i ? ",\n" : "\n");
-		put_curve(&t, s, table_at(&s->all, i));
+		write_curve(&t, s, table_at(&s->all, i));
 	}
 	target_text(&t, "]}");
 	place += strlen(PLACE);
@@ -476,7 +478,7 @@ static int write_curve_page(
 
 	status = target_close(&t, true);
 	if (!status && strcmp(file, "-"))
-		printf("%s: %s of both runs, %s, one file that any browser shows\n", file,
+		printf("%s: %s of both runs, %s, in one file for any browser\n", file,
 			out_plural(s->all.n, "curve", "curves"), out_bytes((double)bytes));
 	if (s->left)
 		tool_warn("compare: %llu points did not fit: select fewer by --series and --rank",

@@ -68,8 +68,8 @@ static void write_setup_value(
 	if (!v)
 		return;
 	if (!v->name)
-		v->name = pool_text(&s->pool, name);
-	*(of_b ? &v->b : &v->a) = pool_text(&s->pool, text);
+		v->name = pool_copy_text(&s->pool, name);
+	*(of_b ? &v->b : &v->a) = pool_copy_text(&s->pool, text);
 	*(of_b ? &p->any_b : &p->any_a) = true;
 }
 
@@ -221,7 +221,7 @@ static const char *join_weight_row(struct pool *p, const struct csv *c, int name
 
 	for (unsigned i = 0; i < c->ncolumns; i++)
 		bytes += c->field[i].n + 1;
-	to = out = pool_take(p, bytes);
+	to = out = pool_alloc(p, bytes);
 	for (unsigned i = 0; i < c->ncolumns; i++) {
 		if ((int)i == name || (int)i == step)
 			continue;
@@ -344,10 +344,10 @@ static void read_first_inputs(struct setup *s, const struct rank_dir *d, bool of
 
 	open_run_calls(&r, d, 0, &none, &all);
 	r.late_steps = STEPS_LATE_MAX;
-	while (taken < FIRST_CALLS && (step = next_run_step(&r))) {
+	while (taken < FIRST_CALLS && (step = read_run_step(&r))) {
 		for (unsigned i = 0; i < step->n && taken < FIRST_CALLS; i++)
 			taken += write_call_inputs(s, &step->call[i].e, taken, of_b);
-		drop_run_calls(&r, UINT32_MAX);
+		remove_run_calls(&r, UINT32_MAX);
 	}
 	close_run_calls(&r);
 }
@@ -370,7 +370,7 @@ static void count_random_calls(struct setup *s, const struct rank_dir *d, bool o
 	table_init(&counts, sizeof(struct random_count), 1u << 20);
 	open_run_calls(&r, d, 0, &none, &all);
 	r.late_steps = STEPS_LATE_MAX;
-	while ((step = next_run_step(&r))) {
+	while ((step = read_run_step(&r))) {
 		for (unsigned i = 0; i < step->n; i++) {
 			const struct entry *e = &step->call[i].e;
 			const char *op = find_random_operator(e->name);
@@ -387,7 +387,7 @@ static void count_random_calls(struct setup *s, const struct rank_dir *d, bool o
 			c->name = name;
 			c->calls++;
 		}
-		drop_run_calls(&r, UINT32_MAX);
+		remove_run_calls(&r, UINT32_MAX);
 	}
 	close_run_calls(&r);
 	for (uint32_t i = 0; i < counts.n; i++) {

@@ -39,7 +39,7 @@ struct checkpoint {
 struct similarity {
 	const struct parameter *a, *b;
 	double l2, cosine, relative; /* NaN: not computed. relative: l2 divided by the norm of b */
-	const char *why; /* why the two were not compared; NULL: they were */
+	const char *why; /* the reason why the two were not compared; NULL: they were compared */
 	bool same;
 };
 
@@ -76,12 +76,12 @@ static void find_checkpoint_files(struct checkpoint *c, const char *folder, unsi
 	free(path);
 }
 
-static int by_relative_path(const void *x, const void *y)
+static int compare_relative_paths(const void *x, const void *y)
 {
 	return strcmp(*(char *const *)x, *(char *const *)y);
 }
 
-static int by_param_name(const void *x, const void *y)
+static int compare_param_names(const void *x, const void *y)
 {
 	const struct parameter *a = x, *b = y;
 	int order = strcmp(a->name, b->name);
@@ -93,7 +93,7 @@ static int by_param_name(const void *x, const void *y)
  * Lists the tensors of file i. If there are too many files to keep them open, each is opened again
  * when it is read.
  */
-static int list_checkpoint_file(struct checkpoint *c, unsigned i)
+static int read_checkpoint_names(struct checkpoint *c, unsigned i)
 {
 	char *whole = *c->relative[i] ? tool_format("%s/%s", c->path, c->relative[i])
 				      : tool_strdup(c->path);
@@ -134,15 +134,15 @@ static int open_checkpoint(struct checkpoint *c, const char *path)
 			path);
 		return STATUS_USAGE;
 	}
-	qsort(c->relative, c->n, sizeof(*c->relative), by_relative_path);
+	qsort(c->relative, c->n, sizeof(*c->relative), compare_relative_paths);
 	c->file = tool_alloc(c->n * sizeof(*c->file));
 	for (unsigned i = 0; i < c->n; i++)
 		c->file[i].fd = -1;
 	for (unsigned i = 0; i < c->n; i++)
-		if (list_checkpoint_file(c, i))
+		if (read_checkpoint_names(c, i))
 			return STATUS_USAGE;
 	if (c->nparam)
-		qsort(c->param, c->nparam, sizeof(*c->param), by_param_name);
+		qsort(c->param, c->nparam, sizeof(*c->param), compare_param_names);
 	for (unsigned i = 0; i + 1 < c->nparam; i++)
 		c->shared |= strcmp(c->param[i].name, c->param[i + 1].name) == 0;
 	return 0;
@@ -152,7 +152,7 @@ static int open_checkpoint(struct checkpoint *c, const char *path)
  * Puts the file's name before each parameter's name, if files share names, or a file has a single
  * tensor without a name.
  */
-static void name_by_files(struct checkpoint *c)
+static void add_file_prefixes(struct checkpoint *c)
 {
 	for (unsigned i = 0; i < c->nparam; i++) {
 		struct parameter *p = &c->param[i];
@@ -163,7 +163,7 @@ static void name_by_files(struct checkpoint *c)
 		free(was);
 	}
 	if (c->nparam)
-		qsort(c->param, c->nparam, sizeof(*c->param), by_param_name);
+		qsort(c->param, c->nparam, sizeof(*c->param), compare_param_names);
 }
 
 static void close_checkpoint(struct checkpoint *c)
@@ -196,9 +196,10 @@ static bool reopen_file(struct array_file *f)
 }
 
 /*
- * Returns exactly 1 for equal tensors: it takes one root, that of the product, if this is finite.
+ * Divides by the root of the product of both squared norms, unless the product overflows. Two separate
+ * roots would each be rounded; so equal tensors give exactly 1.
  */
-static double find_parameter_cosine(const struct element_sums *s)
+static double compute_parameter_cosine(const struct element_sums *s)
 {
 	double product = s->squares_a * s->squares_b;
 
@@ -216,7 +217,7 @@ static void compare_parameter(struct similarity *s, struct checkpoint *a, struct
 
 	s->l2 = s->cosine = s->relative = NAN;
 	if (!reopen_file(fa) || !reopen_file(fb)) {
-		s->why = "its file was changed in the meantime";
+		s->why = "its file changed during the comparison";
 		return;
 	}
 	x = &fa->array[s->a->array];
@@ -234,7 +235,7 @@ static void compare_parameter(struct similarity *s, struct checkpoint *a, struct
 			s->cosine = sums.odd_places	 ? NAN
 				    : na == 0 && nb == 0 ? 1
 				    : na == 0 || nb == 0 ? NAN
-							 : find_parameter_cosine(&sums);
+							 : compute_parameter_cosine(&sums);
 			if (sums.odd_places)
 				s->why = "NaN or Inf at different positions";
 		}
@@ -253,7 +254,7 @@ static void write_shape_json(struct target *t, const struct array *a)
 {
 	char text[ARRAY_SHAPE_MAX];
 
-	target_text(t, print_array_shape(text, a));
+	target_text(t, format_array_shape(text, a));
 }
 
 static void write_metric_json(struct target *t, const char *key, double v)
@@ -261,11 +262,11 @@ static void write_metric_json(struct target *t, const char *key, double v)
 	char text[PYTHON_DOUBLE_MAX];
 
 	target_print(
-		t, "  \"%s\": %s,\n", key, isfinite(v) ? print_python_double(text, v) : "null");
+		t, "  \"%s\": %s,\n", key, isfinite(v) ? format_python_double(text, v) : "null");
 }
 
 /* Writes the format of msprobe's ckpt_similarity.json. */
-static void put_similarities(struct target *t, const struct similarity *s, unsigned n,
+static void write_similarity_json(struct target *t, const struct similarity *s, unsigned n,
 	const struct checkpoint *a, const struct checkpoint *b)
 {
 	bool some = false;
@@ -317,7 +318,7 @@ static int write_similarities(const char *folder, const struct similarity *s, un
 	}
 	status = target_open(&t, path);
 	if (!status) {
-		put_similarities(&t, s, n, a, b);
+		write_similarity_json(&t, s, n, a, b);
 		status = target_close(&t, true);
 	}
 	if (!status)
@@ -326,7 +327,7 @@ static int write_similarities(const char *folder, const struct similarity *s, un
 	return status;
 }
 
-static int by_similarity(const void *x, const void *y)
+static int compare_similarities(const void *x, const void *y)
 {
 	const struct similarity *a = *(const struct similarity *const *)x,
 				*b = *(const struct similarity *const *)y;
@@ -348,7 +349,7 @@ static void print_worst(const struct similarity *s, unsigned n)
 		if (s[i].a && s[i].b && !s[i].same)
 			worst[k++] = &s[i];
 	if (k)
-		qsort(worst, k, sizeof(*worst), by_similarity);
+		qsort(worst, k, sizeof(*worst), compare_similarities);
 	out_table_begin(&t, 5, head, "lrrrl");
 	for (unsigned i = 0; i < k && i < SHOWN; i++) {
 		const struct similarity *w = worst[i];
@@ -393,7 +394,7 @@ static void print_lone_params(const struct similarity *s, unsigned n, bool of_a)
 
 /* ---- the comparison ---- */
 
-static struct similarity *pair_parameters(
+static struct similarity *match_parameters(
 	const struct checkpoint *a, const struct checkpoint *b, unsigned *n)
 {
 	struct similarity *s = tool_alloc((a->nparam + b->nparam + 1) * sizeof(*s));
@@ -413,7 +414,7 @@ static struct similarity *pair_parameters(
 	return s;
 }
 
-static uint64_t count_checkpoint_bytes(const struct checkpoint *c, const struct parameter *p)
+static uint64_t get_parameter_bytes(const struct checkpoint *c, const struct parameter *p)
 {
 	const struct array *a = &c->file[p->file].array[p->array];
 
@@ -428,11 +429,11 @@ static bool compare_parameters(
 	bool same = true;
 
 	for (unsigned i = 0; i < n; i++)
-		total += s[i].a && s[i].b ? count_checkpoint_bytes(a, s[i].a) : 0;
+		total += s[i].a && s[i].b ? get_parameter_bytes(a, s[i].a) : 0;
 	progress_begin(&bar, show, total);
 	for (unsigned i = 0; i < n; i++) {
 		if (s[i].a && s[i].b) {
-			done += count_checkpoint_bytes(a, s[i].a);
+			done += get_parameter_bytes(a, s[i].a);
 			compare_parameter(&s[i], a, b);
 		}
 		same &= s[i].same;
@@ -454,10 +455,10 @@ int compare_checkpoints(const char *path_a, const char *path_b, const char *out,
 	if (open_checkpoint(&a, path_a) || open_checkpoint(&b, path_b))
 		goto out;
 	if (a.shared || b.shared) {
-		name_by_files(&a);
-		name_by_files(&b);
+		add_file_prefixes(&a);
+		add_file_prefixes(&b);
 	}
-	s = pair_parameters(&a, &b, &n);
+	s = match_parameters(&a, &b, &n);
 	same = compare_parameters(s, n, &a, &b, !json);
 	for (unsigned i = 0; i < n; i++) {
 		paired += s[i].a && s[i].b;
@@ -475,7 +476,7 @@ int compare_checkpoints(const char *path_a, const char *path_b, const char *out,
 		struct target t;
 
 		if (target_open(&t, "-") == 0) {
-			put_similarities(&t, s, n, &a, &b);
+			write_similarity_json(&t, s, n, &a, &b);
 			if (target_close(&t, true))
 				status = STATUS_USAGE;
 		}
