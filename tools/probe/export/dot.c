@@ -90,7 +90,7 @@ static void add_dot_call(struct dot *d, const struct walk_call *w)
 		n->from = c->bits & CALL_P2P ? (send ? c->comm_rank : c->peer) : NO_NUMBER;
 		n->to = c->bits & CALL_P2P ? (send ? c->peer : c->comm_rank) : NO_NUMBER;
 		n->first = rank;
-		n->where = tool_strdup(export_stack(d->e, c->rank, c->stack));
+		n->where = tool_strdup(export_get_stack(d->e, c->rank, c->stack));
 	}
 	n->ranks++;
 	n->open |= c->bits & CALL_OPEN;
@@ -177,7 +177,7 @@ int export_dot(struct export *e)
 	int status;
 	bool on = true;
 
-	/* Exports a single step: that of the finding. */
+	/* Without --step, the step of the first finding is exported. */
 	if (!e->asked_steps && !e->all && e->step_hi != UINT64_MAX)
 		e->step_lo = e->step_hi = e->step_hi - (e->step_hi > e->step_lo);
 	if (e->step_lo != e->step_hi && e->report.g.first_step != e->report.g.last_step) {
@@ -198,7 +198,7 @@ int export_dot(struct export *e)
 	progress_begin(&e->bar, true, w.bytes);
 	while (on && (c = walk_next(&w))) {
 		add_dot_call(&d, c);
-		on = e->calls % 256 || export_goes_on(e, &t, &w, c->call.step);
+		on = e->calls % 256 || export_can_continue(e, &t, &w, c->call.step);
 	}
 	progress_end(&e->bar);
 	walk_close(&w);
@@ -209,7 +209,7 @@ int export_dot(struct export *e)
 		tool_warn("export: %s beyond the first %u operations are skipped",
 			out_plural(d.more, "call", "calls"), NODES_MAX);
 	if (!status && on && strcmp(path, "-")) {
-		char *part = export_part_text(e);
+		char *part = export_format_part(e);
 
 		printf("%s: %s\n", path, part);
 		free(part);

@@ -26,40 +26,40 @@ static const char help[] =
 	"                       flight-recorder  a pickle for each rank, for torchfrtrace\n"
 	"                       insight          a profile of each rank, for MindStudio "
 	"Insight and msprof-analyze\n"
-	"                       dot              the calls of one step and what depends on "
-	"what, for Graphviz\n"
-	"                       dump, monitor    msprobe's dump, its training monitor's "
-	"folders, from what the\n"
-	"                       tensorboard      CSV files hold: as key `format` writes "
-	"them while the job runs\n"
-	"  -s, --step A[-B]     these steps (default: those of the key profile_step of the "
-	"run, else three\n"
-	"                       around the first finding, else the last ones)\n"
-	"  -r, --rank LIST      these ranks: 3, 0-7, 0,4-6 (default: profile_rank, else at "
-	"most 64, those of the\n"
-	"                       first finding and their peers; flight-recorder, dump, "
-	"monitor, tensorboard: all, and all steps)\n"
-	"  -o, --output PATH    where to; -: stdout. Default, in DIR: trace.json.gz, "
-	"trace/, flight_recorder/,\n"
-	"                       profile/rank_<r>/ (insight); dot: stdout\n"
-	"      --per-rank       trace: a file for each rank, in the folder --output (so it "
-	"is, too, where PATH ends\n"
-	"                       neither in .json nor in .gz)\n"
-	"      --level N        0: without stacks, 1: with, 2: with the statistics of "
-	"tensors, too (default: as a\n"
-	"                       window of profile_step was recorded, else 1)\n"
+	"                       dot              the calls of one step and their "
+	"dependencies, for Graphviz\n"
+	"                       dump, monitor,   the formats that key `format` writes while "
+	"the job runs, made\n"
+	"                       tensorboard      from the CSV files\n"
+	"  -s, --step A[-B]     only these steps (default: those of the run's key "
+	"profile_step, else three steps\n"
+	"                       around the first finding, else the last steps)\n"
+	"  -r, --rank LIST      only these ranks: 3, 0-7, 0,4-6 (default: profile_rank, else "
+	"at most 64: those of the\n"
+	"                       first finding and their peers). flight-recorder, dump, "
+	"monitor, tensorboard: default all\n"
+	"                       ranks and steps\n"
+	"  -o, --output PATH    the file or folder to write; -: stdout. Default, in DIR: "
+	"trace.json.gz, trace/,\n"
+	"                       flight_recorder/, profile/rank_<r>/ (insight); dot: stdout\n"
+	"      --per-rank       trace: a file for each rank, in the folder --output. Implied "
+	"if PATH ends neither\n"
+	"                       in .json nor in .gz\n"
+	"      --level N        0: without stacks, 1: with stacks, 2: also with statistics of "
+	"tensors (default: the\n"
+	"                       level of the recorded profile_step window, else 1)\n"
 	"      --layout NAME    tensorboard: live, as the job writes it, or csv2tb, as "
 	"msprobe's\n"
 	"                       csv2tensorboard_by_step (default for the folders of its "
 	"monitor)\n"
-	"      --from TIME      tensorboard: runs that began then or later, as "
+	"      --from TIME      tensorboard: only runs that began at this time or later: "
 	"Nov22_18-03-59\n"
-	"      --to TIME        tensorboard: runs that began then or before\n"
-	"      --kinds LIST     tensorboard: of these alone: grad_reduced,exp_avg\n"
-	"  -a, --all            all steps and ranks that --step and --rank do not exclude, "
-	"of any length;\n"
-	"                       without it nothing above 200 MB (before compression) is "
-	"written\n"
+	"      --to TIME        tensorboard: only runs that began at this time or earlier\n"
+	"      --kinds LIST     tensorboard: only these statistics: grad_reduced,exp_avg\n"
+	"  -a, --all            exports all steps and ranks that --step and --rank do not "
+	"exclude, without a size limit;\n"
+	"                       otherwise an output above 200 MB (before compression) is an "
+	"error\n"
 	"\n"
 	"examples:\n"
 	"  probe export --format trace                    ./probe_output/trace.json.gz\n"
@@ -106,7 +106,8 @@ static const struct {
 	const char *name;
 	int (*write)(struct export *e);
 	bool all_ranks; /* only for all ranks together */
-	enum output_format sink; /* if `write` is not set: the format that is fed from the files */
+	enum output_format
+		sink; /* if `write` is NULL: the format whose sink is fed from the files */
 } formats[] = {
 	{"trace", export_trace, false, 0},
 	{"flight-recorder", export_flight_recorder, true, 0},
@@ -238,7 +239,7 @@ static int read_export_options(
 		tool_error("export: --format is missing; accepted: " FORMAT_WORDS);
 		return 1 + STATUS_USAGE;
 	}
-	/* A name without the extension of a file is that of a folder. */
+	/* A name without the extension of a file names a folder. */
 	if (formats[*format].write == export_trace && e->output && strcmp(e->output, "-") &&
 		fnmatch("*.json", e->output, 0) && fnmatch("*.gz", e->output, 0))
 		e->per_rank = true;
@@ -315,11 +316,11 @@ int verb_export(int argc, char **argv)
 		e->asked_ranks = true;
 	status = report_gather(&e->report, &g);
 	if (!status) {
-		/* A few steps do not show the clocks' differences well. */
+		/* The clock differences cannot be measured well from a few steps. */
 		if (e->asked_steps)
 			skew_estimate(&e->report.g.hosts, e->report.g.skew, &e->report.g.folders, 0,
 				UINT64_MAX, 1);
-		export_choose(e);
+		export_set_part(e);
 		status = e->asked_steps || !e->report.g.any ? export_check_part(e) : 0;
 		if (!status)
 			status = formats[format].write(e);

@@ -27,7 +27,7 @@ static const char place_keys[OUTPUT_FORMATS][20] = {
 
 /* ---- passes ---- */
 
-/* Does what the writer thread does between two passes, for a journal without other data. */
+/* Ends a pass as the writer thread does, for a journal that contains only fed data. */
 static int end_feed_pass(struct feed *f)
 {
 	struct journal *j = &f->journal;
@@ -50,7 +50,7 @@ static int end_feed_pass(struct feed *f)
 
 /* ---- rows by their steps ---- */
 
-static struct feed_source *earliest_kind(struct feed *f)
+static struct feed_source *get_earliest_kind(struct feed *f)
 {
 	struct feed_source *first = NULL;
 
@@ -63,7 +63,8 @@ static struct feed_source *earliest_kind(struct feed *f)
 /* Passes on the row with the lowest step. Returns 1, 0 if there is none, or -errno. */
 static int feed_one(struct feed *f)
 {
-	struct feed_source *kind = earliest_kind(f), *scalar = f->scalars.have ? &f->scalars : NULL;
+	struct feed_source *kind = get_earliest_kind(f),
+			   *scalar = f->scalars.have ? &f->scalars : NULL;
 	uint64_t step = f->calls.now ? f->calls.now->call.step : UINT64_MAX;
 	int err;
 
@@ -213,7 +214,7 @@ static bool has_asked_rows(
 	*f = (struct feed){.options = o, .dir = dir, .overlay = overlay};
 	feed_calls_open(f);
 	feed_rows_open(f);
-	has = f->calls.now || f->scalars.have || earliest_kind(f);
+	has = f->calls.now || f->scalars.have || get_earliest_kind(f);
 	feed_rows_close(f);
 	feed_calls_close(f);
 	free(f);
@@ -254,7 +255,7 @@ static int feed_rank(
 }
 
 /* Returns the folder of the ranks' TensorBoard files. */
-static char *events_folder(const struct feed_options *o, const struct rank_dir *d)
+static char *get_events_folder(const struct feed_options *o, const struct rank_dir *d)
 {
 	char *path = o->output ? NULL : realpath(d->path, NULL), *slash, *to;
 
@@ -268,7 +269,7 @@ static char *events_folder(const struct feed_options *o, const struct rank_dir *
 
 static int write_means(const struct feed_options *o, const struct folders *folders, struct means *m)
 {
-	char *to = events_folder(o, &folders->dir[0]);
+	char *to = get_events_folder(o, &folders->dir[0]);
 	int status = means_write(m, to);
 
 	free(to);
@@ -291,7 +292,7 @@ int feed_folders(const struct feed_options *o)
 		if (!ranges_contain(&o->ranks, (uint64_t)(d->rank < 0 ? 0 : d->rank)))
 			continue;
 		n++;
-		/* A running process has only the data in its files. */
+		/* The journal of a running process is not read, only its files. */
 		wrong = d->journal && d->state != RANK_RUNNING ? overlay_make(&overlay, d) : NULL;
 		if (wrong)
 			tool_warn("export: %s: %s", d->label, wrong);
@@ -311,12 +312,12 @@ int feed_folders(const struct feed_options *o)
 		tool_error("export: %s: none of these ranks exists", o->dir);
 		status = STATUS_USAGE;
 	} else if (!status && !fed) {
-		export_report_no_calls(o->dir, o->step_lo, o->step_hi);
+		export_print_no_calls(o->dir, o->step_lo, o->step_hi);
 		status = STATUS_USAGE;
 	}
 	/*
-	 * Means over some ranks are not means of the run, and several such exports may share a
-	 * folder.
+	 * Means are written only for all ranks: means over some ranks are not means of the run, and
+	 * several exports may share a folder.
 	 */
 	if (!status && n > 1 && !o->ranks.n)
 		status = write_means(o, &folders, &means);

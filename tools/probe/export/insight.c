@@ -4,10 +4,11 @@
  * profiler_info_<R>.json, profiler_metadata.json and ASCEND_PROFILER_OUTPUT/{trace_view.json, step_trace_time.csv,
  * communication.json, communication_matrix.json} (msprof_analyze 26.2.0, cluster_analyse/); insight_memory.c adds memory.
  *
- * For a step: communication counts as overlapped while one of the step's operators ran. Computing is the time in which
- * operators ran, and the rest is free. If no operators were recorded, the time for which the rank's thread was blocked in calls
- * is communication that was not overlapped, and the rest is computing. For an operation: waiting is the time until its last
- * rank arrived, transit the rest. The links that it used are not known, so a collective has one link to the rank itself.
+ * For a step: communication counts as overlapped while an operator of the step ran. Computing is the time in which operators
+ * ran; the remaining time is free. If no operators were recorded, the time for which the rank's thread was blocked in calls is
+ * communication that was not overlapped, and the remaining time is computing. For an operation: the wait time lasts until its
+ * last rank arrived, the transit time from then on. The links that it used are not known, so a collective has one link, from
+ * the rank to itself.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +22,7 @@
 
 #define OPERATIONS_KEPT 4000000u
 
-/* When the last rank entered an operation. */
+/* The time at which the last rank entered an operation. */
 struct insight_last {
 	struct table_key key;
 	uint64_t start;
@@ -58,7 +59,7 @@ static bool is_insight_joined(const struct call *c)
 	       !(c->bits & (CALL_P2P | CALL_LOCAL | CALL_NESTED));
 }
 
-static void learn_last(struct insight *x, const struct walk_call *w)
+static void record_last_arrival(struct insight *x, const struct walk_call *w)
 {
 	struct insight_last *l;
 
@@ -83,8 +84,8 @@ static void add_interval(uint64_t start, uint64_t end, uint64_t *sum, uint64_t *
 	*sum += end - from;
 	*sum_end = end;
 	/*
-	 * The other union has no gap between `from` and its end, because its part beyond `from`
-	 * began earlier.
+	 * The other union has no gap between `from` and its end: the interval that reaches beyond
+	 * `from` began before it.
 	 */
 	if (to > from)
 		*both += to - from;
@@ -154,7 +155,7 @@ static void record_insight_call(struct insight *x, const struct walk_call *w)
 	if (c->bits & CALL_P2P) {
 		bool recv = strcmp(intern_name(c->op), "recv") == 0;
 		int me = x->e->report.g.folders.dir[c->rank].rank;
-		int other = export_world_rank(x->e, c->comm, c->peer);
+		int other = export_get_world_rank(x->e, c->comm, c->peer);
 
 		o->from = recv ? other : me;
 		o->to = recv ? me : other;
@@ -167,12 +168,12 @@ static void record_insight_call(struct insight *x, const struct walk_call *w)
 
 /* ---- files ---- */
 
-static double in_ms(uint64_t ns)
+static double get_ms(uint64_t ns)
 {
 	return (double)ns * 1e-6;
 }
 
-static double in_mb(uint64_t bytes)
+static double get_mb(uint64_t bytes)
 {
 	return (double)bytes * 1e-6;
 }
@@ -185,8 +186,8 @@ static void write_op_times(
 		"%.6f, \"Transit Time(ms)\": %.6f, \"Wait Time(ms)\": %.6f, \"Synchronization "
 		"Time(ms)\": %.6f, \"Idle Time(ms)\": 0.0, \"Wait Time Ratio\": %.4f, "
 		"\"Synchronization Time Ratio\": %.4f}",
-		(double)(int64_t)(start - e->base_ns) * 1e-3, in_ms(dur), in_ms(dur - wait),
-		in_ms(wait), in_ms(wait), dur ? (double)wait / (double)dur : 0,
+		(double)(int64_t)(start - e->base_ns) * 1e-3, get_ms(dur), get_ms(dur - wait),
+		get_ms(wait), get_ms(wait), dur ? (double)wait / (double)dur : 0,
 		dur ? (double)wait / (double)dur : 0);
 }
 
@@ -202,10 +203,10 @@ static void write_bandwidth(struct target *t, uint64_t bytes, uint64_t ns)
 			"%s\"%s\": {\"Transit Size(MB)\": %.6f, \"Transit Time(ms)\": %.6f, "
 			"\"Bandwidth(GB/s)\": %.6f, \"Large Packet Ratio\": 0.0, \"Size "
 			"Distribution\": {",
-			i ? ", " : "", link[i], ours ? in_mb(bytes) : 0, ours ? in_ms(ns) : 0,
+			i ? ", " : "", link[i], ours ? get_mb(bytes) : 0, ours ? get_ms(ns) : 0,
 			ours && ns ? (double)bytes / (double)ns : 0);
 		if (ours)
-			target_print(t, "\"%.6f\": [1, %.6f]", in_mb(bytes), in_ms(ns));
+			target_print(t, "\"%.6f\": [1, %.6f]", get_mb(bytes), get_ms(ns));
 		target_text(t, "}}");
 	}
 	target_text(t, "}");
@@ -284,7 +285,7 @@ static void write_matrix_ops(
 			"{\"%d-%d\": {\"Transport Type\": \"%s\", \"Transit Size(MB)\": %.6f, "
 			"\"Transit Time(ms)\": %.6f, \"Bandwidth(GB/s)\": %.6f, \"op_name\": ",
 			messages ? o->from : rank, messages ? o->to : rank,
-			messages ? "HCCS" : "LOCAL", in_mb(bytes), in_ms(ns),
+			messages ? "HCCS" : "LOCAL", get_mb(bytes), get_ms(ns),
 			ns ? (double)bytes / (double)ns : 0);
 		target_json(t, intern_name(o->op));
 		target_text(t, "}}");
@@ -315,9 +316,10 @@ static void write_step_times(const struct insight *x, struct target *t)
 			received = received < exposed ? received : exposed;
 		}
 		target_print(t, "%llu,%.3f,%.3f,%.3f,%.3f,%.3f,%.3f,%.3f,%.3f,0.000\n",
-			(unsigned long long)s->step, in_ms(compute) * 1e3, in_ms(exposed) * 1e3,
-			in_ms(most - exposed) * 1e3, in_ms(most) * 1e3, in_ms(free_ns) * 1e3,
-			in_ms(all) * 1e3, in_ms(received) * 1e3, in_ms(exposed - received) * 1e3);
+			(unsigned long long)s->step, get_ms(compute) * 1e3, get_ms(exposed) * 1e3,
+			get_ms(most - exposed) * 1e3, get_ms(most) * 1e3, get_ms(free_ns) * 1e3,
+			get_ms(all) * 1e3, get_ms(received) * 1e3,
+			get_ms(exposed - received) * 1e3);
 	}
 }
 
@@ -455,15 +457,15 @@ int export_insight(struct export *e)
 	export_walk(e, &w);
 	progress_begin(&e->bar, true, w.bytes);
 	while (!gather_stop_signal() && (c = walk_next(&w)))
-		learn_last(&x, c);
+		record_last_arrival(&x, c);
 	progress_end(&e->bar);
 	walk_close(&w);
-	top = export_path(e, "profile");
+	top = export_format_path(e, "profile");
 	for (unsigned i = 0; !status && !gather_stop_signal() && i < e->report.g.folders.n; i++)
 		if (e->want[i] && e->report.g.folders.dir[i].rank >= 0)
 			status = write_insight_rank(&x, i, top);
 	if (!status && !gather_stop_signal()) {
-		char *part = export_part_text(e);
+		char *part = export_format_part(e);
 
 		printf("%s: a profile of each rank: %s; MindStudio Insight and `msprof-analyze "
 		       "cluster "

@@ -46,11 +46,11 @@ uint64_t parse_folder_time(const char *text, size_t n)
 	return (((month * UINT64_C(32) + v[0]) * 24 + v[1]) * 60 + v[2]) * 62 + v[3];
 }
 
-static void format_folder_time(time_t at, char out[32])
+static void format_folder_time(time_t time, char out[32])
 {
 	struct tm tm;
 
-	localtime_r(&at, &tm);
+	localtime_r(&time, &tm);
 	snprintf(out, 32, "%.3s%02d_%02d-%02d-%02d", months + 3 * (size_t)tm.tm_mon, tm.tm_mday,
 		tm.tm_hour, tm.tm_min, tm.tm_sec);
 }
@@ -278,7 +278,7 @@ static bool add_seen_row(struct tb_writer *w, uint64_t h)
 	}
 }
 
-static void flush_tb_events(struct tb_writer *w)
+static void write_pending_events(struct tb_writer *w)
 {
 	target_put(&w->to, w->events.at, w->events.len);
 	w->events.len = 0;
@@ -370,7 +370,7 @@ static int write_tb_row(struct tb_writer *w, const struct csv *c, const int colu
 	}
 	w->rows++;
 	if (w->events.len > 1u << 20)
-		flush_tb_events(w);
+		write_pending_events(w);
 	return 0;
 }
 
@@ -454,7 +454,7 @@ static int close_tb_target(struct tb_writer *w, bool keep)
 {
 	if (!w->open)
 		return 0;
-	flush_tb_events(w);
+	write_pending_events(w);
 	w->open = false;
 	return target_close(&w->to, keep);
 }

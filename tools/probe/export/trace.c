@@ -48,7 +48,7 @@ struct trace_rank {
 	uint64_t in_flight;
 };
 
-/* One side of a message whose other side has not been read yet. */
+/* The send or the receive of a message whose other call has not been read yet. */
 struct trace_message {
 	struct table_key key;
 	bool matched;
@@ -76,11 +76,11 @@ static void start_event(struct trace *x, const char *ph, const char *cat, const 
 	target_json(&x->t, name);
 }
 
-static void write_place(struct trace *x, uint64_t pid, uint64_t tid, uint64_t at)
+static void write_place(struct trace *x, uint64_t pid, uint64_t tid, uint64_t time_ns)
 {
 	target_print(&x->t, ",\"pid\":%llu,\"tid\":%llu,\"ts\":", (unsigned long long)pid,
 		(unsigned long long)tid);
-	target_us(&x->t, (int64_t)(at - x->e->base_ns));
+	target_us(&x->t, (int64_t)(time_ns - x->e->base_ns));
 }
 
 static void write_dur(struct trace *x, uint64_t ns)
@@ -90,12 +90,12 @@ static void write_dur(struct trace *x, uint64_t ns)
 }
 
 static void write_track_name(
-	struct trace *x, const char *what, uint64_t pid, uint64_t tid, const char *name)
+	struct trace *x, const char *event_name, uint64_t pid, uint64_t tid, const char *name)
 {
 	target_text(&x->t, x->events++ ? ",\n" : "\n");
 	target_print(&x->t,
-		"{\"ph\":\"M\",\"name\":\"%s\",\"pid\":%llu,\"tid\":%llu,\"args\":{\"name\":", what,
-		(unsigned long long)pid, (unsigned long long)tid);
+		"{\"ph\":\"M\",\"name\":\"%s\",\"pid\":%llu,\"tid\":%llu,\"args\":{\"name\":",
+		event_name, (unsigned long long)pid, (unsigned long long)tid);
 	target_json(&x->t, name);
 	target_text(&x->t, "}}");
 }
@@ -110,17 +110,17 @@ static void write_sort_index(struct trace *x, uint64_t pid, uint64_t index)
 		(unsigned long long)pid, (unsigned long long)index);
 }
 
-static uint64_t trace_pid(const struct trace *x, uint32_t index)
+static uint64_t get_trace_pid(const struct trace *x, uint32_t index)
 {
 	int rank = x->e->report.g.folders.dir[index].rank;
 
 	return rank < 0 ? COMMS_PID / 2 + index : (uint64_t)rank;
 }
 
-static void name_trace_rank(struct trace *x, uint32_t index)
+static void write_rank_name(struct trace *x, uint32_t index)
 {
 	const struct rank_dir *d = &x->e->report.g.folders.dir[index];
-	uint64_t pid = trace_pid(x, index);
+	uint64_t pid = get_trace_pid(x, index);
 	char *text;
 
 	if (x->rank[index].named)
@@ -138,7 +138,7 @@ static void name_trace_rank(struct trace *x, uint32_t index)
  * Returns the track of a call: that of its thread, or an additional lane for calls that overlap
  * others.
  */
-static uint64_t choose_track(struct trace *x, const struct call *c, uint64_t start, uint64_t end)
+static uint64_t get_call_track(struct trace *x, const struct call *c, uint64_t start, uint64_t end)
 {
 	struct trace_thread *t = table_get(&x->threads, c->rank, c->thread);
 	bool async = c->bits & CALL_ASYNC;
@@ -150,7 +150,7 @@ static uint64_t choose_track(struct trace *x, const struct call *c, uint64_t sta
 	if (!t->lanes) {
 		t->lanes = 1;
 		snprintf(name, sizeof(name), "thread %u", c->thread);
-		write_track_name(x, "thread_name", trace_pid(x, c->rank), c->thread, name);
+		write_track_name(x, "thread_name", get_trace_pid(x, c->rank), c->thread, name);
 	}
 	if (!async)
 		return c->thread;
@@ -162,7 +162,7 @@ static uint64_t choose_track(struct trace *x, const struct call *c, uint64_t sta
 	if (i == t->lanes) {
 		t->lanes++;
 		snprintf(name, sizeof(name), "thread %u: asynchronous %u", c->thread, i);
-		write_track_name(x, "thread_name", trace_pid(x, c->rank),
+		write_track_name(x, "thread_name", get_trace_pid(x, c->rank),
 			c->thread + (uint64_t)i * LANE_TID, name);
 	}
 	if (end > t->lane_end[i])
@@ -176,7 +176,7 @@ struct trace_comm {
 	uint64_t lane_end[LANES];
 };
 
-static unsigned number_comm(struct trace *x, uint64_t comm)
+static unsigned get_comm_number(struct trace *x, uint64_t comm)
 {
 	struct trace_comm *c = table_get(&x->comms, comm, 0);
 	char label[COMM_LABEL_MAX];
@@ -203,30 +203,30 @@ static unsigned number_comm(struct trace *x, uint64_t comm)
  * Readers add ts and dur as doubles, and torch_tb_profiler drops an event that ends after the one that encloses it, by however
  * little: an enclosing event ends 1 ns after the last one inside and before the next one.
  */
-static void end_trace_phase(struct trace *x, uint32_t index)
+static void close_trace_phase(struct trace *x, uint32_t index)
 {
 	struct trace_rank *r = &x->rank[index];
 
 	if (r->phase && r->phase_end > r->phase_begin) {
 		start_event(x, "X", "user_annotation", intern_name(r->phase));
-		write_place(x, trace_pid(x, index), r->phase_tid, r->phase_begin);
+		write_place(x, get_trace_pid(x, index), r->phase_tid, r->phase_begin);
 		write_dur(x, r->phase_end - r->phase_begin + 1);
 		target_text(&x->t, "}");
 	}
 	r->phase = 0;
 }
 
-static void end_trace_step(struct trace *x, uint32_t index, uint64_t end)
+static void close_trace_step(struct trace *x, uint32_t index, uint64_t end)
 {
 	struct trace_rank *r = &x->rank[index];
 	char name[48];
 
-	end_trace_phase(x, index);
+	close_trace_phase(x, index);
 	if (!r->any)
 		return;
 	snprintf(name, sizeof(name), "ProfilerStep#%llu", (unsigned long long)r->step);
 	start_event(x, "X", "user_annotation", name);
-	write_place(x, trace_pid(x, index), r->step_tid, r->step_begin);
+	write_place(x, get_trace_pid(x, index), r->step_tid, r->step_begin);
 	write_dur(x, end > r->step_begin ? end - r->step_begin : 0);
 	target_print(&x->t, ",\"args\":{\"step\":%llu}}", (unsigned long long)r->step);
 }
@@ -237,14 +237,14 @@ static void record_step(struct trace *x, const struct walk_call *w)
 	uint64_t end;
 
 	if (!r->any || w->call.step != r->step) {
-		end_trace_step(x, w->call.rank, w->start - 1);
+		close_trace_step(x, w->call.rank, w->start - 1);
 		r->any = true;
 		r->step = w->call.step;
 		r->step_begin = w->start;
 		r->step_tid = w->call.thread;
 	}
 	if (w->phase != r->phase || (r->phase && w->call.thread != r->phase_tid)) {
-		end_trace_phase(x, w->call.rank);
+		close_trace_phase(x, w->call.rank);
 		r->phase = w->phase;
 		r->phase_begin = r->phase_end = w->start;
 		r->phase_tid = w->call.thread;
@@ -255,10 +255,10 @@ static void record_step(struct trace *x, const struct walk_call *w)
 		r->phase_end = end;
 }
 
-static void write_counter(struct trace *x, uint32_t index, uint64_t at)
+static void write_counter(struct trace *x, uint32_t index, uint64_t time_ns)
 {
 	start_event(x, "C", "memory", "bytes in flight");
-	write_place(x, trace_pid(x, index), 0, at);
+	write_place(x, get_trace_pid(x, index), 0, time_ns);
 	target_print(
 		&x->t, ",\"args\":{\"bytes\":%llu}}", (unsigned long long)x->rank[index].in_flight);
 }
@@ -285,7 +285,7 @@ static void write_memory_counter(
 		if (strlen(wanted) != name->n || memcmp(wanted, name->s, name->n))
 			continue;
 		start_event(m->x, "C", "memory", list[i].track);
-		write_place(m->x, trace_pid(m->x, m->index), 0, at);
+		write_place(m->x, get_trace_pid(m->x, m->index), 0, at);
 		target_print(&m->x->t, ",\"args\":{\"bytes\":%.0f,\"step\":%llu}}", v,
 			(unsigned long long)step);
 	}
@@ -302,7 +302,7 @@ static void write_memory_of_rank(struct trace *x, uint32_t index)
 			x->e->step_hi, write_memory_counter, &m);
 }
 
-static void end_flights(struct trace *x, uint32_t index, uint64_t until)
+static void close_flights(struct trace *x, uint32_t index, uint64_t until)
 {
 	struct trace_rank *r = &x->rank[index];
 
@@ -324,12 +324,13 @@ static void end_flights(struct trace *x, uint32_t index, uint64_t until)
 	}
 }
 
-static void start_flight(struct trace *x, uint32_t index, uint64_t at, uint64_t end, uint64_t bytes)
+static void open_flight(
+	struct trace *x, uint32_t index, uint64_t start, uint64_t end, uint64_t bytes)
 {
 	struct trace_rank *r = &x->rank[index];
 	unsigned i;
 
-	end_flights(x, index, at);
+	close_flights(x, index, start);
 	if (!bytes)
 		return;
 	TOOL_GROW(r->end, r->n, r->cap);
@@ -337,7 +338,7 @@ static void start_flight(struct trace *x, uint32_t index, uint64_t at, uint64_t 
 		r->end[i] = r->end[(i - 1) / 2];
 	r->end[i] = (struct trace_end){end, bytes};
 	r->in_flight += bytes;
-	write_counter(x, index, at);
+	write_counter(x, index, start);
 }
 
 /* ---- messages ---- */
@@ -347,7 +348,7 @@ static void write_flow(struct trace *x, const struct trace_message *m, const cha
 	start_event(x, ph, "message", "message");
 	target_print(
 		&x->t, ",\"id\":%llu%s", (unsigned long long)id, *ph == 'f' ? ",\"bp\":\"e\"" : "");
-	write_place(x, trace_pid(x, m->rank), m->tid, m->at);
+	write_place(x, get_trace_pid(x, m->rank), m->tid, m->at);
 	target_text(&x->t, "}");
 }
 
@@ -387,8 +388,8 @@ static void record_messages(struct trace *x, const struct walk_call *w, uint64_t
 	bool send = strncmp(op, "send", 4) == 0, recv = strcmp(op, "recv") == 0;
 	struct trace_message m = {.rank = c->rank, .tid = tid};
 	/*
-	 * Inside the slice to which it belongs. If the message arrives: just before the end of the
-	 * slice.
+	 * The flow's point must be inside the slice of its call. For a received message: just before
+	 * the end of the slice.
 	 */
 	uint64_t arrives = end > w->start ? end - 1 : end;
 
@@ -412,10 +413,11 @@ static void record_messages(struct trace *x, const struct walk_call *w, uint64_t
 
 /* ---- calls ---- */
 
-/* Returns the stream of a communicator, or an additional one: work on a stream does not overlap. */
-static unsigned choose_stream(struct trace *x, const struct call *c, uint64_t start, uint64_t end)
+/* Returns the stream of a communicator, or an additional one if work on that stream would overlap. */
+static unsigned get_stream_track(
+	struct trace *x, const struct call *c, uint64_t start, uint64_t end)
 {
-	unsigned stream = COMM_STREAM + number_comm(x, c->comm), i = 0;
+	unsigned stream = COMM_STREAM + get_comm_number(x, c->comm), i = 0;
 	struct trace_comm *s = table_get(&x->streams, c->comm, 0);
 	char label[COMM_LABEL_MAX + 32], name[COMM_LABEL_MAX];
 
@@ -429,7 +431,7 @@ static unsigned choose_stream(struct trace *x, const struct call *c, uint64_t st
 		comm_label(&x->e->report.g.comms, c->comm, name);
 		if (i)
 			snprintf(label, sizeof(label), "%s: %u", name, i + 1);
-		write_track_name(x, "thread_name", trace_pid(x, c->rank), STREAM_TID + stream,
+		write_track_name(x, "thread_name", get_trace_pid(x, c->rank), STREAM_TID + stream,
 			i ? label : name);
 	}
 	if (end > s->lane_end[i])
@@ -438,15 +440,15 @@ static unsigned choose_stream(struct trace *x, const struct call *c, uint64_t st
 }
 
 /*
- * For HTA: the launch on the track of the call, and the work on the stream, which begins later. HTA
- * counts queued work in whole microseconds. If both begin in the same microsecond, it takes either
- * for the first.
+ * Writes two events for HTA: the launch on the track of the call, and the kernel on the stream. The
+ * kernel must begin in a later microsecond than the launch: HTA counts queued work in whole
+ * microseconds, and could otherwise treat either as the first.
  */
 static void write_kernel(struct trace *x, const struct walk_call *w, uint64_t tid, uint64_t dur)
 {
 	const struct call *c = &w->call;
-	uint64_t pid = trace_pid(x, c->rank), launch = dur < 2000 ? dur / 2 : 1000;
-	unsigned stream = choose_stream(x, c, w->start + launch, w->start + dur);
+	uint64_t pid = get_trace_pid(x, c->rank), launch = dur < 2000 ? dur / 2 : 1000;
+	unsigned stream = get_stream_track(x, c, w->start + launch, w->start + dur);
 	char *name;
 
 	start_event(x, "X", "cuda_runtime", "cudaLaunchKernel");
@@ -464,8 +466,8 @@ static void write_kernel(struct trace *x, const struct walk_call *w, uint64_t ti
 		"id\":%llu,\"correlation\":%llu,\"stream\":%u,\"device\":%llu",
 		(unsigned long long)c->seq, (unsigned long long)c->seq, stream,
 		(unsigned long long)pid);
-	put_collective_args(x->e, &x->t, w);
-	put_text_arg(&x->t, "dtype", intern_name(c->dtype));
+	write_collective_args(x->e, &x->t, w);
+	write_text_arg(&x->t, "dtype", intern_name(c->dtype));
 	target_text(&x->t, "}}");
 }
 
@@ -478,21 +480,21 @@ static void write_trace_call(struct trace *x, const struct walk_call *w)
 
 	if (open)
 		dur = until > c->start ? until - c->start : 0;
-	name_trace_rank(x, c->rank);
+	write_rank_name(x, c->rank);
 	record_step(x, w);
-	tid = choose_track(x, c, w->start, w->start + dur);
+	tid = get_call_track(x, c, w->start, w->start + dur);
 	name = open ? tool_format("%s (open)", intern_name(c->api)) : NULL;
 	start_event(x, "X", "cpu_op", open ? name : intern_name(c->api));
 	free(name);
-	write_place(x, trace_pid(x, c->rank), tid, w->start);
+	write_place(x, get_trace_pid(x, c->rank), tid, w->start);
 	write_dur(x, dur);
 	if (open || c->bits & CALL_ERROR)
 		target_text(&x->t, ",\"cname\":\"terrible\"");
-	put_call_args(x->e, &x->t, w);
+	write_call_args(x->e, &x->t, w);
 	if (x->only >= 0 && c->comm && !(c->bits & CALL_NESTED))
 		write_kernel(x, w, tid, dur);
 	if (c->comm)
-		start_flight(x, c->rank, w->start, w->start + dur, call_bytes(c));
+		open_flight(x, c->rank, w->start, w->start + dur, call_bytes(c));
 	record_messages(x, w, tid, w->start + dur);
 	if (w->start + dur > x->rank[c->rank].last_end)
 		x->rank[c->rank].last_end = w->start + dur;
@@ -503,14 +505,14 @@ static void write_trace_call(struct trace *x, const struct walk_call *w)
 }
 
 /*
- * Returns the track of an operation: that of the communicator, from the end of the previous
- * operation (a rank may enter one before another rank has left the previous one). If both were in
- * progress at the same time: an additional track.
+ * Returns the track of an operation: the track of its communicator. Sets *begin to the end of the
+ * previous operation if a rank entered this one earlier than that. If both were in progress at the
+ * same time: returns an additional track.
  */
-static uint64_t choose_comm_track(
+static uint64_t get_comm_track(
 	struct trace *x, uint64_t comm, uint64_t last, uint64_t *begin, uint64_t end)
 {
-	uint64_t number = number_comm(x, comm);
+	uint64_t number = get_comm_number(x, comm);
 	struct trace_comm *c = table_get(&x->comms, comm, 0);
 	char label[COMM_LABEL_MAX + 32], name[COMM_LABEL_MAX];
 	unsigned i = 0;
@@ -562,7 +564,7 @@ static void write_meeting(void *arg, const struct meeting *m, bool complete)
 	if (!m->n)
 		return;
 	shown = begin;
-	track = choose_comm_track(x, m->comm, last, &shown, end);
+	track = get_comm_track(x, m->comm, last, &shown, end);
 	name = tool_format("%s #%lld", intern_name(m->longest.op), (long long)m->seq);
 	start_event(x, "X", "collective", name);
 	free(name);
@@ -579,7 +581,7 @@ static void write_meeting(void *arg, const struct meeting *m, bool complete)
 	target_us(&x->t, (int64_t)(last - begin));
 	target_print(&x->t, ",\"bytes\":%llu", (unsigned long long)call_bytes(&m->longest));
 	if (m->mismatch)
-		put_text_arg(&x->t, "ranks differ in", meet_mismatch_name(m->mismatch));
+		write_text_arg(&x->t, "ranks differ in", meet_mismatch_name(m->mismatch));
 	if (m->open)
 		target_print(&x->t, ",\"open\":%u", m->open);
 	target_text(&x->t, "}}");
@@ -597,7 +599,7 @@ static void write_meeting(void *arg, const struct meeting *m, bool complete)
 }
 
 /* The open calls of a running process are not in its files yet. */
-static void put_open_calls(struct trace *x)
+static void write_open_calls(struct trace *x)
 {
 	const struct opens *o = &x->e->report.g.opens;
 
@@ -646,7 +648,7 @@ static void write_trace_head(struct trace *x)
 	target_text(&x->t, "]},\n\"traceEvents\": [");
 }
 
-/* path: the output. only: one folder, or -1 for all. Returns 0 or STATUS_USAGE. */
+/* path: the output file. only: index of the only folder to write; -1: all. Returns 0 or STATUS_USAGE. */
 static int write_trace(struct export *e, const char *path, int only)
 {
 	struct trace x = {.e = e, .only = only};
@@ -673,16 +675,16 @@ static int write_trace(struct export *e, const char *path, int only)
 	write_trace_head(&x);
 	for (uint64_t i = 0; on && (c = walk_next(&w)); i++) {
 		write_trace_call(&x, c);
-		on = i % 256 || export_goes_on(e, &x.t, &w, c->call.step);
+		on = i % 256 || export_can_continue(e, &x.t, &w, c->call.step);
 	}
 	if (on) {
-		put_open_calls(&x);
-		on = export_goes_on(e, &x.t, &w, e->step_hi);
+		write_open_calls(&x);
+		on = export_can_continue(e, &x.t, &w, e->step_hi);
 	}
 	for (unsigned i = 0; i < n; i++) {
 		if (on) {
-			end_flights(&x, i, UINT64_MAX);
-			end_trace_step(&x, i, x.rank[i].last_end + 1);
+			close_flights(&x, i, UINT64_MAX);
+			close_trace_step(&x, i, x.rank[i].last_end + 1);
 			write_memory_of_rank(&x, i);
 		}
 		free(x.rank[i].end);
@@ -709,7 +711,7 @@ int export_rank_trace(struct export *e, const char *path, int index)
 
 static int write_rank_traces(struct export *e)
 {
-	char *dir = export_path(e, "trace");
+	char *dir = export_format_path(e, "trace");
 	int status = 0;
 
 	for (unsigned i = 0; !status && i < e->report.g.folders.n; i++) {
@@ -723,7 +725,7 @@ static int write_rank_traces(struct export *e)
 		free(path);
 	}
 	if (!status) {
-		char *part = export_part_text(e);
+		char *part = export_format_part(e);
 
 		printf("%s: a file for each rank: %s\n", dir, part);
 		free(part);
@@ -739,10 +741,10 @@ int export_trace(struct export *e)
 
 	if (e->per_rank)
 		return write_rank_traces(e);
-	path = export_path(e, "trace.json.gz");
+	path = export_format_path(e, "trace.json.gz");
 	status = write_trace(e, path, -1);
 	if (!status) {
-		char *part = export_part_text(e);
+		char *part = export_format_part(e);
 
 		fprintf(strcmp(path, "-") ? stdout : stderr,
 			"%s: %s; https://ui.perfetto.dev or chrome://tracing shows it\n", path,
