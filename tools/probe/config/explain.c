@@ -365,7 +365,7 @@ static void explain_cost(const struct config *c)
 	if (folders_open(&f, c->output_dir))
 		return;
 	for (unsigned i = 0; i < f.n; i++)
-		if (cost_of(&one, &f.dir[i]) && one.step_bytes > most.step_bytes)
+		if (compute_run_cost(&one, &f.dir[i]) && one.step_bytes > most.step_bytes)
 			most = one;
 	if (most.steps)
 		print_explained("cost",
@@ -433,10 +433,10 @@ static void say_unknown(struct wraplist *w, const char *library, void *arg)
 void explain_config(
 	const struct config *c, struct wraplist *list, config_report_fn *report, void *arg)
 {
-	char *ranks = explained_value(c, "rank"), *library = preload_library();
+	char *ranks = explained_value(c, "rank"), *library = preload_find_library();
 	struct exports e = {.report = report, .arg = arg};
 
-	e.name = library ? exports_of(library, &e.n) : NULL;
+	e.name = library ? read_library_exports(library, &e.n) : NULL;
 	if (e.n)
 		each_compiled(mark_known, list, &e);
 	if (c->disable) {
