@@ -103,12 +103,12 @@ struct stage_use {
 	uint64_t bytes; /* bytes sent */
 };
 
-static struct stage_use count_stage(
+static struct stage_use compute_stage_use(
 	const struct pipelines *p, const struct pipe_stage *s, uint64_t step)
 {
 	struct stage_use use = {.micro_batches = -1};
 
-	for (size_t i = first_message_of(p, (int)s->key.b); i < p->n; i++) {
+	for (size_t i = pipelines_find_message(p, (int)s->key.b); i < p->n; i++) {
 		const struct pipe_message *m = &p->message[i];
 
 		if (m->rank != (int)s->key.b)
@@ -126,7 +126,7 @@ static struct stage_use count_stage(
 	return use;
 }
 
-static int by_pipeline(const void *a, const void *b)
+static int compare_pipeline_stages(const void *a, const void *b)
 {
 	const struct pipe_stage *x = *(struct pipe_stage *const *)a,
 				*y = *(struct pipe_stage *const *)b;
@@ -141,7 +141,7 @@ static int by_pipeline(const void *a, const void *b)
 static void write_stage(struct out_table *t, const struct pipelines *p, const struct pipe_stage *s,
 	const char *label, uint64_t step)
 {
-	struct stage_use use = count_stage(p, s, step);
+	struct stage_use use = compute_stage_use(p, s, step);
 	char text[24];
 
 	write_name_cell(t, label);
@@ -176,7 +176,7 @@ static bool print_stages(const struct pipelines *p, const struct comms *comms)
 	if (n) {
 		char heading[64];
 
-		qsort(order, n, sizeof(*order), by_pipeline);
+		qsort(order, n, sizeof(*order), compare_pipeline_stages);
 		snprintf(heading, sizeof(heading), "Pipelines, in step %" PRIu64, step);
 		out_heading(heading);
 		out_table_begin(&t, 8, head, "lrrrrrrl");
