@@ -50,12 +50,13 @@ struct live_rank {
 	 */
 	double exposed;
 	/*
-	 * How many ms after the first rank it entered collectives, on average; NAN: the times of no
-	 * other rank are known.
+	 * Mean delay in ms between the first rank's entry into a collective and its own; NAN: no other
+	 * rank's times are known.
 	 */
 	double late_ms;
 	/*
-	 * met: collectives for which other ranks have data. last: those in which it arrived last.
+	 * met: number of its collectives that other ranks recorded too. last: number of these in which
+	 * it arrived last.
 	 */
 	uint64_t met, last;
 	bool straggler;
@@ -112,7 +113,7 @@ const struct live_number *live_number_of_job(const struct live *l, enum scalar w
 
 /* Formats the label of a size bucket as NCCL Inspector does: 4-5GB, 512-513MB. */
 #define LIVE_BUCKET_MAX 64
-const char *live_bucket_label(uint64_t bucket, char buf[LIVE_BUCKET_MAX]);
+const char *live_format_bucket(uint64_t bucket, char buf[LIVE_BUCKET_MAX]);
 
 /* ---- live_stack.c ---- */
 

@@ -41,7 +41,7 @@ static void write_live_ops(const struct live *l, const struct live_rank *r)
 		json_string("comm_name", comm_label(&l->comms, o->comm, label));
 		if (o->size != NO_NUMBER)
 			json_i64("size", o->size);
-		json_string("message_size", live_bucket_label(o->bucket, bucket));
+		json_string("message_size", live_format_bucket(o->bucket, bucket));
 		json_u64("calls", o->n);
 		if (o->timed) {
 			json_double("time_us", o->us / (double)o->timed);

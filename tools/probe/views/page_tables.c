@@ -91,7 +91,7 @@ struct place {
 	unsigned ranks;
 };
 
-static int by_stack_time(const void *x, const void *y)
+static int compare_stack_times(const void *x, const void *y)
 {
 	const struct html_stack *a = *(const struct html_stack *const *)x,
 				*b = *(const struct html_stack *const *)y;
@@ -99,7 +99,7 @@ static int by_stack_time(const void *x, const void *y)
 	return a->ns < b->ns ? 1 : a->ns > b->ns ? -1 : 0;
 }
 
-static int by_place_time(const void *x, const void *y)
+static int compare_place_times(const void *x, const void *y)
 {
 	const struct place *a = *(const struct place *const *)x,
 			   *b = *(const struct place *const *)y;
@@ -138,7 +138,7 @@ void write_page_flame(const struct html *h, struct target *t)
 	table_init(&places, sizeof(struct place), PLACES_READ);
 	for (uint32_t i = 0; i < h->stacks.n; i++)
 		stack[i] = table_at(&h->stacks, i);
-	qsort(stack, h->stacks.n, sizeof(*stack), by_stack_time);
+	qsort(stack, h->stacks.n, sizeof(*stack), compare_stack_times);
 	for (uint32_t i = 0; i < h->stacks.n; i++)
 		if (i < PLACES_READ)
 			add_stack_time(&places, h->r, stack[i]);
@@ -147,7 +147,7 @@ void write_page_flame(const struct html *h, struct target *t)
 	place = tool_alloc((places.n + 1) * sizeof(*place));
 	for (uint32_t i = 0; i < places.n; i++)
 		place[i] = table_at(&places, i);
-	qsort(place, places.n, sizeof(*place), by_place_time);
+	qsort(place, places.n, sizeof(*place), compare_place_times);
 
 	write_page_key(t, "flame");
 	target_text(t, "[");

@@ -94,7 +94,7 @@ static void print_operations(const struct report *r)
 /* ---- the slowest ---- */
 
 /* Returns one frame, the program's own. */
-static char *from_where(struct report *r, const struct call *c)
+static char *format_call_frame(struct report *r, const struct call *c)
 {
 	char *brief = stack_brief(&r->stacks, stacks_get(&r->stacks, c->rank, c->stack), 1);
 	char *end = strstr(brief, " <- ");
@@ -120,7 +120,7 @@ static void print_slowest_calls(struct report *r)
 	for (unsigned i = 0; i < r->g.slow.n; i++) {
 		const struct slow_call *s = &r->g.slow.top[i];
 		char *what = report_call(r, &s->call), step[24];
-		char *from = from_where(r, &s->call);
+		char *from = format_call_frame(r, &s->call);
 
 		snprintf(step, sizeof(step), "%llu", (unsigned long long)s->call.step);
 		out_cell(&t, out_time((double)s->call.dur));
@@ -155,7 +155,7 @@ static void print_slowest_calls(struct report *r)
 
 /* ---- ranks that arrive last ---- */
 
-static int by_wait(const void *x, const void *y)
+static int compare_waits(const void *x, const void *y)
 {
 	const struct late_comm *a = *(const struct late_comm *const *)x,
 			       *b = *(const struct late_comm *const *)y;
@@ -165,7 +165,7 @@ static int by_wait(const void *x, const void *y)
 	return a->key.a < b->key.a ? -1 : a->key.a > b->key.a;
 }
 
-static void late_line(const struct report *r, struct out_table *t, const struct late_comm *c)
+static void print_late_line(const struct report *r, struct out_table *t, const struct late_comm *c)
 {
 	struct straggler s = report_straggler(r, c);
 	char label[COMM_LABEL_MAX];
@@ -199,13 +199,13 @@ static void print_latest_ranks(const struct report *r)
 			list[n++] = c;
 	}
 	if (n && r->top) {
-		qsort(list, n, sizeof(*list), by_wait);
+		qsort(list, n, sizeof(*list), compare_waits);
 		out_heading(
 			"Latest ranks (medians; behind: after the middle rank; waiting: share of "
 			"the run)");
 		out_table_begin(&t, 9, head, "lrlrrrrrr");
 		for (unsigned i = 0; i < n && i < r->top; i++)
-			late_line(r, &t, list[i]);
+			print_late_line(r, &t, list[i]);
 		out_table_end(&t);
 		if (n > r->top)
 			printf("  and %s (--top)\n",

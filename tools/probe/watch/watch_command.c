@@ -220,7 +220,7 @@ static int look_once(struct watch *w, bool *runs)
 	int status = report_gather(r, &o);
 
 	*runs = false;
-	w->found |= watch_alerts_look(w->alerts, w->once);
+	w->found |= watch_alerts_read(w->alerts, w->once);
 	if (!status) {
 		free(w->verdict);
 		w->verdict = format_verdict(&r->verdict);
@@ -245,7 +245,7 @@ static void sleep_seconds(double s)
 static void sleep_watching(const struct watch *w, double s)
 {
 	for (; s > 0; s -= 20) {
-		watch_alerts_here(w->alerts);
+		watch_alerts_write_mark(w->alerts);
 		sleep_seconds(s < 20 ? s : 20);
 	}
 }
@@ -272,7 +272,7 @@ static int watch_job(struct watch *w)
 	bool runs = true;
 
 	wait_for_folder(w);
-	watch_alerts_here(w->alerts);
+	watch_alerts_write_mark(w->alerts);
 	do {
 		double began = read_monotonic_s(), took;
 
@@ -287,8 +287,8 @@ static int watch_job(struct watch *w)
 	} while (runs);
 	/* Also reports what the ranks wrote when they ended. */
 	if (!status && !(w->once && w->found))
-		w->found |= watch_alerts_look(w->alerts, w->once);
-	watch_alerts_gone(w->alerts);
+		w->found |= watch_alerts_read(w->alerts, w->once);
+	watch_alerts_remove_mark(w->alerts);
 	if (w->verdict)
 		fprintf(stderr, "probe: watch: %s: %s\n", w->path, w->verdict);
 	while ((left = waitpid(-1, NULL, 0)) > 0 || (left < 0 && errno == EINTR))
@@ -357,7 +357,7 @@ int verb_watch(int argc, char **argv)
 	}
 	if (!w.path)
 		w.path = folders_default();
-	w.alerts = watch_alerts_new(w.path, w.command);
+	w.alerts = watch_alerts_init(w.path, w.command);
 	status = watch_job(&w);
 	watch_alerts_free(w.alerts);
 	free(w.verdict);
