@@ -57,6 +57,6 @@ struct ckpt_rule {
 /*
  * Judges all checkpoints by the records of the ranks. Returns an exit status (errors are reported).
  */
-int checkpoints_judge(struct checkpoints *c, const struct folders *f, const struct ckpt_rule *r);
+int checkpoints_check(struct checkpoints *c, const struct folders *f, const struct ckpt_rule *r);
 
 #endif

@@ -209,7 +209,7 @@ static int judge_asked(const struct asked *a)
 		tool_error("ckpt: no checkpoints: none was given (probe ckpt DIR CHECKPOINTS...), "
 			   "and the "
 			   "job judged none (key health_checkpoint)");
-	status = c.n			    ? checkpoints_judge(&c, &f, &a->rule)
+	status = c.n			    ? checkpoints_check(&c, &f, &a->rule)
 		 : a->latest && a->npattern ? STATUS_DONE
 		 : a->latest		    ? STATUS_PROBLEM
 					    : STATUS_USAGE;

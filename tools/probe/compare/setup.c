@@ -50,7 +50,7 @@ struct setup {
 	struct pool pool;
 };
 
-static uint64_t hash_setup_name(const char *name)
+static uint64_t compute_setup_name_hash(const char *name)
 {
 	uint64_t h = UINT64_C(0xcbf29ce484222325);
 
@@ -63,7 +63,7 @@ static void write_setup_value(
 	struct setup *s, unsigned part, const char *name, const char *text, bool of_b)
 {
 	struct setup_part *p = &s->part[part];
-	struct setup_value *v = table_get(&p->values, hash_setup_name(name), strlen(name));
+	struct setup_value *v = table_get(&p->values, compute_setup_name_hash(name), strlen(name));
 
 	if (!v)
 		return;
@@ -297,7 +297,7 @@ static const char *find_random_operator(const char *name)
  * Returns the length without the number in "Distributed.all_reduce.3.forward", which counts calls
  * in the order of their ends.
  */
-static int name_length(const char *name)
+static int measure_bare_name(const char *name)
 {
 	const char *p = name;
 
@@ -321,8 +321,8 @@ static bool write_call_inputs(struct setup *s, const struct entry *e, unsigned p
 			continue;
 		some = true;
 		write_setup_value(s, PART_INPUTS,
-			pool_format(&s->pool, "call %u, %.*s, %s", place, name_length(e->name),
-				e->name, x->tail),
+			pool_format(&s->pool, "call %u, %.*s, %s", place,
+				measure_bare_name(e->name), e->name, x->tail),
 			x->scalar ? x->stat[0].text
 				  : pool_format(&s->pool, "%s %s max %s min %s mean %s norm %s",
 					    x->dtype, x->shape, x->stat[STAT_MAX].text,
@@ -359,7 +359,7 @@ struct random_count {
 };
 
 /* Counts calls by operator and call site. */
-static void count_random_calls(struct setup *s, const struct rank_dir *d, bool of_b)
+static void add_random_calls(struct setup *s, const struct rank_dir *d, bool of_b)
 {
 	struct ranges all = {0};
 	struct overlay none = {0};
@@ -381,7 +381,7 @@ static void count_random_calls(struct setup *s, const struct rank_dir *d, bool o
 				continue;
 			name = pool_format(&s->pool, "%.*s at %s", (int)strcspn(op, "."), op,
 				e->line ? e->line : "(no stack)");
-			c = table_get(&counts, hash_setup_name(name), strlen(name));
+			c = table_get(&counts, compute_setup_name_hash(name), strlen(name));
 			if (!c)
 				continue;
 			c->name = name;
@@ -420,7 +420,7 @@ static const char lacking[] =
 	"keys, environment variables unrelated to the job, seeds that the program sets and that no "
 	"library exposes; operators that draw random numbers are compared where they were listed";
 
-static bool is_value_other(const struct setup_value *v)
+static bool is_value_different(const struct setup_value *v)
 {
 	return strcmp(v->a ? v->a : "", v->b ? v->b : "") != 0;
 }
@@ -428,7 +428,7 @@ static bool is_value_other(const struct setup_value *v)
 static void print_setup_part(struct setup_part *p, const char *title, const char *rank)
 {
 	for (uint32_t i = 0; i < p->values.n; i++)
-		p->differing += is_value_other(table_at(&p->values, i));
+		p->differing += is_value_different(table_at(&p->values, i));
 	if (!p->any_a || !p->any_b) {
 		printf("%s, %s: %s\n", rank, title,
 			p->any_a || p->any_b ? "only one side has them" : "not recorded");
@@ -438,7 +438,7 @@ static void print_setup_part(struct setup_part *p, const char *title, const char
 	for (uint32_t i = 0; i < p->values.n; i++) {
 		const struct setup_value *v = table_at(&p->values, i);
 
-		if (!is_value_other(v))
+		if (!is_value_different(v))
 			continue;
 		printf("    ");
 		out_clean(v->name);
@@ -460,7 +460,7 @@ static void write_setup_part_json(struct setup_part *p, const char *title)
 	for (uint32_t i = 0; i < p->values.n; i++) {
 		const struct setup_value *v = table_at(&p->values, i);
 
-		if (!is_value_other(v))
+		if (!is_value_different(v))
 			continue;
 		p->differing++;
 		json_object(NULL);
@@ -487,7 +487,7 @@ static unsigned compare_rank_setup(const struct rank_dir *a, const struct rank_d
 			continue;
 		read_first_weights(&s, d->path, k);
 		read_first_inputs(&s, d, k);
-		count_random_calls(&s, d, k);
+		add_random_calls(&s, d, k);
 	}
 	if (json) {
 		json_object(NULL);

@@ -181,7 +181,7 @@ static int print_config(const char *file, bool explained, bool common)
 	if (getenv("PROBE_DISABLE") && now.disable)
 		puts("# PROBE_DISABLE is set: nothing is recorded");
 	if (explained && list)
-		explain_config(&now, list, print_config_problem, &problems);
+		print_config_explanation(&now, list, print_config_problem, &problems);
 	else
 		config_dump(&now, common, print_value, &s);
 	if (list)

@@ -31,14 +31,14 @@ static const char help[] =
 	"  --stacks         complete call stacks, with file:line where debug information "
 	"is found\n"
 	"  --json           everything as JSON\n"
-	"  --check          exit status 1 when a finding is bad\n"
+	"  --check          exit status 1 if a finding is bad\n"
 	"  --html FILE      a page for a browser, in one file: findings, timelines around "
 	"them, time per step by\n"
 	"                   rank, statistics over steps, communicators\n"
 	"  -j, --jobs N     N threads read the files (1)\n"
 	"  --part K/N       this is process K (from 0) of N on any hosts, each of which "
 	"reads its share of the\n"
-	"                   ranks; the last one reports. Under srun or mpirun of itself\n"
+	"                   ranks; the last one reports. Default under srun and mpirun\n"
 	"  --parts DIR      folder for partial results, visible to all hosts (default: "
 	"DIR)\n"
 	"  -f, --follow     repeats the report until no rank runs any more\n"
@@ -143,7 +143,7 @@ static bool set_part(struct division *d, const char *text)
 }
 
 /* Hashes the options that all parts of a report must have in common. */
-static uint64_t hash_options(const struct asked *a)
+static uint64_t compute_options_hash(const struct asked *a)
 {
 	uint64_t h = hash_u64(hash_u64(a->gather.top, a->gather.step_lo), a->gather.step_hi);
 
@@ -245,7 +245,7 @@ static int read_options(struct asked *a, int argc, char **argv)
 		tool_error("report: --follow and --part exclude each other");
 		return 1 + STATUS_USAGE;
 	}
-	a->gather.division.options = hash_options(a);
+	a->gather.division.options = compute_options_hash(a);
 	return 0;
 }
 
@@ -300,7 +300,7 @@ void report_free(struct report *r)
 }
 
 /* *runs: the process of a rank still runs. */
-static int report_once(const struct asked *a, bool clear, bool *runs)
+static int print_report_once(const struct asked *a, bool clear, bool *runs)
 {
 	struct report *r = tool_alloc(sizeof(*r));
 	int status;
@@ -329,18 +329,10 @@ static int report_once(const struct asked *a, bool clear, bool *runs)
 	return status == GATHER_LEFT ? STATUS_DONE : status;
 }
 
-static double clock_now_s(void)
+/* Waits at least as long as the last report took, so that at most half of the time is spent on reading. */
+static void wait_for_next(double interval, double started)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
-/* The more data there is, the longer reading takes. At most half of the time is spent on it. */
-static void wait_for_next(double interval, double began)
-{
-	double took = clock_now_s() - began, s = interval > took ? interval : took;
+	double took = read_monotonic_s() - started, s = interval > took ? interval : took;
 
 	nanosleep(&(struct timespec){.tv_sec = (time_t)s,
 			  .tv_nsec = (long)((s - (double)(time_t)s) * 1e9)},
@@ -359,9 +351,9 @@ int verb_report(int argc, char **argv)
 		return tool_finish(status - 1);
 	}
 	for (;;) {
-		double began = clock_now_s();
+		double began = read_monotonic_s();
 
-		status = report_once(&a, a.follow && screen, &runs);
+		status = print_report_once(&a, a.follow && screen, &runs);
 		if (!a.follow || status == STATUS_USAGE || !runs || fflush(stdout) ||
 			ferror(stdout))
 			break;

@@ -98,18 +98,10 @@ struct serving {
 	double read_at; /* s, monotonic */
 };
 
-static double now_monotonic_s(void)
+/* Reads the state again, at most once a second. Without rank folders, it contains no ranks. */
+static void update_serving(struct serving *s)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
-/* While there is no rank, all numbers of ranks are absent. */
-static void look_again(struct serving *s)
-{
-	if (s->have && now_monotonic_s() < s->read_at + 1)
+	if (s->have && read_monotonic_s() < s->read_at + 1)
 		return;
 	live_free(&s->live);
 	s->have = true;
@@ -120,10 +112,10 @@ static void look_again(struct serving *s)
 	s->live.verdict = &s->verdict;
 	if (!s->live.folders.path)
 		s->live.folders.path = tool_strdup(s->path);
-	s->read_at = now_monotonic_s();
+	s->read_at = read_monotonic_s();
 }
 
-static void answer_path(void *arg, const char *path, struct http_answer *a)
+static void handle_path(void *arg, const char *path, struct http_answer *a)
 {
 	struct serving *s = arg;
 	unsigned which = 0;
@@ -137,7 +129,7 @@ static void answer_path(void *arg, const char *path, struct http_answer *a)
 	if (!f)
 		return;
 	if (which != ANSWER_PAGE && which < ANSWERS)
-		look_again(s);
+		update_serving(s);
 	if (which == ANSWER_PAGE)
 		fwrite(live_page, 1, (size_t)(live_page_end - live_page), f);
 	else if (which == ANSWER_METRICS)
@@ -177,7 +169,7 @@ static int serve_until_signal(struct serving *s, const char *address, int port)
 	if (!server.local)
 		tool_warn("serve: anyone who reaches %s port %d can read the state of this job",
 			address, server.port);
-	err = http_serve(&server, &stop, answer_path, s);
+	err = http_serve(&server, &stop, handle_path, s);
 	http_close(&server);
 	if (err) {
 		tool_error("serve: %s", strerror(-err));

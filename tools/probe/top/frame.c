@@ -75,7 +75,7 @@ static void print_numbers_line(const struct live *l)
 		putchar('\n');
 }
 
-static double mean_over_ranks(const struct live *l, size_t offset)
+static double compute_mean_over_ranks(const struct live *l, size_t offset)
 {
 	double sum = 0;
 	unsigned n = 0;
@@ -94,8 +94,8 @@ static double mean_over_ranks(const struct live *l, size_t offset)
 
 static void print_speed_line(const struct live *l)
 {
-	double ms = mean_over_ranks(l, offsetof(struct live_rank, mean_ms));
-	double exposed = mean_over_ranks(l, offsetof(struct live_rank, exposed));
+	double ms = compute_mean_over_ranks(l, offsetof(struct live_rank, mean_ms));
+	double exposed = compute_mean_over_ranks(l, offsetof(struct live_rank, exposed));
 	const struct live_number *rate = live_number_of_job(l, SCALAR_THROUGHPUT);
 	const struct live_number *flops = live_number_of_job(l, SCALAR_MODEL_FLOPS);
 	const char *sep = "";
@@ -233,7 +233,7 @@ struct ordered_rank {
 	double number;
 };
 
-static int by_order(const void *x, const void *y)
+static int compare_ordered_ranks(const void *x, const void *y)
 {
 	const struct ordered_rank *a = x, *b = y;
 
@@ -251,11 +251,11 @@ static struct ordered_rank *get_ordered_ranks(const struct live *l, enum frame_o
 		sorted[i] = (struct ordered_rank){
 			&l->rank[i], compute_order_number(l, &l->rank[i], order)};
 	if (l->folders.n)
-		qsort(sorted, l->folders.n, sizeof(*sorted), by_order);
+		qsort(sorted, l->folders.n, sizeof(*sorted), compare_ordered_ranks);
 	return sorted;
 }
 
-int find_frame_neighbour(const struct live *l, const struct frame_view *view, int by)
+int find_frame_neighbour(const struct live *l, const struct frame_view *view, int distance)
 {
 	struct ordered_rank *sorted = get_ordered_ranks(l, view->order);
 	int n = (int)l->folders.n, at = -1, rank = view->rank;
@@ -263,14 +263,14 @@ int find_frame_neighbour(const struct live *l, const struct frame_view *view, in
 	for (int i = 0; i < n && view->selects; i++)
 		if (sorted[i].rank->rank == view->rank)
 			at = i;
-	at = at < 0 ? 0 : at + by < 0 ? 0 : at + by >= n ? n - 1 : at + by;
+	at = at < 0 ? 0 : at + distance < 0 ? 0 : at + distance >= n ? n - 1 : at + distance;
 	if (n)
 		rank = sorted[at].rank->rank;
 	free(sorted);
 	return rank;
 }
 
-static void cell_of_number(struct out_table *t, const struct live_number *n)
+static void add_number_cell(struct out_table *t, const struct live_number *n)
 {
 	char text[32] = "";
 
@@ -299,7 +299,7 @@ static void add_rank_cells(struct out_table *t, const struct live *l, const stru
 		const struct live_number *n = live_number_of(r, (enum scalar)numbers[i]);
 
 		if (i < 2)
-			cell_of_number(t, n);
+			add_number_cell(t, n);
 		else
 			out_cell(t, n ? out_time(n->value * 1e6) : "");
 	}
