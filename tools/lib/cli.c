@@ -37,7 +37,7 @@ static unsigned compute_edit_distance(const char *a, size_t n, const char *b, si
 	return d[n][m];
 }
 
-const char *cli_nearest(const char *word, const char *const *words, unsigned n)
+const char *cli_find_nearest(const char *word, const char *const *words, unsigned n)
 {
 	size_t len = strlen(word);
 	unsigned best = 2 + (unsigned)len / 4; /* words with more edits are not similar */
@@ -71,7 +71,7 @@ static int report_unknown_option(const struct cli *c, const char *name, size_t l
 		words[n++] = c->options[i].name;
 	if (len <= WORD_MAX)
 		memcpy(word, name, len);
-	near = cli_nearest(word, words, n);
+	near = cli_find_nearest(word, words, n);
 	if (near)
 		tool_error("%s: unknown option --%.*s; did you mean --%s?", c->argv[0], (int)len,
 			name, near);
@@ -144,7 +144,7 @@ static int parse_short_option(struct cli *c, const char *word)
 	return CLI_WRONG;
 }
 
-int cli_next(struct cli *c)
+int cli_read_argument(struct cli *c)
 {
 	if (c->at == 0)
 		c->at = 1;
@@ -156,7 +156,7 @@ int cli_next(struct cli *c)
 
 	if (!c->ended && strcmp(word, "--") == 0) {
 		c->ended = true;
-		return cli_next(c);
+		return cli_read_argument(c);
 	}
 	if (!c->ended && word[0] == '-' && word[1] == '-')
 		return parse_long_option(c, word + 2);
@@ -168,7 +168,7 @@ int cli_next(struct cli *c)
 	return CLI_OPERAND;
 }
 
-bool cli_take_folder(const char *verb, const char **folder, const char *operand)
+bool cli_set_folder(const char *verb, const char **folder, const char *operand)
 {
 	if (*folder) {
 		tool_error("%s: %s: only one folder at a time", verb, operand);

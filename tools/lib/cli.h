@@ -32,15 +32,15 @@ struct cli {
  * Returns the index of the next option in `options`, or one of the numbers above. --help and -h are
  * always accepted.
  */
-int cli_next(struct cli *c);
+int cli_read_argument(struct cli *c);
 
 /*
  * Stores the operand in *folder, the only folder that the verb takes. *folder must be NULL before
  * the first operand. Returns false (reported) if it is set already.
  */
-bool cli_take_folder(const char *verb, const char **folder, const char *operand);
+bool cli_set_folder(const char *verb, const char **folder, const char *operand);
 
 /* Returns the word of the list that is most similar, or NULL if none is similar. */
-const char *cli_nearest(const char *word, const char *const *words, unsigned n);
+const char *cli_find_nearest(const char *word, const char *const *words, unsigned n);
 
 #endif

@@ -44,7 +44,7 @@ static void print_key_value(
 	free(buf);
 }
 
-void config_dump(const struct config *cfg, bool common, config_sink_fn *sink, void *arg)
+void config_print_yaml(const struct config *cfg, bool common, config_sink_fn *sink, void *arg)
 {
 	int saved = errno;
 	char accepted[CONFIG_ACCEPTED_MAX];
@@ -81,7 +81,7 @@ static void print_key_table(int group, bool common, config_sink_fn *sink, void *
 	}
 }
 
-void config_markdown(bool common, config_sink_fn *sink, void *arg)
+void config_print_markdown(bool common, config_sink_fn *sink, void *arg)
 {
 	int saved = errno;
 

@@ -64,7 +64,7 @@ uint32_t intern_text(const char *s, size_t n)
 	return find_name_slot(h, s, n, &p, &id) ? id : add_name(h, s, n);
 }
 
-const char *intern_name(uint32_t id)
+const char *intern_get_name(uint32_t id)
 {
 	return name[id < count ? id : 0].text;
 }

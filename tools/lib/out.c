@@ -17,7 +17,7 @@
 
 static bool colored;
 
-bool out_color(const char *when)
+bool out_set_color(const char *when)
 {
 	const char *term = getenv("TERM"), *no = getenv("NO_COLOR");
 
@@ -81,7 +81,7 @@ static const char *scaled_text(double v, double base, const char *const *unit, u
 	return buf;
 }
 
-const char *out_time(double ns)
+const char *out_format_duration(double ns)
 {
 	static const char *const unit[] = {"ns", "us", "ms", "s"};
 	size_t cap;
@@ -103,21 +103,21 @@ const char *out_time(double ns)
 	return buf;
 }
 
-const char *out_bytes(double bytes)
+const char *out_format_bytes(double bytes)
 {
 	static const char *const unit[] = {"B", "kB", "MB", "GB", "TB", "PB"};
 
 	return scaled_text(bytes, 1000, unit, 6);
 }
 
-const char *out_rate(double bytes, double ns)
+const char *out_format_rate(double bytes, double ns)
 {
 	static const char *const unit[] = {"B/s", "kB/s", "MB/s", "GB/s", "TB/s"};
 
 	return ns > 0 && bytes > 0 ? scaled_text(bytes / ns * 1e9, 1000, unit, 5) : "";
 }
 
-const char *out_count(uint64_t n)
+const char *out_format_count(uint64_t n)
 {
 	size_t cap, at;
 	char *buf = get_text_slot(&cap);
@@ -134,7 +134,7 @@ const char *out_count(uint64_t n)
 	return buf + at;
 }
 
-const char *out_percent(double part)
+const char *out_format_percent(double part)
 {
 	size_t cap;
 	char *buf = get_text_slot(&cap);
@@ -148,7 +148,7 @@ const char *out_percent(double part)
 	return buf;
 }
 
-const char *out_date(uint64_t ns)
+const char *out_format_date(uint64_t ns)
 {
 	size_t cap;
 	char *buf = get_text_slot(&cap);
@@ -160,12 +160,12 @@ const char *out_date(uint64_t ns)
 	return buf;
 }
 
-const char *out_plural(uint64_t n, const char *one, const char *many)
+const char *out_format_plural(uint64_t n, const char *one, const char *many)
 {
 	size_t cap;
 	char *buf = get_text_slot(&cap);
 
-	snprintf(buf, cap, "%s %s", out_count(n), n == 1 ? one : many);
+	snprintf(buf, cap, "%s %s", out_format_count(n), n == 1 ? one : many);
 	return buf;
 }
 
@@ -178,7 +178,7 @@ static int compare_ints(const void *x, const void *y)
 	return a < b ? -1 : a > b;
 }
 
-char *out_range(int *rank, unsigned n)
+char *out_format_rank_range(int *rank, unsigned n)
 {
 	char *buf = tool_alloc(RANGE_MAX + 96), *at = buf;
 
@@ -198,9 +198,9 @@ char *out_range(int *rank, unsigned n)
 	return buf;
 }
 
-char *out_ranks(int *rank, unsigned n)
+char *out_format_ranks(int *rank, unsigned n)
 {
-	char *list = out_range(rank, n), *all;
+	char *list = out_format_rank_range(rank, n), *all;
 
 	if (!n)
 		all = tool_strdup("no rank");
@@ -215,7 +215,7 @@ char *out_ranks(int *rank, unsigned n)
 
 /* ---- tables and text ---- */
 
-void out_clean(const char *s)
+void out_print_clean(const char *s)
 {
 	for (; *s; s++)
 		putchar((unsigned char)*s < ' ' || *s == 0x7f ? ' ' : *s);
@@ -231,12 +231,12 @@ static unsigned measure_text_width(const char *s, size_t n)
 	return w;
 }
 
-void out_table_begin(struct out_table *t, unsigned ncol, const char *const *head, const char *align)
+void out_start_table(struct out_table *t, unsigned ncol, const char *const *head, const char *align)
 {
 	*t = (struct out_table){.ncol = ncol, .head = head, .align = align};
 }
 
-void out_cell(struct out_table *t, const char *text)
+void out_add_cell(struct out_table *t, const char *text)
 {
 	TOOL_GROW(t->cell, t->n, t->cap);
 	t->cell[t->n++] = tool_strdup(text);
@@ -258,7 +258,7 @@ static void print_table_line(const struct out_table *t, const unsigned *w, const
 		putchar(' ');
 		if (t->align[c] == 'r')
 			printf("%*s", (int)pad, "");
-		out_clean(cell[c]);
+		out_print_clean(cell[c]);
 		if (t->align[c] != 'r' && c < last)
 			printf("%*s", (int)pad, "");
 		if (c < last)
@@ -267,7 +267,7 @@ static void print_table_line(const struct out_table *t, const unsigned *w, const
 	putchar('\n');
 }
 
-void out_table_end(struct out_table *t)
+void out_print_table(struct out_table *t)
 {
 	unsigned *w = tool_alloc(t->ncol * sizeof(*w));
 
@@ -315,7 +315,7 @@ static unsigned get_page_width(void)
 	return n < NARROWEST ? NARROWEST : n > INT_MAX ? INT_MAX : (unsigned)n;
 }
 
-void out_wrap(const char *text, unsigned first, unsigned indent)
+void out_print_wrapped(const char *text, unsigned first, unsigned indent)
 {
 	const unsigned width = get_page_width();
 	unsigned at = first;
@@ -346,7 +346,7 @@ void out_wrap(const char *text, unsigned first, unsigned indent)
 	putchar('\n');
 }
 
-void out_heading(const char *text)
+void out_print_heading(const char *text)
 {
 	printf("\n%s%s%s\n", out_style(STYLE_HEAD), text, out_plain());
 }

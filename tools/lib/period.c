@@ -130,7 +130,7 @@ static bool replace_period_pattern(struct period *p, uint32_t length, bool withi
 	return p->at == 0;
 }
 
-bool period_call(struct period *p, uint64_t token)
+bool period_add_call(struct period *p, uint64_t token)
 {
 	uint32_t other;
 
@@ -165,7 +165,7 @@ bool period_call(struct period *p, uint64_t token)
 	       replace_period_pattern(p, other, false);
 }
 
-double period_confidence(const struct period *p)
+double period_get_confidence(const struct period *p)
 {
 	if (!p->length || !p->fitted)
 		return 0;

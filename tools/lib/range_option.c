@@ -6,7 +6,7 @@
 #include "config/config_value.h"
 #include "tools/lib/tool.h"
 
-bool option_ranges(const char *verb, struct ranges *r, const char *name, const char *text)
+bool parse_ranges_option(const char *verb, struct ranges *r, const char *name, const char *text)
 {
 	const char *wrong = ranges_add(r, text, strlen(text));
 
@@ -18,10 +18,10 @@ bool option_ranges(const char *verb, struct ranges *r, const char *name, const c
 	return false;
 }
 
-bool option_steps(const char *verb, const char *text, uint64_t *lo, uint64_t *hi)
+bool parse_steps_option(const char *verb, const char *text, uint64_t *lo, uint64_t *hi)
 {
 	struct ranges r = {0};
-	bool ok = option_ranges(verb, &r, "step", text);
+	bool ok = parse_ranges_option(verb, &r, "step", text);
 
 	if (ok && r.n > 1) {
 		tool_error("%s: --step %s: only one step or range of steps", verb, text);

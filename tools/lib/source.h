@@ -44,7 +44,7 @@ struct source {
  * Returns how many sources may keep their files open at once: the process's limit of open files,
  * raised as far as possible, minus a reserve for other files. 0: no source may.
  */
-unsigned source_count_keepable(void);
+unsigned source_get_open_limit(void);
 
 /*
  * Opens a file. limit: number of bytes to read of a plain file (UINT64_MAX: all). Returns 0 or

@@ -96,7 +96,7 @@ double read_monotonic_s(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-const char *tool_self(void)
+const char *tool_get_own_path(void)
 {
 	static char path[PATH_MAX];
 	ssize_t n = path[0] ? 0 : readlink("/proc/self/exe", path, sizeof(path) - 1);
@@ -106,7 +106,7 @@ const char *tool_self(void)
 	return path;
 }
 
-char *tool_absolute(const char *path)
+char *tool_get_absolute_path(const char *path)
 {
 	char *cwd, *all;
 
@@ -139,7 +139,7 @@ void tool_remove_folder(const char *path)
 	rmdir(path);
 }
 
-int tool_finish(int status)
+int tool_close_output(int status)
 {
 	/* A reader that has read enough (head, a closed pager) is not an error. */
 	if (fflush(stdout) == 0 && !ferror(stdout))

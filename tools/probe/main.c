@@ -102,7 +102,7 @@ static int report_unknown_verb(const char *word)
 		names[n++] = "--help";
 		names[n++] = "--version";
 	}
-	near = cli_nearest(word, names, n);
+	near = cli_find_nearest(word, names, n);
 	if (near)
 		tool_error("%s: no such verb; did you mean %s?", word, near);
 	else
@@ -124,11 +124,11 @@ int main(int argc, char **argv)
 			if (strcmp(argv[2], verbs[i].name) == 0)
 				return verbs[i].run(2, (char *[]){argv[2], (char *)"--help", NULL});
 		fputs(help, stdout);
-		return tool_finish(STATUS_DONE);
+		return tool_close_output(STATUS_DONE);
 	}
 	if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
 		printf("probe %s\n", PROBE_VERSION);
-		return tool_finish(STATUS_DONE);
+		return tool_close_output(STATUS_DONE);
 	}
 	for (unsigned i = 0; i < NVERBS; i++)
 		if (strcmp(word, verbs[i].name) == 0) {

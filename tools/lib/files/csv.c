@@ -380,7 +380,7 @@ void csv_skip_to(struct csv *c, uint64_t offset)
 		c->at += (size_t)n + 1;
 }
 
-int csv_column(const struct csv *c, const char *name)
+int csv_find_column(const struct csv *c, const char *name)
 {
 	const char *p = c->names;
 
@@ -409,7 +409,7 @@ char *csv_copy_field(const struct csv_text *t)
 	return text;
 }
 
-void csv_take_field(char *to, size_t cap, const struct csv_text *t)
+void csv_copy_field_to(char *to, size_t cap, const struct csv_text *t)
 {
 	char *text = csv_copy_field(t);
 
@@ -438,12 +438,12 @@ void csv_find_columns(const struct csv *c, const char *header, int column[])
 		size_t n = strcspn(header, ",\n");
 
 		snprintf(name, sizeof(name), "%.*s", (int)n, header);
-		column[i] = csv_column(c, name);
+		column[i] = csv_find_column(c, name);
 		header += n + (header[n] == ',');
 	}
 }
 
-bool csv_next(struct csv *c)
+bool csv_read_row(struct csv *c)
 {
 	for (;;) {
 		unsigned n = read_csv_row(c);
@@ -470,19 +470,19 @@ bool csv_add_20th_digits(const char *text, uint64_t x, uint64_t *v)
 	return true;
 }
 
-bool csv_i64(const struct csv_text *t, int64_t *v)
+bool csv_parse_i64(const struct csv_text *t, int64_t *v)
 {
 	bool neg = t->n && t->s[0] == '-';
 	struct csv_text digits = {t->s + neg, t->n - neg};
 	uint64_t u;
 
-	if (!csv_u64(&digits, &u) || u > (uint64_t)INT64_MAX + neg)
+	if (!csv_parse_u64(&digits, &u) || u > (uint64_t)INT64_MAX + neg)
 		return false;
 	*v = neg ? (int64_t)(0 - u) : (int64_t)u;
 	return true;
 }
 
-bool csv_double(const struct csv_text *t, double *v)
+bool csv_parse_double(const struct csv_text *t, double *v)
 {
 	char buf[64], *end;
 
@@ -494,7 +494,7 @@ bool csv_double(const struct csv_text *t, double *v)
 	return *end == 0;
 }
 
-bool csv_quick_double(const struct csv_text *t, double *v)
+bool csv_parse_double_fast(const struct csv_text *t, double *v)
 {
 	static const double ten[] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11,
 		1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
@@ -519,9 +519,9 @@ bool csv_quick_double(const struct csv_text *t, double *v)
 	}
 	/* More digits could overflow `digits`. */
 	if (n > 18)
-		return csv_double(t, v);
+		return csv_parse_double(t, v);
 	if (!n)
-		return csv_double(t, v);
+		return csv_parse_double(t, v);
 	if (p < end && *p == 'e') {
 		down = ++p < end && *p == '-';
 		p += p < end && (*p == '-' || *p == '+');
@@ -530,7 +530,7 @@ bool csv_quick_double(const struct csv_text *t, double *v)
 		scale -= down ? -power : power;
 	}
 	if (p < end || scale > 22 || scale < -22)
-		return csv_double(t, v);
+		return csv_parse_double(t, v);
 	if (__builtin_expect(digits < EXACT_DIGITS, 1)) {
 		*v = scale > 0 ? (double)digits / ten[scale] : (double)digits * ten[-scale];
 	} else {

@@ -304,7 +304,7 @@ static enum json_token read_json_value(struct json_in *j, int c)
 	return t;
 }
 
-enum json_token json_next(struct json_in *j)
+enum json_token json_read_token(struct json_in *j)
 {
 	int c;
 
@@ -362,7 +362,7 @@ bool json_skip(struct json_in *j, enum json_token first)
 {
 	unsigned depth = 0;
 
-	for (enum json_token t = first;; t = json_next(j)) {
+	for (enum json_token t = first;; t = json_read_token(j)) {
 		if (t == JSON_WRONG || t == JSON_DONE)
 			return false;
 		if (t == JSON_OBJECT || t == JSON_LIST)
@@ -447,7 +447,7 @@ const struct json_node *json_read_tree(
 	t->used_block = 0;
 	t->used = 0;
 	t->bytes = 0;
-	for (enum json_token k = first;; k = json_next(j)) {
+	for (enum json_token k = first;; k = json_read_token(j)) {
 		if (k == JSON_WRONG || k == JSON_DONE)
 			return NULL;
 		if (k == JSON_OBJECT_END || k == JSON_LIST_END) {
@@ -479,9 +479,9 @@ const struct json_node *json_read_tree(
 static const struct json_node *read_json_document(
 	struct json_in *j, struct json_tree *t, char **why)
 {
-	const struct json_node *n = json_read_tree(j, t, json_next(j));
+	const struct json_node *n = json_read_tree(j, t, json_read_token(j));
 
-	if (n && json_next(j) != JSON_DONE)
+	if (n && json_read_token(j) != JSON_DONE)
 		n = NULL;
 	*why = n ? NULL
 		 : tool_format("%s, at byte %llu", j->why ? j->why : "no JSON",
@@ -512,7 +512,7 @@ const struct json_node *json_parse_tree(struct json_tree *t, const char *text, s
 	return read_json_document(&j, t, why);
 }
 
-const struct json_node *json_member(const struct json_node *n, const char *key)
+const struct json_node *json_get_member(const struct json_node *n, const char *key)
 {
 	if (!n || n->kind != JSON_OBJECT)
 		return NULL;
@@ -522,12 +522,12 @@ const struct json_node *json_member(const struct json_node *n, const char *key)
 	return NULL;
 }
 
-const char *json_text_of(const struct json_node *n)
+const char *json_get_text(const struct json_node *n)
 {
 	return n && n->kind == JSON_TEXT ? n->text : NULL;
 }
 
-const char *json_scalar_text(const struct json_node *n)
+const char *json_get_scalar_text(const struct json_node *n)
 {
 	switch (n ? n->kind : JSON_NULL) {
 	case JSON_TEXT:
@@ -542,7 +542,7 @@ const char *json_scalar_text(const struct json_node *n)
 	}
 }
 
-bool json_number_of(const struct json_node *n, double *v)
+bool json_get_number(const struct json_node *n, double *v)
 {
 	if (!n || n->kind != JSON_NUMBER)
 		return false;

@@ -99,7 +99,7 @@ static void read_zip64_numbers(struct zip_member *m, const unsigned char *extra,
 	}
 }
 
-const char *zip_list(struct zip *z, int fd)
+const char *zip_read_directory(struct zip *z, int fd)
 {
 	unsigned char *list, *p, *end;
 	uint64_t at = 0, bytes = 0;
@@ -154,7 +154,7 @@ const struct zip_member *zip_find(const struct zip *z, const char *name)
 	return NULL;
 }
 
-const char *zip_locate(const struct zip *z, const struct zip_member *m, uint64_t *offset)
+const char *zip_find_data(const struct zip *z, const struct zip_member *m, uint64_t *offset)
 {
 	unsigned char head[30];
 
@@ -170,7 +170,7 @@ char *zip_load(const struct zip *z, const struct zip_member *m, size_t max, cons
 	char *packed, *out;
 	uint64_t at;
 
-	*why = zip_locate(z, m, &at);
+	*why = zip_find_data(z, m, &at);
 	if (*why)
 		return NULL;
 	if (m->bytes > max || m->packed > max) {

@@ -133,7 +133,7 @@ int verb_analyze(int argc, char **argv)
 	if (!has_anomalies_option(argc, argv) &&
 		!(argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)))
 		return report_and_check(argc, argv);
-	while ((o = cli_next(&c)) != CLI_END) {
+	while ((o = cli_read_argument(&c)) != CLI_END) {
 		bool ok = true;
 
 		switch (o) {
@@ -152,11 +152,11 @@ int verb_analyze(int argc, char **argv)
 			json = true;
 			break;
 		case CLI_OPERAND:
-			ok = cli_take_folder("analyze", &dir, c.value);
+			ok = cli_set_folder("analyze", &dir, c.value);
 			break;
 		case CLI_HELP:
 			fputs(help, stdout);
-			return tool_finish(STATUS_DONE);
+			return tool_close_output(STATUS_DONE);
 		default:
 			ok = false;
 		}
@@ -165,5 +165,5 @@ int verb_analyze(int argc, char **argv)
 	}
 	status = print_first_anomalies(&q, dir ? dir : folders_default(), json);
 	free(q.span);
-	return tool_finish(status);
+	return tool_close_output(status);
 }

@@ -63,7 +63,7 @@ static enum anomaly_stage find_anomaly_stage(const char *tag)
 /* Returns the value of a number, or of a string that contains a number; 0 for any other node. */
 static int64_t read_whole_number(const struct json_node *n)
 {
-	const char *s = json_scalar_text(n);
+	const char *s = json_get_scalar_text(n);
 
 	return s ? strtoll(s, NULL, 10) : 0;
 }
@@ -98,18 +98,18 @@ static bool read_anomaly(const char *key, const struct json_node *n, struct anom
 		return false;
 	for (unsigned i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
 		*(int64_t *)((char *)a + numbers[i].at) =
-			read_whole_number(json_member(n, numbers[i].name));
+			read_whole_number(json_get_member(n, numbers[i].name));
 	for (unsigned i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
-		const char *text = json_scalar_text(json_member(n, texts[i]));
+		const char *text = json_get_scalar_text(json_get_member(n, texts[i]));
 
 		*to[i] = tool_strdup(text ? text : "");
 	}
-	mates = json_member(n, "group_mates");
+	mates = json_get_member(n, "group_mates");
 	if (mates)
 		read_mates(mates, a);
 	a->key = tool_strdup(key);
 	a->stage = find_anomaly_stage(a->tag);
-	return json_member(n, "step");
+	return json_get_member(n, "step");
 }
 
 static void free_anomaly(struct anomaly_read *a)
@@ -318,12 +318,12 @@ static void print_analysis(const struct anomaly_set *s, unsigned n, const char *
 {
 	printf("%s in %s; the first %u, in the order in which they can have caused each other "
 	       "(%s):\n",
-		out_plural(s->n, "anomaly", "anomalies"), out_plural(s->files, "file", "files"), n,
-		file);
+		out_format_plural(s->n, "anomaly", "anomalies"),
+		out_format_plural(s->files, "file", "files"), n, file);
 	for (unsigned i = 0; i < n; i++) {
 		printf("  %2u  rank %lld, step %lld: ", i + 1, (long long)s->at[i].rank,
 			(long long)s->at[i].step);
-		out_clean(s->at[i].message);
+		out_print_clean(s->at[i].message);
 		putchar('\n');
 	}
 }

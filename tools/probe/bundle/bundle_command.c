@@ -133,7 +133,7 @@ static int add_stage_file(const char *root, const struct bundle_file *k)
 		if (!f || fclose(f) || !written)
 			err = EIO;
 	} else if (!err) {
-		target = tool_absolute(k->path);
+		target = tool_get_absolute_path(k->path);
 		err = symlink(target, path) ? errno : 0;
 		free(target);
 	}
@@ -172,7 +172,8 @@ static void print_bundle_sums(FILE *f, const char *title, const struct bundle_su
 		if (sum[c].files)
 			fprintf(f, "  %-30s %5llu files, %s\n",
 				get_bundle_class_name((enum bundle_class)c),
-				(unsigned long long)sum[c].files, out_bytes((double)sum[c].bytes));
+				(unsigned long long)sum[c].files,
+				out_format_bytes((double)sum[c].bytes));
 }
 
 static struct bundle_sum add_sums(const struct bundle_sum sum[])
@@ -275,8 +276,8 @@ static void print_skipped_warning(const struct asked *a, const struct bundle *b)
 
 	if (all.files)
 		tool_warn("bundle: --limit %s: %s, %s, skipped (contents%s.txt lists them)",
-			a->limit_text, out_plural(all.files, "file", "files"),
-			out_bytes((double)all.bytes), a->stream ? "-*" : "");
+			a->limit_text, out_format_plural(all.files, "file", "files"),
+			out_format_bytes((double)all.bytes), a->stream ? "-*" : "");
 }
 
 static int load_stage(const char *stage, const struct asked *a, const struct folders *f)
@@ -296,7 +297,7 @@ static int load_stage(const char *stage, const struct asked *a, const struct fol
 						  .progress = true});
 	}
 	if (!status && r) {
-		out_color("never");
+		out_set_color("never");
 		status = write_stage_report(root, "report.txt", r, report_text);
 		if (!status)
 			status = write_stage_report(root, "report.json", r, report_json);
@@ -345,7 +346,7 @@ static int write_bundle(const struct asked *a)
 		struct stat st;
 
 		printf("%s: %s\n", a->output,
-			stat(a->output, &st) ? "written" : out_bytes((double)st.st_size));
+			stat(a->output, &st) ? "written" : out_format_bytes((double)st.st_size));
 	}
 	return status;
 }
@@ -357,7 +358,7 @@ static int write_bundle(const struct asked *a)
 static void print_commands(const char *dir)
 {
 	const char *job = getenv("SLURM_JOB_ID");
-	char *path = tool_absolute(dir), *name = strrchr(path, '/');
+	char *path = tool_get_absolute_path(dir), *name = strrchr(path, '/');
 
 	name = name && name[1] ? name + 1 : (char *)"run";
 	printf("mkdir -p %s\n", name);
@@ -437,7 +438,7 @@ int verb_bundle(int argc, char **argv)
 	struct asked a = {0};
 	int o;
 
-	while ((o = cli_next(&c)) != CLI_END) {
+	while ((o = cli_read_argument(&c)) != CLI_END) {
 		bool ok = true;
 
 		switch (o) {
@@ -458,9 +459,9 @@ int verb_bundle(int argc, char **argv)
 			break;
 		case CLI_HELP:
 			fputs(help, stdout);
-			return tool_finish(STATUS_DONE);
+			return tool_close_output(STATUS_DONE);
 		case CLI_OPERAND:
-			ok = cli_take_folder("bundle", &a.dir, c.value);
+			ok = cli_set_folder("bundle", &a.dir, c.value);
 			break;
 		default:
 			ok = false;
@@ -471,7 +472,7 @@ int verb_bundle(int argc, char **argv)
 	set_bundle_defaults(&a);
 	if (a.print) {
 		print_commands(a.dir);
-		return tool_finish(STATUS_DONE);
+		return tool_close_output(STATUS_DONE);
 	}
-	return tool_finish(write_bundle(&a));
+	return tool_close_output(write_bundle(&a));
 }

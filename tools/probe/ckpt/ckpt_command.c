@@ -123,24 +123,24 @@ static void print_checkpoints(const struct checkpoints *c)
 	static const char *const head[] = {"checkpoint", "format", "step", "health", "rank", "why"};
 	struct out_table t;
 
-	out_table_begin(&t, 6, head, "llrlrl");
+	out_start_table(&t, 6, head, "llrlrl");
 	for (unsigned i = 0; i < c->n; i++) {
 		const struct checkpoint *at = &c->at[i];
 		char number[24] = "";
 
-		out_cell(&t, at->name);
-		out_cell(&t, at->format);
+		out_add_cell(&t, at->name);
+		out_add_cell(&t, at->format);
 		if (at->step >= 0)
 			snprintf(number, sizeof(number), "%lld", (long long)at->step);
-		out_cell(&t, number);
-		out_cell(&t, get_health_word(at));
+		out_add_cell(&t, number);
+		out_add_cell(&t, get_health_word(at));
 		number[0] = 0;
 		if (at->rank >= 0)
 			snprintf(number, sizeof(number), "%d", at->rank);
-		out_cell(&t, number);
-		out_cell(&t, at->reason ? at->reason : "");
+		out_add_cell(&t, number);
+		out_add_cell(&t, at->reason ? at->reason : "");
 	}
-	out_table_end(&t);
+	out_print_table(&t);
 }
 
 static void print_checkpoints_json(const struct checkpoints *c)
@@ -186,7 +186,7 @@ static int print_latest_healthy(const struct checkpoints *c)
 		}
 	}
 	tool_error("ckpt: none of %s is complete and healthy",
-		out_plural(c->n, "checkpoint", "checkpoints"));
+		out_format_plural(c->n, "checkpoint", "checkpoints"));
 	return STATUS_PROBLEM;
 }
 
@@ -302,10 +302,10 @@ int verb_ckpt(int argc, char **argv)
 	struct asked a = {.rule.threshold = 1};
 	int o, status = STATUS_DONE;
 
-	while (!status && (o = cli_next(&c)) != CLI_END) {
+	while (!status && (o = cli_read_argument(&c)) != CLI_END) {
 		if (o == CLI_HELP) {
 			fputs(help, stdout);
-			return tool_finish(STATUS_DONE);
+			return tool_close_output(STATUS_DONE);
 		}
 		if (!set_ckpt_option(&a, o, c.value))
 			status = STATUS_USAGE;
@@ -321,5 +321,5 @@ int verb_ckpt(int argc, char **argv)
 	if (a.rule.named)
 		regfree(&a.rule.name);
 	free(a.pattern);
-	return tool_finish(status);
+	return tool_close_output(status);
 }

@@ -67,8 +67,8 @@ static void read_csv_rows(const char *folder, const char *head, void *arg,
 		path = tool_format("%s/%s", folder, e->d_name);
 		if (csv_open(&c, path, UINT64_MAX, false, 1 << 16) == 0) {
 			for (unsigned i = 0; i < n; i++)
-				column[i] = csv_column(&c, names[i]);
-			while (csv_next(&c))
+				column[i] = csv_find_column(&c, names[i]);
+			while (csv_read_row(&c))
 				row(arg, &c, column);
 		}
 		csv_close(&c);
@@ -83,7 +83,7 @@ static void record_embedding_scalar(
 {
 	double v = NAN;
 
-	csv_double(value, &v);
+	csv_parse_double(value, &v);
 	TOOL_GROW(h->scalar, h->nscalar, h->cap_scalar);
 	h->scalar[h->nscalar++] = (struct step_value){step, h->l2 ? v * v : v, !isfinite(v)};
 }
@@ -115,10 +115,11 @@ static void record_step_end(void *arg, struct csv *c, const int *column)
 	struct rank_health *h = arg;
 	uint64_t step, ns;
 
-	if (!csv_u64(csv_at(c, column[0]), &step) || !csv_u64(csv_at(c, column[1]), &ns))
+	if (!csv_parse_u64(csv_get_field(c, column[0]), &step) ||
+		!csv_parse_u64(csv_get_field(c, column[1]), &ns))
 		return;
-	if (csv_is(csv_at(c, column[2]), "embedding_local_norm"))
-		record_embedding_scalar(h, step, csv_at(c, column[3]));
+	if (csv_is(csv_get_field(c, column[2]), "embedding_local_norm"))
+		record_embedding_scalar(h, step, csv_get_field(c, column[3]));
 	/* If a step has several scalars, its end is the time of the last one. */
 	if (h->nend && h->end[h->nend - 1].step == step) {
 		if (ns > h->end[h->nend - 1].ns)
@@ -178,12 +179,12 @@ struct taking {
 static void record_gradient(void *arg, struct csv *c, const int *column)
 {
 	struct taking *t = arg;
-	char *name = csv_copy_field(csv_at(c, column[1]));
+	char *name = csv_copy_field(csv_get_field(c, column[1]));
 	uint64_t step, nans = 0, infs = 0;
 	double norm = NAN;
 	struct rank_health *h = t->h;
 
-	if (!is_embedding(t->j->rule, name, csv_at(c, column[5])) ||
+	if (!is_embedding(t->j->rule, name, csv_get_field(c, column[5])) ||
 		(t->name && strcmp(t->name, name))) {
 		if (!t->name)
 			record_candidate(t->j, name);
@@ -196,11 +197,11 @@ static void record_gradient(void *arg, struct csv *c, const int *column)
 	} else {
 		free(name);
 	}
-	if (!csv_u64(csv_at(c, column[0]), &step))
+	if (!csv_parse_u64(csv_get_field(c, column[0]), &step))
 		return;
-	csv_double(csv_at(c, column[2]), &norm);
-	csv_u64(csv_at(c, column[3]), &nans);
-	csv_u64(csv_at(c, column[4]), &infs);
+	csv_parse_double(csv_get_field(c, column[2]), &norm);
+	csv_parse_u64(csv_get_field(c, column[3]), &nans);
+	csv_parse_u64(csv_get_field(c, column[4]), &infs);
 	TOOL_GROW(h->value, h->nvalue, h->cap_value);
 	h->value[h->nvalue++] =
 		(struct step_value){step, norm * norm, nans || infs || !isfinite(norm)};

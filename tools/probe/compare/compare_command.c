@@ -229,7 +229,7 @@ int verb_compare(int argc, char **argv)
 	bool ckpt = false, grad = false, setup = false, weights = false;
 	int o, status = STATUS_USAGE;
 
-	while ((o = cli_next(&cli)) != CLI_END) {
+	while ((o = cli_read_argument(&cli)) != CLI_END) {
 		switch (o) {
 		case OPT_OUTPUT:
 			c.out = cli.value;
@@ -281,11 +281,11 @@ int verb_compare(int argc, char **argv)
 			tool_error("compare: --of %s: accepted: calls, dump", cli.value);
 			goto out;
 		case OPT_RANK:
-			if (!option_ranges("compare", &c.ranks, "rank", cli.value))
+			if (!parse_ranges_option("compare", &c.ranks, "rank", cli.value))
 				goto out;
 			break;
 		case OPT_STEP:
-			if (!option_ranges("compare", &c.steps, "step", cli.value))
+			if (!parse_ranges_option("compare", &c.steps, "step", cli.value))
 				goto out;
 			break;
 		case OPT_JSON:
@@ -296,7 +296,7 @@ int verb_compare(int argc, char **argv)
 			break;
 		case CLI_HELP:
 			fputs(help, stdout);
-			status = tool_finish(STATUS_DONE);
+			status = tool_close_output(STATUS_DONE);
 			goto out;
 		case CLI_OPERAND:
 			if (c.b.path) {
@@ -311,7 +311,7 @@ int verb_compare(int argc, char **argv)
 			goto out;
 		}
 	}
-	if (!out_color(color)) {
+	if (!out_set_color(color)) {
 		tool_error("compare: --color %s: accepted: auto, always, never", color);
 		goto out;
 	}
@@ -346,7 +346,7 @@ int verb_compare(int argc, char **argv)
 		status = compare_curves(c.a.path, c.b.path, html, series, &c.ranks, &c.steps);
 	else
 		status = run_comparison(&c, want);
-	status = tool_finish(status);
+	status = tool_close_output(status);
 out:
 	free_comparison(&c);
 	return status;

@@ -56,8 +56,8 @@ static void add_kept_number(
 
 	(void)wall_ns;
 	if (!ranges_contain(s->steps, step) ||
-		(!is_listed_number(intern_name(name), set_numbers) &&
-			!is_listed_number(intern_name(name), computed_numbers)))
+		(!is_listed_number(intern_get_name(name), set_numbers) &&
+			!is_listed_number(intern_get_name(name), computed_numbers)))
 		return;
 	k = table_get(&s->values, name, step);
 	if (k)
@@ -76,14 +76,14 @@ static void record_first_number(
 	struct comparison *c, uint32_t name, uint64_t step, int rank, double a, double b)
 {
 	struct first_number *f = &c->first_number;
-	bool set = is_listed_number(intern_name(name), set_numbers);
+	bool set = is_listed_number(intern_get_name(name), set_numbers);
 
 	c->set_differs |= set;
 	if (f->any && (f->step < step || (f->step == step && (f->set || !set))))
 		return;
 	*f = (struct first_number){.any = true,
 		.set = set,
-		.name = intern_name(name),
+		.name = intern_get_name(name),
 		.step = step,
 		.rank = rank,
 		.a = a,
@@ -148,11 +148,12 @@ static void read_kind_row(const struct kind_reading *r, const struct csv *c, con
 	struct kind_value *k;
 	uint64_t step, key;
 
-	if (!csv_u64(csv_at(c, col[2]), &step) || !ranges_contain(&r->c->steps, step))
+	if (!csv_parse_u64(csv_get_field(c, col[2]), &step) || !ranges_contain(&r->c->steps, step))
 		return;
-	key = compute_text_hash(compute_text_hash(r->kind, csv_at(c, col[0])), csv_at(c, col[1]));
+	key = compute_text_hash(
+		compute_text_hash(r->kind, csv_get_field(c, col[0])), csv_get_field(c, col[1]));
 	for (unsigned i = 0; i < PARTS; i++)
-		if (!csv_double(csv_at(c, col[3 + i]), &part[i]))
+		if (!csv_parse_double(csv_get_field(c, col[3 + i]), &part[i]))
 			part[i] = NAN;
 	k = r->of_b ? table_find(r->values, key, step) : table_get(r->values, key, step);
 	if (!k)
@@ -164,7 +165,7 @@ static void read_kind_row(const struct kind_reading *r, const struct csv *c, con
 	for (unsigned i = PARTS; r->of_b && i-- > 0;)
 		if (!are_numbers_equal(k->part[i], part[i])) {
 			record_first_kind(
-				r, step, csv_at(c, col[1]), parts[i], k->part[i], part[i]);
+				r, step, csv_get_field(c, col[1]), parts[i], k->part[i], part[i]);
 			return;
 		}
 }
@@ -185,8 +186,8 @@ static void read_kinds(struct kind_reading *r, const char *dir, const struct ove
 				&c, files.file[i].path, files.file[i].limit, false, 65536);
 
 			for (unsigned k = 0; open && k < sizeof(names) / sizeof(*names); k++)
-				col[k] = csv_column(&c, names[k]);
-			while (open && csv_next(&c))
+				col[k] = csv_find_column(&c, names[k]);
+			while (open && csv_read_row(&c))
 				read_kind_row(r, &c, col);
 			csv_close(&c);
 		}

@@ -439,10 +439,10 @@ static void record_unrecorded_note(struct comparison *c)
 	}
 	if (n)
 		snprintf(values, sizeof(values), "%s that only one run measured",
-			out_plural(n, "value", "values"));
+			out_format_plural(n, "value", "values"));
 	if (a || b)
 		snprintf(calls, sizeof(calls), "%s of A and %s of B whose partner was not recorded",
-			out_plural(a, "call", "calls"), out_count(b));
+			out_format_plural(a, "call", "calls"), out_format_count(b));
 	if (*values || *calls)
 		add_compare_note(c, "not compared because of max_overhead: %s%s%s", values,
 			*values && *calls ? "; " : "", calls);

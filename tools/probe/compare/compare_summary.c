@@ -136,8 +136,8 @@ static int report_nothing_compared(const struct comparison *c, const struct rank
 {
 	tool_error("compare: %s and %s: nothing was compared: A has %s calls in these steps and "
 		   "ranks, B has %s, and none of them could be paired.",
-		c->a.path, c->b.path, out_count(all->calls_a + c->lone_a),
-		out_count(all->calls_b + c->lone_b));
+		c->a.path, c->b.path, out_format_count(all->calls_a + c->lone_a),
+		out_format_count(all->calls_b + c->lone_b));
 	return STATUS_USAGE;
 }
 
@@ -151,10 +151,10 @@ static void print_paired_share(const struct comparison *c, const struct rank_sum
 	text = tool_format(
 		"Only %s of %s calls in A and %s of %s in B could be paired: the results below are "
 		"for these alone.",
-		out_count(all->paired), out_count(all->calls_a + c->lone_a), out_count(all->paired),
-		out_count(all->calls_b + c->lone_b));
+		out_format_count(all->paired), out_format_count(all->calls_a + c->lone_a),
+		out_format_count(all->paired), out_format_count(all->calls_b + c->lone_b));
 	printf("%s", out_style(STYLE_WARN));
-	out_wrap(text, 0, 0);
+	out_print_wrapped(text, 0, 0);
 	printf("%s\n", out_plain());
 	free(text);
 }
@@ -197,7 +197,7 @@ static void print_first(const struct first_diff *f, const char *title, enum styl
 	printf("%s%s%s ", out_style(style), title, out_plain());
 	print_place(f->step, f->rank);
 	text = tool_format("%s, %s: %s", f->name, f->what, f->values);
-	out_wrap(text, 4, 4);
+	out_print_wrapped(text, 4, 4);
 	free(text);
 	if (f->other && strcmp(f->other, f->name) != 0)
 		printf("    in B it is %s\n", f->other);
@@ -221,24 +221,24 @@ static void print_rank_table(const struct comparison *c)
 	char text[32];
 	unsigned shown = 0;
 
-	out_table_begin(&t, 11, head, "rrrrrrrrrrr");
+	out_start_table(&t, 11, head, "rrrrrrrrrrr");
 	for (unsigned i = 0; i < c->nsums && shown < RANKS_SHOWN; i++, shown++) {
 		const struct rank_sums *s = &c->sums[i];
 
 		snprintf(text, sizeof(text), "%" PRId64, s->step);
-		out_cell(&t, s->step >= 0 ? text : "");
+		out_add_cell(&t, s->step >= 0 ? text : "");
 		snprintf(text, sizeof(text), "%" PRId64, s->rank);
-		out_cell(&t, s->rank >= 0 ? text : "");
-		out_cell(&t, out_count(s->calls_a));
-		out_cell(&t, out_count(s->calls_b));
-		out_cell(&t, out_count(s->paired));
-		out_cell(&t, out_count(s->only_a));
-		out_cell(&t, out_count(s->only_b));
+		out_add_cell(&t, s->rank >= 0 ? text : "");
+		out_add_cell(&t, out_format_count(s->calls_a));
+		out_add_cell(&t, out_format_count(s->calls_b));
+		out_add_cell(&t, out_format_count(s->paired));
+		out_add_cell(&t, out_format_count(s->only_a));
+		out_add_cell(&t, out_format_count(s->only_b));
 		for (unsigned v = 0; v < VERDICTS; v++)
-			out_cell(&t, out_count(s->calls[v]));
-		out_cell(&t, out_count(s->differing));
+			out_add_cell(&t, out_format_count(s->calls[v]));
+		out_add_cell(&t, out_format_count(s->differing));
 	}
-	out_table_end(&t);
+	out_print_table(&t);
 	if (shown < c->nsums)
 		printf("  ... and %u more\n", c->nsums - shown);
 }
@@ -275,7 +275,7 @@ static void print_unwritten_count(const struct rank_sums *all)
 		return;
 	printf("%s %s in memory that torch.empty or a similar function returned, or in views of "
 	       "it. It may never have been written, so it is not counted.\n",
-		out_plural(all->unwritten, "value", "values"),
+		out_format_plural(all->unwritten, "value", "values"),
 		all->unwritten == 1 ? "differs" : "differ");
 }
 
@@ -290,7 +290,7 @@ static void print_first_number(const struct first_number *f, const char *title)
 	text = tool_format(
 		"%s, step %" PRIu64 "%s: %.9g, in B %.9g", f->name, f->step, rank, f->a, f->b);
 	free(rank);
-	out_wrap(text, 4, 4);
+	out_print_wrapped(text, 4, 4);
 	free(text);
 }
 
@@ -303,9 +303,9 @@ static void print_call_differences(struct comparison *c, const struct rank_sums 
 	printf("\n");
 	if (!first && status == STATUS_DONE) {
 		printf("%sNo difference%s in %s of %s.\n", out_style(STYLE_GOOD), out_plain(),
-			out_plural(all->rows - all->unwritten - all->unrecorded_values, "value",
-				"values"),
-			out_plural(all->paired, "call", "calls"));
+			out_format_plural(all->rows - all->unwritten - all->unrecorded_values,
+				"value", "values"),
+			out_format_plural(all->paired, "call", "calls"));
 		print_unwritten_count(all);
 		return;
 	}
@@ -322,7 +322,7 @@ static void print_call_differences(struct comparison *c, const struct rank_sums 
 			blamed->verdict == VERDICT_ERROR ? STYLE_BAD : STYLE_WARN);
 	else if (all->not_finite)
 		printf("%s of NaN or Inf on one side only.\n",
-			out_plural(all->not_finite, "value", "values"));
+			out_format_plural(all->not_finite, "value", "values"));
 	else if (all->paired && !c->exact)
 		printf("No value exceeds the limits of the rules.\n");
 	print_unwritten_count(all);
@@ -337,21 +337,21 @@ int print_comparison(struct comparison *c)
 		return report_nothing_compared(c, &all);
 	print_paired_share(c, &all);
 	printf("A  ");
-	out_clean(c->a.path);
+	out_print_clean(c->a.path);
 	printf("\nB  ");
-	out_clean(c->b.path);
+	out_print_clean(c->b.path);
 	printf("\n\n");
 	if (!has_only_numbers(c, &all))
 		print_call_differences(c, &all, status);
 	else if (status == STATUS_DONE)
 		printf("%sNo difference%s in %s of steps and parameters; there are no calls.\n",
 			out_style(STYLE_GOOD), out_plain(),
-			out_plural(c->numbers, "number", "numbers"));
+			out_format_plural(c->numbers, "number", "numbers"));
 	print_first_number(&c->first_number, "First number of a step that differs:");
 	print_first_number(&c->first_kind, "First parameter or gradient that differs:");
 	for (unsigned i = 0; i < c->nnote; i++) {
 		printf("note: ");
-		out_wrap(c->note[i], 6, 6);
+		out_print_wrapped(c->note[i], 6, 6);
 	}
 	print_table_files(c);
 	return status;

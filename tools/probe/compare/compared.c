@@ -135,7 +135,7 @@ static int compare_dump_places(const void *x, const void *y)
 /* Returns the number in step<N>, in the last part of the path or in the one before it; -1: none. */
 static int64_t read_step_of_path(const char *path)
 {
-	char *copy = tool_absolute(path), *slash;
+	char *copy = tool_get_absolute_path(path), *slash;
 	int64_t step = -1;
 
 	for (unsigned i = 0; i < 2 && step < 0; i++) {

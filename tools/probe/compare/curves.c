@@ -120,16 +120,17 @@ static void add_point(struct curves *s, const char *name, uint64_t step, double 
 
 static void read_scalar_file(struct curves *s, struct csv *c)
 {
-	int step = csv_column(c, "step"), name = csv_column(c, "name"),
-	    value = csv_column(c, "value");
+	int step = csv_find_column(c, "step"), name = csv_find_column(c, "name"),
+	    value = csv_find_column(c, "value");
 	char text[256];
 	uint64_t n;
 	double v;
 
-	while (step >= 0 && name >= 0 && value >= 0 && csv_next(c)) {
-		const struct csv_text *t = csv_at(c, name);
+	while (step >= 0 && name >= 0 && value >= 0 && csv_read_row(c)) {
+		const struct csv_text *t = csv_get_field(c, name);
 
-		if (!csv_u64(csv_at(c, step), &n) || !csv_double(csv_at(c, value), &v))
+		if (!csv_parse_u64(csv_get_field(c, step), &n) ||
+			!csv_parse_double(csv_get_field(c, value), &v))
 			continue;
 		snprintf(text, sizeof(text), "%.*s", (int)t->n, t->s);
 		add_point(s, text, n, v, false);
@@ -140,21 +141,21 @@ static void read_kind_file(struct curves *s, struct csv *c, const char *word)
 {
 	static const char ops[][8] = {
 		"norm", "min", "max", "mean", "zeros", "nans", "infs", "value"};
-	int step = csv_column(c, "step"), name = csv_column(c, "name");
+	int step = csv_find_column(c, "step"), name = csv_find_column(c, "name");
 	int at[sizeof(ops) / sizeof(*ops)];
 	char text[1024];
 	uint64_t n;
 	double v;
 
 	for (unsigned i = 0; i < sizeof(ops) / sizeof(*ops); i++)
-		at[i] = csv_column(c, ops[i]);
-	while (step >= 0 && name >= 0 && csv_next(c)) {
-		const struct csv_text *t = csv_at(c, name);
+		at[i] = csv_find_column(c, ops[i]);
+	while (step >= 0 && name >= 0 && csv_read_row(c)) {
+		const struct csv_text *t = csv_get_field(c, name);
 
-		if (!csv_u64(csv_at(c, step), &n))
+		if (!csv_parse_u64(csv_get_field(c, step), &n))
 			continue;
 		for (unsigned i = 0; i < sizeof(ops) / sizeof(*ops); i++) {
-			if (at[i] < 0 || !csv_double(csv_at(c, at[i]), &v))
+			if (at[i] < 0 || !csv_parse_double(csv_get_field(c, at[i]), &v))
 				continue;
 			snprintf(text, sizeof(text), "%s/%.*s/%s", word, (int)t->n, t->s, ops[i]);
 			add_point(s, text, n, v, false);
@@ -170,21 +171,22 @@ static void read_kind_file(struct curves *s, struct csv *c, const char *word)
  */
 static void read_call_file(struct curves *s, struct csv *c)
 {
-	int step = csv_column(c, "step"), op = csv_column(c, "op"), io = csv_column(c, "io"),
-	    norm = csv_column(c, "norm"), nans = csv_column(c, "nans"),
-	    infs = csv_column(c, "infs");
+	int step = csv_find_column(c, "step"), op = csv_find_column(c, "op"),
+	    io = csv_find_column(c, "io"), norm = csv_find_column(c, "norm"),
+	    nans = csv_find_column(c, "nans"), infs = csv_find_column(c, "infs");
 	char text[256];
 	uint64_t n, odd;
 	double v;
 
-	while (step >= 0 && op >= 0 && io >= 0 && norm >= 0 && csv_next(c)) {
-		const struct csv_text *o = csv_at(c, op), *side = csv_at(c, io);
+	while (step >= 0 && op >= 0 && io >= 0 && norm >= 0 && csv_read_row(c)) {
+		const struct csv_text *o = csv_get_field(c, op), *side = csv_get_field(c, io);
 
-		if (!csv_u64(csv_at(c, step), &n) || !csv_quick_double(csv_at(c, norm), &v) ||
+		if (!csv_parse_u64(csv_get_field(c, step), &n) ||
+			!csv_parse_double_fast(csv_get_field(c, norm), &v) ||
 			meta_step_is_thinned(s->meta, n, true, true))
 			continue;
-		if ((nans >= 0 && csv_u64(csv_at(c, nans), &odd) && odd) ||
-			(infs >= 0 && csv_u64(csv_at(c, infs), &odd) && odd))
+		if ((nans >= 0 && csv_parse_u64(csv_get_field(c, nans), &odd) && odd) ||
+			(infs >= 0 && csv_parse_u64(csv_get_field(c, infs), &odd) && odd))
 			v = (double)NAN;
 		snprintf(text, sizeof(text), "calls/%.*s/%.*s/norm", (int)o->n, o->s, (int)side->n,
 			side->s);
@@ -298,9 +300,9 @@ static void write_page_text(struct target *t, const char *text)
 	text_json(&out, text);
 	for (const char *p = json; *p; p++)
 		if (*p == '<')
-			target_text(t, "\\u003c");
+			target_write_text(t, "\\u003c");
 		else
-			target_put(t, p, 1);
+			target_write(t, p, 1);
 	free(json);
 }
 
@@ -419,7 +421,7 @@ static void write_curve(struct target *t, const struct curves *s, const struct c
 	bool *keep = find_shown_points(s, c);
 	const char *before = "";
 
-	target_text(t, "{\"n\":");
+	target_write_text(t, "{\"n\":");
 	write_page_text(t, c->name);
 	target_print(t, ",\"s\":%u,\"r\":%d,\"x\":[", c->side, c->rank);
 	for (unsigned i = 0; i < c->n; i++)
@@ -427,21 +429,21 @@ static void write_curve(struct target *t, const struct curves *s, const struct c
 			target_print(t, "%s%llu", before, (unsigned long long)c->point[i].step);
 			before = ",";
 		}
-	target_text(t, "],\"y\":[");
+	target_write_text(t, "],\"y\":[");
 	before = "";
 	for (unsigned i = 0; i < c->n; i++) {
 		double v = get_page_value(c, i);
 
 		if (!keep[i])
 			continue;
-		target_text(t, before);
+		target_write_text(t, before);
 		before = ",";
 		if (isfinite(v))
 			target_print(t, "%.9g", v);
 		else
-			target_text(t, "null");
+			target_write_text(t, "null");
 	}
-	target_text(t, "]}");
+	target_write_text(t, "]}");
 	free(keep);
 }
 
@@ -455,10 +457,10 @@ static int write_curve_page(
 
 	if (status)
 		return status;
-	target_put(&t, curves_page, (size_t)(place - curves_page));
-	target_text(&t, "{\"a\":");
+	target_write(&t, curves_page, (size_t)(place - curves_page));
+	target_write_text(&t, "{\"a\":");
 	write_page_text(&t, path_a);
-	target_text(&t, ",\"b\":");
+	target_write_text(&t, ",\"b\":");
 	write_page_text(&t, path_b);
 	target_print(&t, ",\"left\":%llu,\"curves\":[", (unsigned long long)s->left);
 	for (uint32_t i = 0; i < s->all.n; i++) {
@@ -467,19 +469,20 @@ static int write_curve_page(
 		qsort(c->point, c->n, sizeof(*c->point), compare_point_steps);
 	}
 	for (uint32_t i = 0; i < s->all.n; i++) {
-		target_text(&t, i ? ",\n" : "\n");
+		target_write_text(&t, i ? ",\n" : "\n");
 		write_curve(&t, s, table_at(&s->all, i));
 	}
-	target_text(&t, "]}");
+	target_write_text(&t, "]}");
 	place += strlen(PLACE);
-	target_put(&t, place, (size_t)(curves_page_end - place));
+	target_write(&t, place, (size_t)(curves_page_end - place));
 
 	uint64_t bytes = t.bytes;
 
 	status = target_close(&t, true);
 	if (!status && strcmp(file, "-"))
 		printf("%s: %s of both runs, %s, in one file for any browser\n", file,
-			out_plural(s->all.n, "curve", "curves"), out_bytes((double)bytes));
+			out_format_plural(s->all.n, "curve", "curves"),
+			out_format_bytes((double)bytes));
 	if (s->left)
 		tool_warn("compare: %llu points did not fit: select fewer by --series and --rank",
 			(unsigned long long)s->left);

@@ -34,24 +34,24 @@ static const char *const mode_columns[] = {
 static void write_field_text(struct target *t, const char *s)
 {
 	if (!s[strcspn(s, ",\"\r\n")]) {
-		target_text(t, s);
+		target_write_text(t, s);
 		return;
 	}
-	target_text(t, "\"");
+	target_write_text(t, "\"");
 	for (const char *q; *s; s = q) {
 		q = s + strcspn(s, "\"");
-		target_put(t, s, (size_t)(q - s));
+		target_write(t, s, (size_t)(q - s));
 		if (*q) {
-			target_text(t, "\"\"");
+			target_write_text(t, "\"\"");
 			q++;
 		}
 	}
-	target_text(t, "\"");
+	target_write_text(t, "\"");
 }
 
 static void write_text_column(struct target *t, const char *s)
 {
-	target_text(t, ",");
+	target_write_text(t, ",");
 	write_field_text(t, s ? s : "N/A");
 }
 
@@ -80,15 +80,16 @@ static void write_message_column(struct target *t, const struct row *r)
 static void write_table_header(struct target *t, const struct diff_table *d)
 {
 	if (d->c->merge)
-		target_text(t, "Step,Rank,");
+		target_write_text(t, "Step,Rank,");
 	target_print(t, "%s,%s,%s", FIRST_COLUMNS, mode_columns[d->mode], LAST_COLUMNS);
 	if (d->stacks)
-		target_text(t, ",NPU_Stack_Info");
+		target_write_text(t, ",NPU_Stack_Info");
 	if (d->mode == COMPARE_TENSOR)
-		target_text(t, d->c->metric ? ",Data_name,Metric" : ",Data_name");
+		target_write_text(t, d->c->metric ? ",Data_name,Metric" : ",Data_name");
 	if (d->run)
-		target_text(t, ",Step,Communicator,Comm_seq,NPU Seq,Bench Seq,Parameter,Line");
-	target_text(t, "\n");
+		target_write_text(
+			t, ",Step,Communicator,Comm_seq,NPU Seq,Bench Seq,Parameter,Line");
+	target_write_text(t, "\n");
 }
 
 static void write_number_column(struct target *t, bool known, int64_t v)
@@ -96,7 +97,7 @@ static void write_number_column(struct target *t, bool known, int64_t v)
 	if (known)
 		target_print(t, ",%" PRId64, v);
 	else
-		target_text(t, ",");
+		target_write_text(t, ",");
 }
 
 static void write_diff_row(struct diff_table *d, const struct row *r, const struct entry *a,
@@ -159,7 +160,7 @@ static void write_diff_row(struct diff_table *d, const struct row *r, const stru
 		write_text_column(t, x->param ? x->param : "");
 		write_text_column(t, first && a->line ? a->line : "");
 	}
-	target_text(t, "\n");
+	target_write_text(t, "\n");
 }
 
 /* Returns the path of a table, which does not exist yet; malloc'd. */
@@ -264,9 +265,11 @@ static char *format_row_difference(const struct row *r)
 	if (r->a->crc && r->b->crc && strcmp(r->a->crc, r->b->crc) != 0 && !r->diff[0])
 		return tool_format("checksum %s, in B %s", r->a->crc, r->b->crc);
 	if (r->a->counted && r->b->counted && r->a->nans != r->b->nans)
-		return tool_format("%s NaN, in B %s", out_count(r->a->nans), out_count(r->b->nans));
+		return tool_format("%s NaN, in B %s", out_format_count(r->a->nans),
+			out_format_count(r->b->nans));
 	if (r->a->counted && r->b->counted && r->a->infs != r->b->infs)
-		return tool_format("%s Inf, in B %s", out_count(r->a->infs), out_count(r->b->infs));
+		return tool_format("%s Inf, in B %s", out_format_count(r->a->infs),
+			out_format_count(r->b->infs));
 	/* The norm comes first, because it says most about the whole tensor. */
 	for (unsigned k = 0; k < STATS_COUNT; k++) {
 		unsigned s = (k + STAT_NORM) % STATS_COUNT;

@@ -181,7 +181,7 @@ static bool read_setup_meta(struct setup *s, const char *folder, bool of_b)
 
 	if (n) {
 		write_meta_values(s, "", n, of_b, 0);
-		write_arguments(s, json_member(n, "program"), of_b);
+		write_arguments(s, json_get_member(n, "program"), of_b);
 	} else {
 		tool_error("compare: %s: %s", path, why);
 	}
@@ -244,17 +244,18 @@ static void read_first_weights(struct setup *s, const char *folder, bool of_b)
 	if (!path)
 		return;
 	if (csv_open(&c, path, UINT64_MAX, true, 65536) == 0) {
-		name = csv_column(&c, "name");
-		step = csv_column(&c, "step");
-		while (name >= 0 && step >= 0 && csv_next(&c)) {
-			if (!csv_u64(csv_at(&c, step), &v))
+		name = csv_find_column(&c, "name");
+		step = csv_find_column(&c, "step");
+		while (name >= 0 && step >= 0 && csv_read_row(&c)) {
+			if (!csv_parse_u64(csv_get_field(&c, step), &v))
 				continue;
 			if (first == UINT64_MAX)
 				first = v;
 			if (v != first)
 				break;
 			write_setup_value(s, PART_WEIGHTS,
-				pool_copy(&s->pool, csv_at(&c, name)->s, csv_at(&c, name)->n),
+				pool_copy(&s->pool, csv_get_field(&c, name)->s,
+					csv_get_field(&c, name)->n),
 				join_weight_row(&s->pool, &c, name, step), of_b);
 		}
 	}
@@ -441,11 +442,11 @@ static void print_setup_part(struct setup_part *p, const char *title, const char
 		if (!is_value_different(v))
 			continue;
 		printf("    ");
-		out_clean(v->name);
+		out_print_clean(v->name);
 		printf(": ");
-		out_clean(v->a ? v->a : "(none)");
+		out_print_clean(v->a ? v->a : "(none)");
 		printf(", in B ");
-		out_clean(v->b ? v->b : "(none)");
+		out_print_clean(v->b ? v->b : "(none)");
 		printf("\n");
 	}
 }
@@ -535,7 +536,7 @@ int compare_setups(const char *path_a, const char *path_b, bool json)
 		json_string("not_compared", lacking);
 		json_end();
 	} else {
-		out_wrap(lacking, 0, 0);
+		out_print_wrapped(lacking, 0, 0);
 	}
 	if (!paired)
 		tool_error("compare: %s and %s: no rank that both have", path_a, path_b);

@@ -165,7 +165,7 @@ static void read_weight_row(void *arg, struct calls *s, const struct call *c)
 
 	if (!io->n || !ranges_contain(w->steps, c->step) ||
 		!parse_sum(calls_column(s, COL_crc32), &v.crc) ||
-		!csv_u64(calls_column(s, COL_bytes), &v.bytes) || !v.bytes)
+		!csv_parse_u64(calls_column(s, COL_bytes), &v.bytes) || !v.bytes)
 		return;
 	w->sums++;
 	if (w->of_b)
@@ -325,13 +325,13 @@ static void print_weight(const struct weight *x, const struct weight_result *r, 
 	else if (r->other)
 		snprintf(other, sizeof(other), "%08llx",
 			(unsigned long long)r->other->value[r->other->n - 1].crc);
-	out_cell(t, x->name);
-	out_cell(t, verdicts[r->verdict].word);
-	out_cell(t, sum);
-	out_cell(t, sent);
-	out_cell(t, other);
-	out_cell(t, received);
-	out_cell(t, loaded);
+	out_add_cell(t, x->name);
+	out_add_cell(t, verdicts[r->verdict].word);
+	out_add_cell(t, sum);
+	out_add_cell(t, sent);
+	out_add_cell(t, other);
+	out_add_cell(t, received);
+	out_add_cell(t, loaded);
 	free(sent);
 	free(received);
 	free(loaded);
@@ -388,7 +388,7 @@ static int print_weights(const struct weights *w, bool json)
 	}
 	for (int pass = json; pass < 2; pass++) {
 		if (pass && !json) {
-			printf("%s of A", out_plural(all, "weight", "weights"));
+			printf("%s of A", out_format_plural(all, "weight", "weights"));
 			for (unsigned v = 0; v < VERDICTS; v++)
 				if (n[v])
 					printf("%s %llu %s (%s)", v && n[0] != n[v] ? ";" : ":",
@@ -397,7 +397,7 @@ static int print_weights(const struct weights *w, bool json)
 			printf(".\n");
 			if (all == n[WEIGHT_SAME])
 				break;
-			out_table_begin(&t, 7, head, "lllllll");
+			out_start_table(&t, 7, head, "lllllll");
 		}
 		for (uint32_t i = 0; i < w->a.n; i++) {
 			const struct weight *x = table_at(&w->a, i);
@@ -416,7 +416,7 @@ static int print_weights(const struct weights *w, bool json)
 				print_weight(x, &r, &t);
 		}
 		if (pass && !json)
-			out_table_end(&t);
+			out_print_table(&t);
 	}
 	if (shown > SHOWN_MAX)
 		printf("... and %llu more: --json has all\n",

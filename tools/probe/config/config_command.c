@@ -183,7 +183,7 @@ static int print_config(const char *file, bool explained, bool common)
 	if (explained && list)
 		print_config_explanation(&now, list, print_config_problem, &problems);
 	else
-		config_dump(&now, common, print_value, &s);
+		config_print_yaml(&now, common, print_value, &s);
 	if (list)
 		wraplist_free(list);
 	config_free(&s.file);
@@ -205,7 +205,7 @@ int verb_config(int argc, char **argv)
 	char *file;
 	int o, status;
 
-	while ((o = cli_next(&c)) != CLI_END) {
+	while ((o = cli_read_argument(&c)) != CLI_END) {
 		switch (o) {
 		case OPT_CONFIG:
 			named = c.value;
@@ -221,7 +221,7 @@ int verb_config(int argc, char **argv)
 			break;
 		case CLI_HELP:
 			fputs(help, stdout);
-			return tool_finish(STATUS_DONE);
+			return tool_close_output(STATUS_DONE);
 		case CLI_OPERAND:
 			tool_error("config: %s: no operand is expected; a file is given by -c",
 				c.value);
@@ -231,12 +231,12 @@ int verb_config(int argc, char **argv)
 		}
 	}
 	if (markdown) {
-		config_markdown(common, print_config_line, NULL);
-		return tool_finish(STATUS_DONE);
+		config_print_markdown(common, print_config_line, NULL);
+		return tool_close_output(STATUS_DONE);
 	}
-	file = named && *named ? tool_absolute(named)
+	file = named && *named ? tool_get_absolute_path(named)
 			       : config_find("probe.yaml", preload_get_config_base());
 	status = print_config(file, in_words, common);
 	free(file);
-	return tool_finish(status);
+	return tool_close_output(status);
 }

@@ -102,7 +102,8 @@ static void print_msprobe_list(const struct wraplist *w)
 	print_explained("functions",
 		"in the format of msprobe: %s in %s; the names select the operators of PyTorch and "
 		"MindSpore",
-		out_plural(w->n, "name", "names"), out_plural(sections, "section", "sections"));
+		out_format_plural(w->n, "name", "names"),
+		out_format_plural(sections, "section", "sections"));
 	print_explained("", "and the collectives of every library that these names match");
 }
 
@@ -125,10 +126,11 @@ static void print_listed_functions(const struct wraplist *w, bool exports)
 		bad = exports ? print_unknown_entries(w, s) : 0;
 		if (bad)
 			print_explained(head, "%s: %s, and %s that libprobe does not know", name,
-				out_plural(n - bad, "entry", "entries"),
-				out_plural(bad, "name", "names"));
+				out_format_plural(n - bad, "entry", "entries"),
+				out_format_plural(bad, "name", "names"));
 		else
-			print_explained(head, "%s: %s", name, out_plural(n, "entry", "entries"));
+			print_explained(
+				head, "%s: %s", name, out_format_plural(n, "entry", "entries"));
 		head = "";
 	}
 	if (*head)
@@ -188,7 +190,7 @@ static void check_marker(
 	/* A function described by the user (custom_apis) may have any name. */
 	if (custom != WRAPLIST_NONE && get_section_count(w, custom))
 		return;
-	near = cli_nearest(marker, (const char *const *)export, nexport);
+	near = cli_find_nearest(marker, (const char *const *)export, nexport);
 	print_explained("", "but libprobe wraps no function %s%s%s%s, so no step would end with it",
 		marker, near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
 }
@@ -208,14 +210,14 @@ static void print_step_end(const struct config *c)
 		print_explained("",
 			"a step is %s of %.*s in %.*s (%.*s), as seen in the stacks of recorded "
 			"calls; probe_step() and MPI_Pcontrol(2) have priority",
-			out_plural((uint64_t)count, "call", "calls"), (int)m.nfunction, m.function,
-			(int)m.nfile, m.file, (int)m.nlanguage, m.language);
+			out_format_plural((uint64_t)count, "call", "calls"), (int)m.nfunction,
+			m.function, (int)m.nfile, m.file, (int)m.nlanguage, m.language);
 	else
 		print_explained("",
 			"a step ends with %s%s of %s; probe_step() and MPI_Pcontrol(2) have "
 			"priority",
 			count > 1 ? "every " : "each ",
-			count > 1 ? out_plural((uint64_t)count, "call", "calls") : "call",
+			count > 1 ? out_format_plural((uint64_t)count, "call", "calls") : "call",
 			c->step_marker);
 }
 
@@ -244,7 +246,7 @@ static void print_steps(const struct config *c)
 	}
 	if (c->collect_times)
 		print_explained(head, "at most %s, then no more",
-			out_plural((uint64_t)c->collect_times, "step", "steps"));
+			out_format_plural((uint64_t)c->collect_times, "step", "steps"));
 	print_step_end(c);
 	if (c->profile_step.n || c->profile_rank.n) {
 		char *steps = format_key_value(c, "profile_step");
@@ -267,13 +269,13 @@ static void print_tensors(const struct config *c)
 		print_explained("tensors",
 			"min, max, mean, norm, zeros, NaN, Inf; for tensors above %s: type "
 			"and size only",
-			out_bytes((double)c->max_bytes));
+			out_format_bytes((double)c->max_bytes));
 	else
 		print_explained(
 			"tensors", "min, max, mean, norm, zeros (below %g), NaN, Inf", c->eps);
 	if (c->min_bytes)
 		print_explained("", "calls with less than %s are not recorded",
-			out_bytes((double)c->min_bytes));
+			out_format_bytes((double)c->min_bytes));
 	if (c->max_overhead > 0)
 		print_explained("",
 			"if libprobe takes more than %g %% of the time: skips the values of the "
@@ -371,9 +373,9 @@ static void print_cost(const struct config *c)
 		print_explained("cost",
 			"%s of files and %s of the job's time in a typical step, %s once, on the "
 			"rank with the most (%s of %s)",
-			out_bytes(most.step_bytes), out_time(most.step_ns),
-			out_bytes(most.once_bytes), out_plural(most.steps, "step", "steps"),
-			c->output_dir);
+			out_format_bytes(most.step_bytes), out_format_duration(most.step_ns),
+			out_format_bytes(most.once_bytes),
+			out_format_plural(most.steps, "step", "steps"), c->output_dir);
 	else
 		print_explained("cost", "unknown: the run in %s recorded nothing", c->output_dir);
 	folders_close(&f);
@@ -452,8 +454,9 @@ void print_config_explanation(
 		print_explained("files", "%s/rank<R>, %lld steps a file%s, at most %s a rank",
 			c->output_dir, (long long)c->step_count_per_record,
 			c->gzip ? " (.csv.gz)" : "",
-			c->output_limit_mib ? out_bytes((double)c->output_limit_mib * 1048576)
-					    : "the disk");
+			c->output_limit_mib
+				? out_format_bytes((double)c->output_limit_mib * 1048576)
+				: "the disk");
 		no_effect(c, list);
 		print_cost(c);
 	}

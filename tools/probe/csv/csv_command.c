@@ -310,16 +310,16 @@ int verb_csv(int argc, char **argv)
 	bool done = true;
 	int opt;
 
-	while ((opt = cli_next(&c)) != CLI_END) {
+	while ((opt = cli_read_argument(&c)) != CLI_END) {
 		switch (opt) {
 		case OPT_OUTPUT:
 			out = c.value;
 			break;
 		case CLI_HELP:
 			fputs(help, stdout);
-			return tool_finish(STATUS_DONE);
+			return tool_close_output(STATUS_DONE);
 		case CLI_OPERAND:
-			if (!cli_take_folder("csv", &dir, c.value))
+			if (!cli_set_folder("csv", &dir, c.value))
 				return STATUS_USAGE;
 			break;
 		default:
@@ -330,8 +330,8 @@ int verb_csv(int argc, char **argv)
 		return STATUS_USAGE;
 	for (unsigned i = 0; i < f.n; i++)
 		done &= write_csv_of_rank(&f.dir[i], out, &files, &rows);
-	printf("%s, %s\n", out_plural(files, "compact file", "compact files"),
-		out_plural(rows, "row", "rows"));
+	printf("%s, %s\n", out_format_plural(files, "compact file", "compact files"),
+		out_format_plural(rows, "row", "rows"));
 	folders_close(&f);
-	return tool_finish(done ? STATUS_DONE : STATUS_USAGE);
+	return tool_close_output(done ? STATUS_DONE : STATUS_USAGE);
 }

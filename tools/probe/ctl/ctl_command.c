@@ -247,8 +247,8 @@ static void write_change(struct target *t, const struct ctl_change *change, cons
 			name[n] = lower_case(key[n]);
 		name[n] = 0;
 		target_print(t, "%s%s: ", indent, name);
-		target_json(t, value);
-		target_text(t, "\n");
+		target_write_json(t, value);
+		target_write_text(t, "\n");
 	}
 }
 
@@ -265,11 +265,12 @@ static int write_ctl_file(struct ctl *c)
 	if (status)
 		return status;
 	clock_gettime(CLOCK_REALTIME, &now);
-	target_text(&t, "# Written by `probe ctl`: what the running job records, and from which "
-			"step on.\n");
+	target_write_text(&t,
+		"# Written by `probe ctl`: what the running job records, and from which "
+		"step on.\n");
 	write_change(&t, &c->next, "");
-	target_text(&t, "run: ");
-	target_json(&t, c->f.run ? c->f.run : "");
+	target_write_text(&t, "run: ");
+	target_write_json(&t, c->f.run ? c->f.run : "");
 	target_print(&t, "\nworld_size: %d\nwritten_ns: %llu\n", c->f.world_size,
 		(unsigned long long)now.tv_sec * 1000000000 + (unsigned long long)now.tv_nsec);
 	/* A slow rank may still need the present or a pending setting, so these are kept. */
@@ -278,8 +279,8 @@ static int write_ctl_file(struct ctl *c)
 			from = i;
 	for (unsigned i = from; i < c->file.n && !c->now; i++) {
 		if (i == from)
-			target_text(&t, "earlier:\n");
-		target_text(&t, "  - ");
+			target_write_text(&t, "earlier:\n");
+		target_write_text(&t, "  - ");
 		write_change(&t, &c->file.change[i], "    ");
 	}
 	return target_close(&t, true);
@@ -313,7 +314,7 @@ static int parse_change(struct ctl *c, const char *word)
 	const char *eq = strchr(word, '='), *wrong = NULL;
 	const struct config_key *k = eq ? config_key_find(word, (size_t)(eq - word), false) : NULL;
 	const struct config_key *near;
-	char accepted[CONFIG_ACCEPTED_MAX], *cwd = tool_absolute(".");
+	char accepted[CONFIG_ACCEPTED_MAX], *cwd = tool_get_absolute_path(".");
 	struct path_base base = {.cwd = cwd, .home = getenv("HOME")};
 	struct config scratch = {0}, started = {.backward = true};
 	char *path = NULL;
@@ -363,21 +364,21 @@ static void print_status_text(const struct ctl *c)
 	struct out_table t;
 	char text[64];
 
-	out_table_begin(&t, 6, head, "rlrlrl");
+	out_start_table(&t, 6, head, "rlrlrl");
 	for (unsigned i = 0; i < c->f.n; i++) {
 		const struct rank_dir *r = &c->f.dir[i];
 
 		snprintf(text, sizeof(text), "%d", r->rank);
-		out_cell(&t, r->rank < 0 ? r->name : text);
-		out_cell(&t, rank_state_name(r->state));
-		out_cell(&t, out_count(r->meta.step_now));
-		out_cell(&t, r->meta.cfg_dynamic_on ? "on" : "off");
-		out_cell(&t, out_count(r->meta.config_from_step));
+		out_add_cell(&t, r->rank < 0 ? r->name : text);
+		out_add_cell(&t, rank_state_name(r->state));
+		out_add_cell(&t, out_format_count(r->meta.step_now));
+		out_add_cell(&t, r->meta.cfg_dynamic_on ? "on" : "off");
+		out_add_cell(&t, out_format_count(r->meta.config_from_step));
 		snprintf(text, sizeof(text), "late: asked for %llu",
 			(unsigned long long)r->meta.switch_asked);
-		out_cell(&t, r->meta.switch_late ? text : "");
+		out_add_cell(&t, r->meta.switch_late ? text : "");
 	}
-	out_table_end(&t);
+	out_print_table(&t);
 	for (unsigned i = 0; i < c->file.n; i++) {
 		const struct ctl_change *change = &c->file.change[i];
 
@@ -595,10 +596,10 @@ int verb_ctl(int argc, char **argv)
 	struct ctl c = {.at = -1, .margin = -1};
 	int o, status = STATUS_DONE;
 
-	while ((o = cli_next(&cli)) != CLI_END) {
+	while ((o = cli_read_argument(&cli)) != CLI_END) {
 		if (o == CLI_HELP) {
 			fputs(help, stdout);
-			return tool_finish(STATUS_DONE);
+			return tool_close_output(STATUS_DONE);
 		}
 		if (!read_ctl_option(&c, o, cli.value))
 			return STATUS_USAGE;
@@ -620,5 +621,5 @@ int verb_ctl(int argc, char **argv)
 	ctl_free(&c.file);
 	free(c.next.keys);
 	folders_close(&c.f);
-	return tool_finish(status);
+	return tool_close_output(status);
 }

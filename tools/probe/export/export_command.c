@@ -130,7 +130,7 @@ static int find_format(const char *name)
 		if (strcmp(names[i], name) == 0)
 			return (int)i;
 	}
-	near = cli_nearest(name, names, NFORMATS);
+	near = cli_find_nearest(name, names, NFORMATS);
 	tool_error("export: --format %s: no such format; accepted: " FORMAT_WORDS "%s%s", name,
 		near ? "; did you mean " : "", near ? near : "");
 	return -1;
@@ -178,7 +178,7 @@ static int read_export_options(
 		.noptions = sizeof(options) / sizeof(*options)};
 	int o;
 
-	while ((o = cli_next(&c)) != CLI_END) {
+	while ((o = cli_read_argument(&c)) != CLI_END) {
 		bool ok = true;
 
 		switch (o) {
@@ -187,11 +187,11 @@ static int read_export_options(
 			ok = *format >= 0;
 			break;
 		case OPT_STEP:
-			ok = option_steps("export", c.value, &g->step_lo, &g->step_hi);
+			ok = parse_steps_option("export", c.value, &g->step_lo, &g->step_hi);
 			e->asked_steps = true;
 			break;
 		case OPT_RANK:
-			ok = option_ranges("export", &g->ranks, "rank", c.value);
+			ok = parse_ranges_option("export", &g->ranks, "rank", c.value);
 			e->asked_ranks = true;
 			break;
 		case OPT_OUTPUT:
@@ -224,7 +224,7 @@ static int read_export_options(
 			e->all = true;
 			break;
 		case CLI_OPERAND:
-			ok = cli_take_folder("export", &e->dir, c.value);
+			ok = cli_set_folder("export", &e->dir, c.value);
 			break;
 		case CLI_HELP:
 			fputs(help, stdout);
@@ -298,7 +298,7 @@ int verb_export(int argc, char **argv)
 	if (status) {
 		ranges_free(&g.ranks);
 		free(e);
-		return tool_finish(status - 1);
+		return tool_close_output(status - 1);
 	}
 	if (!e->dir)
 		e->dir = folders_default();
@@ -306,7 +306,7 @@ int verb_export(int argc, char **argv)
 		status = feed_format(e, &g, formats[format].sink);
 		ranges_free(&g.ranks);
 		free(e);
-		return tool_finish(status);
+		return tool_close_output(status);
 	}
 	g.path = e->dir;
 	e->step_lo = g.step_lo;
@@ -330,5 +330,5 @@ int verb_export(int argc, char **argv)
 	}
 	ranges_free(&g.ranks);
 	free(e);
-	return tool_finish(status);
+	return tool_close_output(status);
 }

@@ -157,7 +157,7 @@ static int set_place(struct config *cfg, const struct feed_options *o)
 {
 	const char *name = place_keys[o->format], *to = o->output ? o->output : "";
 	const struct config_key *k = config_key_find(name, strlen(name), false);
-	char *path = o->output ? tool_absolute(to) : tool_strdup("");
+	char *path = o->output ? tool_get_absolute_path(to) : tool_strdup("");
 	const char *wrong =
 		k ? config_set(cfg, k, path, strlen(path), &(struct path_base){0}) : NULL;
 
@@ -247,7 +247,7 @@ static int feed_rank(
 				       : io_error_text(err));
 	else if (f->damaged)
 		tool_warn("export: %s: %s could not be read and are skipped", dir->label,
-			out_plural(f->damaged, "row", "rows"));
+			out_format_plural(f->damaged, "row", "rows"));
 	free(out);
 	free(json);
 	free(f);
@@ -324,7 +324,7 @@ int feed_folders(const struct feed_options *o)
 	means_close(&means);
 	if (!status && !o->quiet)
 		printf("%s: %s\n", o->output ? o->output : folders.path,
-			out_plural(n, "rank", "ranks"));
+			out_format_plural(n, "rank", "ranks"));
 	folders_close(&folders);
 	return status;
 }

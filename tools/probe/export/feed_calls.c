@@ -26,14 +26,14 @@ static int64_t get_fed_number(const struct calls *s, enum column c, int64_t none
 {
 	int64_t v;
 
-	return csv_i64(calls_column(s, c), &v) ? v : none;
+	return csv_parse_i64(calls_column(s, c), &v) ? v : none;
 }
 
 static double get_fed_real(const struct calls *s, enum column c)
 {
 	double v;
 
-	return csv_double(calls_column(s, c), &v) ? v : NAN;
+	return csv_parse_double(calls_column(s, c), &v) ? v : NAN;
 }
 
 static uint8_t find_word_number(const struct csv_text *t, const char *(*word)(unsigned), unsigned n)
@@ -118,7 +118,8 @@ static void start_call_record(
 	if (number && !number->n)
 		number->n = (uint16_t)fed_calls->numbers.n;
 	e->api = number ? number->n : 0;
-	f->api = (struct row_api){intern_name(c->lib), intern_name(c->api), intern_name(c->op)};
+	f->api = (struct row_api){
+		intern_get_name(c->lib), intern_get_name(c->api), intern_get_name(c->op)};
 }
 
 /* Parses "8x512"; "-": a scalar; "": not known. */
@@ -155,11 +156,11 @@ static union stats_value read_extreme(const struct csv_text *t, const struct dty
 	union stats_value v = {.f = NAN};
 
 	if (d->cls == DTC_SIGNED)
-		csv_i64(t, &v.i);
+		csv_parse_i64(t, &v.i);
 	else if (d->cls == DTC_UNSIGNED)
-		csv_u64(t, &v.u);
+		csv_parse_u64(t, &v.u);
 	else
-		csv_double(t, &v.f);
+		csv_parse_double(t, &v.f);
 	return v;
 }
 
@@ -217,7 +218,7 @@ static void add_fed_tensor(struct feed_call *f, const struct calls *s)
 		r->t.crc = (uint32_t)strtoul(hex, NULL, 16);
 		r->t.flags |= TF_CRC;
 	}
-	csv_take_field(r->name, sizeof(r->name), name);
+	csv_copy_field_to(r->name, sizeof(r->name), name);
 }
 
 static void handle_call_row(void *arg, struct calls *s, const struct call *c)

@@ -101,7 +101,7 @@ static bool start_rows(struct feed *f, struct feed_source *s)
 {
 	for (; s->at < s->nfile; s->at++) {
 		if (csv_open(&s->csv, s->file[s->at], s->limit[s->at], true, BUFFER) == 0 &&
-			csv_column(&s->csv, "step") >= 0) {
+			csv_find_column(&s->csv, "step") >= 0) {
 			s->reading = true;
 			return true;
 		}
@@ -133,11 +133,11 @@ static void find_source_columns(struct feed_source *s)
 	int order[TRAIN_OPS_END], n = 0;
 
 	for (int i = 0; i < C_COUNT; i++)
-		s->column[i] = csv_column(&s->csv, value_columns[i]);
+		s->column[i] = csv_find_column(&s->csv, value_columns[i]);
 	for (int op = 1; op < TRAIN_OPS_END; op++) {
 		int at = n;
 
-		s->op[op] = csv_column(&s->csv, train_op_words[op]);
+		s->op[op] = csv_find_column(&s->csv, train_op_words[op]);
 		if (s->op[op] < 0)
 			continue;
 		for (; at > 0 && s->op[order[at - 1]] > s->op[op]; at--)
@@ -159,14 +159,14 @@ void feed_source_next(struct feed *f, struct feed_source *s)
 				return;
 			find_source_columns(s);
 		}
-		if (!csv_next(&s->csv)) {
+		if (!csv_read_row(&s->csv)) {
 			f->damaged += s->csv.damaged;
 			csv_close(&s->csv);
 			s->reading = false;
 			s->at++;
 			continue;
 		}
-		s->have = csv_u64(csv_at(&s->csv, s->column[C_STEP]), &s->step) &&
+		s->have = csv_parse_u64(csv_get_field(&s->csv, s->column[C_STEP]), &s->step) &&
 			  s->step <= UINT32_MAX && s->step >= f->options->step_lo &&
 			  s->step <= f->options->step_hi;
 	}
@@ -220,14 +220,14 @@ void feed_rows_close(struct feed *f)
 
 static const struct csv_text *get_source_field(const struct feed_source *s, int c)
 {
-	return csv_at(&s->csv, s->column[c]);
+	return csv_get_field(&s->csv, s->column[c]);
 }
 
 static uint64_t get_source_number(const struct feed_source *s, int c, uint64_t none)
 {
 	uint64_t v;
 
-	return csv_u64(get_source_field(s, c), &v) ? v : none;
+	return csv_parse_u64(get_source_field(s, c), &v) ? v : none;
 }
 
 static uint8_t find_kind(const char *word)
@@ -258,11 +258,11 @@ static union stats_value parse_extreme(const struct csv_text *t, uint8_t class)
 	union stats_value v = {.f = NAN};
 
 	if (class == DTC_SIGNED)
-		csv_i64(t, &v.i);
+		csv_parse_i64(t, &v.i);
 	else if (class == DTC_UNSIGNED)
-		csv_u64(t, &v.u);
+		csv_parse_u64(t, &v.u);
 	else
-		csv_double(t, &v.f);
+		csv_parse_double(t, &v.f);
 	return v;
 }
 
@@ -280,9 +280,9 @@ static void read_kind_statistics(struct journal_kind_row *k, const struct feed_s
 	v->mean = v->norm = NAN;
 	v->min.f = v->max.f = NAN;
 	for (int op = 1; op < TRAIN_OPS_END; op++) {
-		const struct csv_text *t = csv_at(&s->csv, s->op[op]);
+		const struct csv_text *t = csv_get_field(&s->csv, s->op[op]);
 
-		if (s->op[op] < 0 || !csv_double(t, &x))
+		if (s->op[op] < 0 || !csv_parse_double(t, &x))
 			continue;
 		known |= !isnan(x);
 		if (op == TO_MIN || op == TO_ID)
@@ -343,8 +343,9 @@ int feed_give_kind(struct feed *f, struct feed_source *s)
 
 		k.e.n = is_number_kind(k.kind) ? train_forms[form].nvalue : KIND_VALUES_MAX;
 		for (int i = 0; i < k.e.n; i++)
-			if (!csv_double(csv_at(&s->csv,
-						s->column[first] < 0 ? -1 : s->column[first] + i),
+			if (!csv_parse_double(
+				    csv_get_field(&s->csv,
+					    s->column[first] < 0 ? -1 : s->column[first] + i),
 				    &value[i]))
 				value[i] = form == KIND_BOUNDS && i ? -INFINITY : NAN;
 	}
@@ -391,7 +392,7 @@ int feed_give_scalar(struct feed *f, struct feed_source *s)
 		.step = (uint32_t)s->step, .wall_ns = get_source_number(s, C_WALL, 0)};
 
 	if (!parse_scalar_name(get_source_field(s, C_NAME), &r) ||
-		!csv_double(get_source_field(s, C_VALUE), &r.value)) {
+		!csv_parse_double(get_source_field(s, C_VALUE), &r.value)) {
 		f->damaged++;
 		return 0;
 	}
@@ -477,18 +478,19 @@ static int feed_comms(struct feed *f, const char *folder, int (*end_pass)(struct
 	if (!open_table(&csv, folder, "comms.csv"))
 		return 0;
 	csv_find_columns(&csv, COMM_HEADER, col);
-	while (!err && csv_next(&csv)) {
-		char *lib = csv_copy_field(csv_at(&csv, col[COMM_COL_lib]));
-		char *kind = csv_copy_field(csv_at(&csv, col[COMM_COL_kind]));
-		char *name = csv_copy_field(csv_at(&csv, col[COMM_COL_name]));
-		char *ranks = csv_copy_field(csv_at(&csv, col[COMM_COL_world_ranks]));
+	while (!err && csv_read_row(&csv)) {
+		char *lib = csv_copy_field(csv_get_field(&csv, col[COMM_COL_lib]));
+		char *kind = csv_copy_field(csv_get_field(&csv, col[COMM_COL_kind]));
+		char *name = csv_copy_field(csv_get_field(&csv, col[COMM_COL_name]));
+		char *ranks = csv_copy_field(csv_get_field(&csv, col[COMM_COL_world_ranks]));
 		int64_t size = -1, rank = -1;
 
-		csv_i64(csv_at(&csv, col[COMM_COL_size]), &size);
-		csv_i64(csv_at(&csv, col[COMM_COL_rank]), &rank);
+		csv_parse_i64(csv_get_field(&csv, col[COMM_COL_size]), &size);
+		csv_parse_i64(csv_get_field(&csv, col[COMM_COL_rank]), &rank);
 
-		struct record_comm r = {.id = parse_hex_field(csv_at(&csv, col[COMM_COL_comm])),
-			.parent = parse_hex_field(csv_at(&csv, col[COMM_COL_parent])),
+		struct record_comm r = {
+			.id = parse_hex_field(csv_get_field(&csv, col[COMM_COL_comm])),
+			.parent = parse_hex_field(csv_get_field(&csv, col[COMM_COL_parent])),
 			.size = (int32_t)size,
 			.rank = (int32_t)rank,
 			.lib = lib,
@@ -514,14 +516,14 @@ static int feed_stacks(struct feed *f, const char *folder, int (*end_pass)(struc
 	if (!open_table(&csv, folder, "stack_info.csv"))
 		return 0;
 	csv_find_columns(&csv, STACK_HEADER, col);
-	while (!err && csv_next(&csv)) {
-		char *api = csv_copy_field(csv_at(&csv, col[STACK_COL_api]));
-		char *python = csv_copy_field(csv_at(&csv, col[STACK_COL_python_stack]));
-		char *native = csv_copy_field(csv_at(&csv, col[STACK_COL_native_stack]));
+	while (!err && csv_read_row(&csv)) {
+		char *api = csv_copy_field(csv_get_field(&csv, col[STACK_COL_api]));
+		char *python = csv_copy_field(csv_get_field(&csv, col[STACK_COL_python_stack]));
+		char *native = csv_copy_field(csv_get_field(&csv, col[STACK_COL_native_stack]));
 		uint64_t id = 0, step = 0;
 
-		csv_u64(csv_at(&csv, col[STACK_COL_stack_id]), &id);
-		csv_u64(csv_at(&csv, col[STACK_COL_first_step]), &step);
+		csv_parse_u64(csv_get_field(&csv, col[STACK_COL_stack_id]), &id);
+		csv_parse_u64(csv_get_field(&csv, col[STACK_COL_first_step]), &step);
 
 		struct record_stack r = {.id = (uint32_t)id,
 			.step = (uint32_t)step,

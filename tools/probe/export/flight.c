@@ -77,14 +77,15 @@ static const struct flight_name {
 static const struct flight_name *find_flight_name(uint32_t op)
 {
 	for (unsigned i = 0; i < sizeof(flight_names) / sizeof(*flight_names); i++)
-		if (strcmp(intern_name(op), flight_names[i].op) == 0)
+		if (strcmp(intern_get_name(op), flight_names[i].op) == 0)
 			return &flight_names[i];
 	return NULL;
 }
 
 static bool is_flight_message(const struct call *c)
 {
-	return strcmp(intern_name(c->op), "send") == 0 || strcmp(intern_name(c->op), "recv") == 0;
+	return strcmp(intern_get_name(c->op), "send") == 0 ||
+	       strcmp(intern_get_name(c->op), "recv") == 0;
 }
 
 /* Finds the two world ranks of a message. Returns false if they are not known. */
@@ -92,7 +93,7 @@ static bool find_pair(const struct export *e, const struct call *c, int *from, i
 {
 	int me = e->report.g.folders.dir[c->rank].rank;
 	int other = export_get_world_rank(e, c->comm, c->peer);
-	bool send = strcmp(intern_name(c->op), "send") == 0;
+	bool send = strcmp(intern_get_name(c->op), "send") == 0;
 
 	*from = send ? me : other;
 	*to = send ? other : me;
@@ -133,12 +134,12 @@ static void record_flight_op(struct flight *f, const struct walk_call *w)
 		return;
 	}
 	if (message)
-		o->sides |= strcmp(intern_name(c->op), "send") == 0 ? 1 : 2;
+		o->sides |= strcmp(intern_get_name(c->op), "send") == 0 ? 1 : 2;
 	if (c->bits & CALL_OPEN || o->known)
 		return;
 	o->known = true;
 	o->in = w->in_count;
-	o->out = w->out_count;
+	o->out = w->out_format_count;
 	o->in_dtype = w->in_dtype;
 	o->out_dtype = w->out_dtype;
 }
@@ -163,7 +164,7 @@ static void write_dtypes(struct target *t, const char *key, uint32_t dtype)
 	} name[] = {{"float32", "Float"}, {"float64", "Double"}, {"float16", "Half"},
 		{"bfloat16", "BFloat16"}, {"int32", "Int"}, {"int64", "Long"}, {"uint8", "Byte"},
 		{"int8", "Char"}, {"int16", "Short"}, {"bool", "Bool"}};
-	const char *text = intern_name(dtype);
+	const char *text = intern_get_name(dtype);
 
 	for (unsigned i = 0; i < sizeof(name) / sizeof(*name); i++)
 		if (strcmp(text, name[i].ours) == 0)
@@ -226,7 +227,7 @@ static void write_frames(struct flight *f, struct target *t, const struct call *
 
 static const char *get_flight_backend(const struct call *c)
 {
-	const char *lib = intern_name(c->lib), *api = intern_name(c->api);
+	const char *lib = intern_get_name(c->lib), *api = intern_get_name(c->api);
 
 	if (strcmp(lib, "nccl") == 0 || strcmp(lib, "rccl") == 0 || strcmp(lib, "hccl") == 0 ||
 		strcmp(lib, "gloo") == 0)
@@ -254,8 +255,8 @@ struct flight_sides {
 static struct flight_sides find_flight_sizes(
 	const struct flight_op *o, const struct walk_call *w, enum flight_sizes sizes)
 {
-	struct flight_sides s = {
-		w->in_rows || w->out_rows, w->in_count, w->out_count, w->in_dtype, w->out_dtype};
+	struct flight_sides s = {w->in_rows || w->out_rows, w->in_count, w->out_format_count,
+		w->in_dtype, w->out_dtype};
 	bool open = w->call.bits & CALL_OPEN;
 	/*
 	 * If the element counts of this rank and of the completed rank differ, either may be wrong.
@@ -279,9 +280,9 @@ static struct flight_sides find_flight_sizes(
 		/* No rank with the same inputs has completed, so the inputs are compared. */
 		s.out = s.in;
 		s.out_dtype = s.in_dtype;
-		if (strcmp(intern_name(w->call.op), "all_gather") == 0)
+		if (strcmp(intern_get_name(w->call.op), "all_gather") == 0)
 			s.out = s.in * (uint64_t)(w->call.size > 0 ? w->call.size : 1);
-		if (strcmp(intern_name(w->call.op), "reduce_scatter") == 0)
+		if (strcmp(intern_get_name(w->call.op), "reduce_scatter") == 0)
 			s.out = s.in / (uint64_t)(w->call.size > 0 ? w->call.size : 1);
 		s.known = w->in_rows;
 	}
@@ -322,7 +323,7 @@ static void write_flight_entry(struct flight *f, struct target *t, const struct 
 	const struct flight_op *o = find_flight_op(f, c, &from, &to, &message);
 	const struct flight_name *n = message ? NULL : find_flight_name(c->op);
 	enum flight_sizes sizes =
-		message ? strcmp(intern_name(c->op), "send") == 0 ? SIZES_IN : SIZES_OUT
+		message ? strcmp(intern_get_name(c->op), "send") == 0 ? SIZES_IN : SIZES_OUT
 		: n	? n->sizes
 			: SIZES_NONE;
 	struct flight_sides s;
@@ -345,7 +346,7 @@ static void write_flight_entry(struct flight *f, struct target *t, const struct 
 		if (p)
 			*p = (struct flight_pair){p->key, c->comm, from, to, c->tag};
 		snprintf(name, sizeof(name), "%s:%s", get_flight_backend(c),
-			strcmp(intern_name(c->op), "send") == 0
+			strcmp(intern_get_name(c->op), "send") == 0
 				? (from < to ? "send 0->1" : "send 1->0")
 				: (from < to ? "recv 1<-0" : "recv 0<-1"));
 	} else {
@@ -519,14 +520,14 @@ int export_flight_recorder(struct export *e)
 	}
 	table_init(&f.ops, sizeof(struct flight_op), OPERATIONS_MAX);
 	export_walk(e, &w);
-	progress_begin(&e->bar, true, w.bytes);
+	progress_start(&e->bar, true, w.bytes);
 	for (uint64_t i = 0; on && (c = walk_next(&w)); i++) {
 		struct target none = {0};
 
 		record_flight_op(&f, c);
 		on = i % 256 || export_can_continue(e, &none, &w, c->call.step);
 	}
-	progress_end(&e->bar);
+	progress_stop(&e->bar);
 	walk_close(&w);
 	for (unsigned i = 0; i < o->n; i++) {
 		struct walk_call open = {.call = o->call[i].call};
@@ -547,8 +548,8 @@ int export_flight_recorder(struct export *e)
 		if (f.unsupported || f.unpaired)
 			printf("skipped: %s that the Flight Recorder has no name for, %s whose "
 			       "peer's call is not in this part\n",
-				out_plural(f.unsupported, "call", "calls"),
-				out_plural(f.unpaired, "message", "messages"));
+				out_format_plural(f.unsupported, "call", "calls"),
+				out_format_plural(f.unpaired, "message", "messages"));
 		free(part);
 	}
 	table_free(&f.ops);

@@ -97,7 +97,7 @@ static bool is_computing_call(const struct call *c)
 	static const char *const libs[] = {"aten", "mindspore", "blas", "cblas", "cublas", "acl"};
 
 	for (size_t i = 0; !c->comm && i < sizeof(libs) / sizeof(*libs); i++)
-		if (strcmp(intern_name(c->lib), libs[i]) == 0)
+		if (strcmp(intern_get_name(c->lib), libs[i]) == 0)
 			return true;
 	return false;
 }
@@ -123,7 +123,7 @@ static void record_insight_step(struct insight *x, const struct walk_call *w, ui
 		return;
 	held = add_held_time(&x->waits, c);
 	s->blocked += held;
-	if (strcmp(intern_name(c->op), "recv") == 0)
+	if (strcmp(intern_get_name(c->op), "recv") == 0)
 		s->received += held;
 	add_interval(w->start, end, &s->flight, &s->flight_end, s->compute_end, &s->both);
 }
@@ -153,7 +153,7 @@ static void record_insight_call(struct insight *x, const struct walk_call *w)
 		.from = -1,
 		.to = -1};
 	if (c->bits & CALL_P2P) {
-		bool recv = strcmp(intern_name(c->op), "recv") == 0;
+		bool recv = strcmp(intern_get_name(c->op), "recv") == 0;
 		int me = x->e->report.g.folders.dir[c->rank].rank;
 		int other = export_get_world_rank(x->e, c->comm, c->peer);
 
@@ -195,7 +195,7 @@ static void write_bandwidth(struct target *t, uint64_t bytes, uint64_t ns)
 {
 	static const char *const link[] = {"RDMA", "HCCS", "PCIE", "SDMA", "SIO"};
 
-	target_text(t, "\"Communication Bandwidth Info\": {");
+	target_write_text(t, "\"Communication Bandwidth Info\": {");
 	for (unsigned i = 0; i < sizeof(link) / sizeof(*link); i++) {
 		bool ours = i == 1 && bytes;
 
@@ -207,14 +207,14 @@ static void write_bandwidth(struct target *t, uint64_t bytes, uint64_t ns)
 			ours && ns ? (double)bytes / (double)ns : 0);
 		if (ours)
 			target_print(t, "\"%.6f\": [1, %.6f]", get_mb(bytes), get_ms(ns));
-		target_text(t, "}}");
+		target_write_text(t, "}}");
 	}
-	target_text(t, "}");
+	target_write_text(t, "}");
 }
 
 static void write_op_name(struct target *t, const struct insight_op *o, const char *suffix)
 {
-	target_print(t, "\"%s%s", intern_name(o->op), suffix);
+	target_print(t, "\"%s%s", intern_get_name(o->op), suffix);
 	if (o->from >= 0 || o->to >= 0)
 		target_print(t, "_%d_%d", o->from, o->to);
 	if (!*suffix && o->seq != NO_NUMBER)
@@ -234,13 +234,13 @@ static void write_comm_ops(const struct insight *x, struct target *t, uint64_t s
 
 		if (o->step != step || messages != (o->from >= 0 || o->to >= 0))
 			continue;
-		target_text(t, some ? ",\n" : "\n");
+		target_write_text(t, some ? ",\n" : "\n");
 		write_op_name(t, o, "");
-		target_text(t, "{");
+		target_write_text(t, "{");
 		write_op_times(t, x->e, o->start, o->dur, o->wait);
-		target_text(t, ", ");
+		target_write_text(t, ", ");
 		write_bandwidth(t, o->bytes, o->dur - o->wait);
-		target_text(t, "}");
+		target_write_text(t, "}");
 		if (!some)
 			start = o->start;
 		some = true;
@@ -249,13 +249,13 @@ static void write_comm_ops(const struct insight *x, struct target *t, uint64_t s
 		wait += o->wait;
 	}
 	if (some) {
-		target_text(t, ",\n\"Total Op Info\": {");
+		target_write_text(t, ",\n\"Total Op Info\": {");
 		write_op_times(t, x->e, start, dur, wait);
-		target_text(t, ", ");
+		target_write_text(t, ", ");
 		write_bandwidth(t, bytes, dur - wait);
-		target_text(t, "}");
+		target_write_text(t, "}");
 	}
-	target_text(t, "}");
+	target_write_text(t, "}");
 }
 
 /* Writes sums over the operations of one kind and communicator, from the first of them on. */
@@ -278,7 +278,7 @@ static void write_matrix_ops(
 				bytes += x->op[k].bytes;
 				ns += x->op[k].dur - x->op[k].wait;
 			}
-		target_text(t, some ? ",\n" : "\n");
+		target_write_text(t, some ? ",\n" : "\n");
 		some = true;
 		write_op_name(t, o, "-total");
 		target_print(t,
@@ -287,16 +287,16 @@ static void write_matrix_ops(
 			messages ? o->from : rank, messages ? o->to : rank,
 			messages ? "HCCS" : "LOCAL", get_mb(bytes), get_ms(ns),
 			ns ? (double)bytes / (double)ns : 0);
-		target_json(t, intern_name(o->op));
-		target_text(t, "}}");
+		target_write_json(t, intern_get_name(o->op));
+		target_write_text(t, "}}");
 	}
-	target_text(t, "}");
+	target_write_text(t, "}");
 	free(done);
 }
 
 static void write_step_times(const struct insight *x, struct target *t)
 {
-	target_text(t,
+	target_write_text(t,
 		"Step,Computing,Communication(Not Overlapped),Overlapped,Communication,Free,"
 		"Stage,Bubble,Communication(Not Overlapped and Exclude Receive),Preparing\n");
 	for (unsigned i = 0; i < x->nstep; i++) {
@@ -325,7 +325,7 @@ static void write_step_times(const struct insight *x, struct target *t)
 
 static void write_step_files(const struct insight *x, struct target *t, bool matrix, int rank)
 {
-	target_text(t, "{");
+	target_write_text(t, "{");
 	for (unsigned i = 0; i < x->nstep; i++) {
 		target_print(t, "%s\"step%llu\": {", i ? ",\n" : "\n",
 			(unsigned long long)x->step[i].step);
@@ -334,10 +334,10 @@ static void write_step_files(const struct insight *x, struct target *t, bool mat
 				write_matrix_ops(x, t, x->step[i].step, messages, rank);
 			else
 				write_comm_ops(x, t, x->step[i].step, messages);
-			target_text(t, messages ? ",\n" : "}");
+			target_write_text(t, messages ? ",\n" : "}");
 		}
 	}
-	target_text(t, "\n}\n");
+	target_write_text(t, "\n}\n");
 }
 
 static void write_metadata(const struct insight *x, struct target *t, int rank)
@@ -363,13 +363,14 @@ static void write_metadata(const struct insight *x, struct target *t, int rank)
 		target_print(t, "%s\"%016llx\": {\"group_name\": ", some ? ",\n" : "\n",
 			(unsigned long long)c->key.a);
 		some = true;
-		target_json(t, *intern_name(c->name) ? intern_name(c->name) : intern_name(c->kind));
+		target_write_json(t, *intern_get_name(c->name) ? intern_get_name(c->name)
+							       : intern_get_name(c->kind));
 		target_print(t, ", \"group_rank\": %lld, \"global_ranks\": [", (long long)at);
 		for (unsigned k = 0; k < c->nmember; k++)
 			target_print(t, "%s%d", k ? ", " : "", c->member[k]);
-		target_text(t, "]}");
+		target_write_text(t, "]}");
 	}
-	target_text(t, "}\n}\n");
+	target_write_text(t, "}\n}\n");
 }
 
 enum insight_file { FILE_TIMES, FILE_COMM, FILE_MATRIX, FILE_META, FILE_INFO, INSIGHT_FILES };
@@ -455,10 +456,10 @@ int export_insight(struct export *e)
 	}
 	table_init(&x.last, sizeof(struct insight_last), OPERATIONS_KEPT);
 	export_walk(e, &w);
-	progress_begin(&e->bar, true, w.bytes);
+	progress_start(&e->bar, true, w.bytes);
 	while (!gather_stop_signal() && (c = walk_next(&w)))
 		record_last_arrival(&x, c);
-	progress_end(&e->bar);
+	progress_stop(&e->bar);
 	walk_close(&w);
 	top = export_format_path(e, "profile");
 	for (unsigned i = 0; !status && !gather_stop_signal() && i < e->report.g.folders.n; i++)

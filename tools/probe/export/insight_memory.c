@@ -55,10 +55,10 @@ static const char *find_device_word(uint32_t device)
 	char word[32];
 	size_t n = 0;
 
-	for (const char *s = intern_name(device); *s && n + 1 < sizeof(word); s++)
+	for (const char *s = intern_get_name(device); *s && n + 1 < sizeof(word); s++)
 		word[n++] = (char)toupper((unsigned char)*s);
 	word[n] = 0;
-	return intern_name(intern_text(word, n));
+	return intern_get_name(intern_text(word, n));
 }
 
 static void add_memory_line(struct memory_lines *m, const struct memory_line *line)
@@ -114,14 +114,14 @@ static void read_memory_lines(struct memory_lines *m)
 static void write_memory_cell(struct target *t, double v, int digits)
 {
 	if (isnan(v))
-		target_text(t, ",");
+		target_write_text(t, ",");
 	else
 		target_print(t, "%.*f,", digits, v);
 }
 
 static void write_memory_lines(const struct memory_lines *m, struct target *t)
 {
-	target_text(t, record_header);
+	target_write_text(t, record_header);
 	for (unsigned i = 0; i < m->n; i++) {
 		const struct memory_line *line = &m->line[i];
 
@@ -135,7 +135,7 @@ static void write_memory_lines(const struct memory_lines *m, struct target *t)
 
 static void write_memory_blocks(const struct memory_lines *m, struct target *t)
 {
-	target_text(t, operator_header);
+	target_write_text(t, operator_header);
 	for (unsigned i = 0; i < m->events.n; i++) {
 		const struct memory_event *given = &m->events.event[i], *end;
 		double at;
@@ -144,7 +144,7 @@ static void write_memory_blocks(const struct memory_lines *m, struct target *t)
 			continue;
 		end = given->end ? &m->events.event[given->end - 1] : NULL;
 		at = get_profile_us(m, given->at);
-		target_print(t, "%s,", given->api ? intern_name(given->api) : "");
+		target_print(t, "%s,", given->api ? intern_get_name(given->api) : "");
 		write_memory_cell(t, given->bytes / KIB, 10); /* exact */
 		write_memory_cell(t, at, 3);
 		write_memory_cell(t, end ? get_profile_us(m, end->at) : NAN, 3);

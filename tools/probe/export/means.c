@@ -40,7 +40,7 @@ void means_add(struct means *m, const struct rank_dir *d, const struct overlay *
 static void write_rank_value(
 	struct tfevents *e, double wall, uint64_t step, uint32_t name, const char *part, double v)
 {
-	char *tag = tool_format("%s/%s", intern_name(name), part);
+	char *tag = tool_format("%s/%s", intern_get_name(name), part);
 
 	tfevent_scalar(e, wall, (int64_t)step, tag, (float)v);
 	free(tag);
@@ -63,7 +63,7 @@ static void write_means_events(const struct means *m, struct target *t)
 
 			if (!n)
 				continue;
-			if (scalar_is_equal_on_ranks(intern_name(s->name[k]))) {
+			if (scalar_is_equal_on_ranks(intern_get_name(s->name[k]))) {
 				write_rank_value(&e, wall, s->step[i], s->name[k], "min", n->min);
 				write_rank_value(&e, wall, s->step[i], s->name[k], "max",
 					n->nans ? NAN : n->max);
@@ -72,11 +72,11 @@ static void write_means_events(const struct means *m, struct target *t)
 					n->sum / n->ranks);
 			}
 			if (e.len > 1u << 20) {
-				target_put(t, e.at, e.len);
+				target_write(t, e.at, e.len);
 				e.len = 0;
 			}
 		}
-	target_put(t, e.at, e.len);
+	target_write(t, e.at, e.len);
 	tfevents_free(&e);
 }
 

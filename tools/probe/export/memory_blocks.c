@@ -27,7 +27,7 @@ static double read_event_number(const struct csv *c, int column)
 {
 	double v;
 
-	return csv_double(csv_at(c, column), &v) ? v : NAN;
+	return csv_parse_double(csv_get_field(c, column), &v) ? v : NAN;
 }
 
 static void read_event_rows(
@@ -43,9 +43,10 @@ static void read_event_rows(
 		return;
 	}
 	for (unsigned i = 0; i < AT_COLUMNS; i++)
-		col[i] = csv_column(&csv, name[i]);
-	while (csv_next(&csv)) {
-		struct memory_event event = {.device = csv_intern_field(csv_at(&csv, col[AT_NAME])),
+		col[i] = csv_find_column(&csv, name[i]);
+	while (csv_read_row(&csv)) {
+		struct memory_event event = {
+			.device = csv_intern_field(csv_get_field(&csv, col[AT_NAME])),
 			.call = read_event_number(&csv, col[AT_CALL]),
 			.bytes = read_event_number(&csv, col[AT_BYTES]),
 			.allocated = read_event_number(&csv, col[AT_ALLOCATED]),
@@ -53,8 +54,9 @@ static void read_event_rows(
 		double address = read_event_number(&csv, col[AT_ADDRESS]);
 		uint64_t step;
 
-		if (!csv_u64(csv_at(&csv, col[AT_STEP]), &step) || step < e->step_lo ||
-			step > e->step_hi || !csv_u64(csv_at(&csv, col[AT_TIME]), &event.at) ||
+		if (!csv_parse_u64(csv_get_field(&csv, col[AT_STEP]), &step) || step < e->step_lo ||
+			step > e->step_hi ||
+			!csv_parse_u64(csv_get_field(&csv, col[AT_TIME]), &event.at) ||
 			!(address > 0 && address < 0x1p64))
 			continue;
 		event.address = (uint64_t)address;

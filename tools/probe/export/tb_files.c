@@ -120,7 +120,7 @@ static bool parse_monitor_name(const char *name, unsigned *rank, uint64_t *time)
 
 static void find_monitor_folders(struct tb_folders *f, const struct tb_export *o)
 {
-	char *whole = tool_absolute(o->feed.dir), *last = strrchr(whole, '/');
+	char *whole = tool_get_absolute_path(o->feed.dir), *last = strrchr(whole, '/');
 	unsigned rank;
 	uint64_t time;
 	DIR *d;
@@ -280,7 +280,7 @@ static bool add_seen_row(struct tb_writer *w, uint64_t h)
 
 static void write_pending_events(struct tb_writer *w)
 {
-	target_put(&w->to, w->events.at, w->events.len);
+	target_write(&w->to, w->events.at, w->events.len);
 	w->events.len = 0;
 }
 
@@ -340,12 +340,13 @@ static void write_row_tag(struct tb_writer *w, struct text *t, const struct csv_
 static int write_tb_row(struct tb_writer *w, const struct csv *c, const int column[4],
 	const int *op_at, unsigned nop)
 {
-	const struct csv_text *vpp = csv_at(c, column[0]), *name = csv_at(c, column[1]),
-			      *micro = csv_at(c, column[3]);
+	const struct csv_text *vpp = csv_get_field(c, column[0]),
+			      *name = csv_get_field(c, column[1]),
+			      *micro = csv_get_field(c, column[3]);
 	uint64_t step, h = hash_field(hash_field(hash_field(1, vpp), name), micro);
 	char tag[2048];
 
-	if (!csv_u64(csv_at(c, column[2]), &step)) {
+	if (!csv_parse_u64(csv_get_field(c, column[2]), &step)) {
 		w->damaged++;
 		return 0;
 	}
@@ -362,7 +363,7 @@ static int write_tb_row(struct tb_writer *w, const struct csv *c, const int colu
 
 		if (op_at[i] < 0)
 			continue;
-		if (!csv_double(csv_at(c, op_at[i]), &v))
+		if (!csv_parse_double(csv_get_field(c, op_at[i]), &v))
 			v = (double)NAN;
 		write_row_tag(w, &t, vpp, name, micro);
 		text_str(&t, ops[i]);
@@ -386,15 +387,15 @@ static int write_tb_file(struct tb_writer *w, const char *path, const char *out)
 		return 0;
 	}
 	for (unsigned i = 0; i < 4; i++)
-		column[i] = csv_column(&c, names[i]);
+		column[i] = csv_find_column(&c, names[i]);
 	for (unsigned i = 0; i < NOPS; i++)
-		op_at[i] = csv_column(&c, ops[i]);
+		op_at[i] = csv_find_column(&c, ops[i]);
 	if (column[0] < 0 || column[1] < 0 || column[2] < 0) {
 		tool_warn("export: %s is not a file of kinds: columns vpp_stage, name, step", path);
 		csv_close(&c);
 		return 0;
 	}
-	while (!status && csv_next(&c)) {
+	while (!status && csv_read_row(&c)) {
 		if (!w->open)
 			status = open_tb_target(w, out);
 		if (!status)
@@ -479,7 +480,7 @@ static int write_tb_rank(
 	status |= close_tb_target(&w, !status);
 	if (w.damaged)
 		tool_warn("export: %s: %s could not be read and are skipped", folder->name,
-			out_plural(w.damaged, "row", "rows"));
+			out_format_plural(w.damaged, "row", "rows"));
 	*rows += w.rows;
 	tfevents_free(&w.events);
 	free(w.seen);
@@ -507,7 +508,8 @@ static int write_tb_folders(const struct tb_export *o, struct tb_folders *f)
 	}
 	if (!status)
 		printf("%s: %s of kinds of %s; tensorboard --logdir %s\n", out,
-			out_plural(rows, "row", "rows"), out_plural(f->n, "rank", "ranks"), out);
+			out_format_plural(rows, "row", "rows"),
+			out_format_plural(f->n, "rank", "ranks"), out);
 	free(out);
 	return status;
 }

@@ -71,38 +71,38 @@ struct trace {
 
 static void start_event(struct trace *x, const char *ph, const char *cat, const char *name)
 {
-	target_text(&x->t, x->events++ ? ",\n" : "\n");
+	target_write_text(&x->t, x->events++ ? ",\n" : "\n");
 	target_print(&x->t, "{\"ph\":\"%s\",\"cat\":\"%s\",\"name\":", ph, cat);
-	target_json(&x->t, name);
+	target_write_json(&x->t, name);
 }
 
 static void write_place(struct trace *x, uint64_t pid, uint64_t tid, uint64_t time_ns)
 {
 	target_print(&x->t, ",\"pid\":%llu,\"tid\":%llu,\"ts\":", (unsigned long long)pid,
 		(unsigned long long)tid);
-	target_us(&x->t, (int64_t)(time_ns - x->e->base_ns));
+	target_write_us(&x->t, (int64_t)(time_ns - x->e->base_ns));
 }
 
 static void write_dur(struct trace *x, uint64_t ns)
 {
-	target_text(&x->t, ",\"dur\":");
-	target_us(&x->t, (int64_t)ns);
+	target_write_text(&x->t, ",\"dur\":");
+	target_write_us(&x->t, (int64_t)ns);
 }
 
 static void write_track_name(
 	struct trace *x, const char *event_name, uint64_t pid, uint64_t tid, const char *name)
 {
-	target_text(&x->t, x->events++ ? ",\n" : "\n");
+	target_write_text(&x->t, x->events++ ? ",\n" : "\n");
 	target_print(&x->t,
 		"{\"ph\":\"M\",\"name\":\"%s\",\"pid\":%llu,\"tid\":%llu,\"args\":{\"name\":",
 		event_name, (unsigned long long)pid, (unsigned long long)tid);
-	target_json(&x->t, name);
-	target_text(&x->t, "}}");
+	target_write_json(&x->t, name);
+	target_write_text(&x->t, "}}");
 }
 
 static void write_sort_index(struct trace *x, uint64_t pid, uint64_t index)
 {
-	target_text(&x->t, x->events++ ? ",\n" : "\n");
+	target_write_text(&x->t, x->events++ ? ",\n" : "\n");
 	target_print(&x->t,
 		"{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":%llu,\"tid\":0,\"args\":{"
 		"\"sort_index\":"
@@ -208,10 +208,10 @@ static void close_trace_phase(struct trace *x, uint32_t index)
 	struct trace_rank *r = &x->rank[index];
 
 	if (r->phase && r->phase_end > r->phase_begin) {
-		start_event(x, "X", "user_annotation", intern_name(r->phase));
+		start_event(x, "X", "user_annotation", intern_get_name(r->phase));
 		write_place(x, get_trace_pid(x, index), r->phase_tid, r->phase_begin);
 		write_dur(x, r->phase_end - r->phase_begin + 1);
-		target_text(&x->t, "}");
+		target_write_text(&x->t, "}");
 	}
 	r->phase = 0;
 }
@@ -349,7 +349,7 @@ static void write_flow(struct trace *x, const struct trace_message *m, const cha
 	target_print(
 		&x->t, ",\"id\":%llu%s", (unsigned long long)id, *ph == 'f' ? ",\"bp\":\"e\"" : "");
 	write_place(x, get_trace_pid(x, m->rank), m->tid, m->at);
-	target_text(&x->t, "}");
+	target_write_text(&x->t, "}");
 }
 
 /* from, to: ranks of the communicator. */
@@ -384,7 +384,7 @@ static void record_message(
 static void record_messages(struct trace *x, const struct walk_call *w, uint64_t tid, uint64_t end)
 {
 	const struct call *c = &w->call;
-	const char *op = intern_name(c->op);
+	const char *op = intern_get_name(c->op);
 	bool send = strncmp(op, "send", 4) == 0, recv = strcmp(op, "recv") == 0;
 	struct trace_message m = {.rank = c->rank, .tid = tid};
 	/*
@@ -456,7 +456,7 @@ static void write_kernel(struct trace *x, const struct walk_call *w, uint64_t ti
 	write_dur(x, launch);
 	target_print(&x->t, ",\"args\":{\"External id\":%llu,\"correlation\":%llu}}",
 		(unsigned long long)c->seq, (unsigned long long)c->seq);
-	name = tool_format("ncclKernel_%s (%s)", intern_name(c->op), intern_name(c->api));
+	name = tool_format("ncclKernel_%s (%s)", intern_get_name(c->op), intern_get_name(c->api));
 	start_event(x, "X", "kernel", name);
 	free(name);
 	write_place(x, pid, STREAM_TID + stream, w->start + launch);
@@ -467,8 +467,8 @@ static void write_kernel(struct trace *x, const struct walk_call *w, uint64_t ti
 		(unsigned long long)c->seq, (unsigned long long)c->seq, stream,
 		(unsigned long long)pid);
 	write_collective_args(x->e, &x->t, w);
-	write_text_arg(&x->t, "dtype", intern_name(c->dtype));
-	target_text(&x->t, "}}");
+	write_text_arg(&x->t, "dtype", intern_get_name(c->dtype));
+	target_write_text(&x->t, "}}");
 }
 
 static void write_trace_call(struct trace *x, const struct walk_call *w)
@@ -483,13 +483,13 @@ static void write_trace_call(struct trace *x, const struct walk_call *w)
 	write_rank_name(x, c->rank);
 	record_step(x, w);
 	tid = get_call_track(x, c, w->start, w->start + dur);
-	name = open ? tool_format("%s (open)", intern_name(c->api)) : NULL;
-	start_event(x, "X", "cpu_op", open ? name : intern_name(c->api));
+	name = open ? tool_format("%s (open)", intern_get_name(c->api)) : NULL;
+	start_event(x, "X", "cpu_op", open ? name : intern_get_name(c->api));
 	free(name);
 	write_place(x, get_trace_pid(x, c->rank), tid, w->start);
 	write_dur(x, dur);
 	if (open || c->bits & CALL_ERROR)
-		target_text(&x->t, ",\"cname\":\"terrible\"");
+		target_write_text(&x->t, ",\"cname\":\"terrible\"");
 	write_call_args(x->e, &x->t, w);
 	if (x->only >= 0 && c->comm && !(c->bits & CALL_NESTED))
 		write_kernel(x, w, tid, dur);
@@ -565,26 +565,26 @@ static void write_meeting(void *arg, const struct meeting *m, bool complete)
 		return;
 	shown = begin;
 	track = get_comm_track(x, m->comm, last, &shown, end);
-	name = tool_format("%s #%lld", intern_name(m->longest.op), (long long)m->seq);
+	name = tool_format("%s #%lld", intern_get_name(m->longest.op), (long long)m->seq);
 	start_event(x, "X", "collective", name);
 	free(name);
 	write_place(x, COMMS_PID, track, shown);
 	write_dur(x, end > shown ? end - shown : 0);
 	if (m->mismatch || m->open || !complete)
-		target_text(&x->t, ",\"cname\":\"terrible\"");
+		target_write_text(&x->t, ",\"cname\":\"terrible\"");
 	target_print(&x->t,
 		",\"args\":{\"step\":%llu,\"comm_seq\":%lld,\"ranks\":%u,\"ranks "
 		"expected\":%u,\"last rank\":%d,"
 		"\"last came after us\":",
 		(unsigned long long)m->step, (long long)m->seq, m->n, m->want,
 		g->folders.dir[who].rank);
-	target_us(&x->t, (int64_t)(last - begin));
+	target_write_us(&x->t, (int64_t)(last - begin));
 	target_print(&x->t, ",\"bytes\":%llu", (unsigned long long)call_bytes(&m->longest));
 	if (m->mismatch)
 		write_text_arg(&x->t, "ranks differ in", meet_mismatch_name(m->mismatch));
 	if (m->open)
 		target_print(&x->t, ",\"open\":%u", m->open);
-	target_text(&x->t, "}}");
+	target_write_text(&x->t, "}}");
 	if (complete && !m->open && end > last && call_bytes(&m->longest)) {
 		char label[COMM_LABEL_MAX + 16];
 		char comm[COMM_LABEL_MAX];
@@ -592,9 +592,9 @@ static void write_meeting(void *arg, const struct meeting *m, bool complete)
 		snprintf(label, sizeof(label), "GB/s %s", comm_label(&g->comms, m->comm, comm));
 		start_event(x, "C", "bandwidth", label);
 		write_place(x, COMMS_PID, track, last);
-		target_text(&x->t, ",\"args\":{\"GB/s\":");
-		target_double(&x->t, (double)call_bytes(&m->longest) / (double)(end - last));
-		target_text(&x->t, "}}");
+		target_write_text(&x->t, ",\"args\":{\"GB/s\":");
+		target_write_double(&x->t, (double)call_bytes(&m->longest) / (double)(end - last));
+		target_write_text(&x->t, "}}");
 	}
 }
 
@@ -639,13 +639,13 @@ static void write_trace_head(struct trace *x)
 		f->dir[first].rank < 0 ? 0 : f->dir[first].rank,
 		f->world_size < 0 ? (int)f->n : f->world_size, (unsigned long long)e->base_ns);
 	target_print(&x->t, "\"probe\": {\"version\": \"%s\", \"path\": ", PROBE_VERSION);
-	target_json(&x->t, f->path);
-	target_text(&x->t, ", \"findings\": [");
+	target_write_json(&x->t, f->path);
+	target_write_text(&x->t, ", \"findings\": [");
 	for (unsigned i = 0; i < e->report.nfinding && i < 20; i++) {
-		target_text(&x->t, i ? ", " : "");
-		target_json(&x->t, e->report.finding[i].text);
+		target_write_text(&x->t, i ? ", " : "");
+		target_write_json(&x->t, e->report.finding[i].text);
 	}
-	target_text(&x->t, "]},\n\"traceEvents\": [");
+	target_write_text(&x->t, "]},\n\"traceEvents\": [");
 }
 
 /* path: the output file. only: index of the only folder to write; -1: all. Returns 0 or STATUS_USAGE. */
@@ -671,7 +671,7 @@ static int write_trace(struct export *e, const char *path, int only)
 	} else {
 		export_walk_rank(e, &w, (unsigned)only);
 	}
-	progress_begin(&e->bar, true, w.bytes);
+	progress_start(&e->bar, true, w.bytes);
 	write_trace_head(&x);
 	for (uint64_t i = 0; on && (c = walk_next(&w)); i++) {
 		write_trace_call(&x, c);
@@ -691,8 +691,8 @@ static int write_trace(struct export *e, const char *path, int only)
 	}
 	if (only < 0)
 		meet_end(&x.meet);
-	target_text(&x.t, "\n]\n}\n");
-	progress_end(&e->bar);
+	target_write_text(&x.t, "\n]\n}\n");
+	progress_stop(&e->bar);
 	walk_close(&w);
 	e->written += x.t.bytes;
 	status = target_close(&x.t, on);

@@ -92,13 +92,13 @@ void export_set_part(struct export *e)
 	struct focus f = {0};
 
 	for (unsigned i = 0; i < e->report.nfinding && !f.known; i++)
-		report_focus(&e->report, &e->report.finding[i], &f);
+		report_get_focus(&e->report, &e->report.finding[i], &f);
 	e->want = tool_alloc((g->folders.n + 1) * sizeof(*e->want));
 	if (!set_recorded_window(e) && !e->asked_steps) {
 		e->step_lo = 0;
 		e->step_hi = UINT64_MAX;
 		if (!e->all && g->any) {
-			uint64_t last = report_last_step(&e->report);
+			uint64_t last = report_get_last_step(&e->report);
 			uint64_t at = f.known ? f.step : last ? last - 1 : 0;
 
 			e->step_lo = at ? at - 1 : 0;
@@ -241,13 +241,13 @@ bool export_can_continue(
 {
 	uint64_t steps = e->step_hi - e->step_lo, to = e->step_lo;
 
-	if (progress_due(&e->bar))
-		progress_show(&e->bar, walk_done(w));
+	if (progress_is_due(&e->bar))
+		progress_print(&e->bar, walk_done(w));
 	if (gather_stop_signal())
 		return false;
 	if (e->all || e->written + t->bytes <= e->limit)
 		return true;
-	progress_end(&e->bar);
+	progress_stop(&e->bar);
 	if (step > e->step_lo && steps) {
 		to = e->step_lo + (step - e->step_lo) * 3 / 4;
 		to = to > e->step_lo ? to - 1 : to;
@@ -255,14 +255,14 @@ bool export_can_continue(
 	if (step > e->step_lo)
 		tool_error("export: more than %s by step %llu: nothing was written; `probe export "
 			   "--format %s --step %llu-%llu %s` fits, --all writes everything",
-			out_bytes((double)e->limit), (unsigned long long)step, e->format,
+			out_format_bytes((double)e->limit), (unsigned long long)step, e->format,
 			(unsigned long long)e->step_lo, (unsigned long long)to, e->dir);
 	else
 		tool_error(
 			"export: more than %s in step %llu alone: nothing was written; `probe "
 			"export --format %s --step %llu --rank 0-%u %s` is shorter, --all writes "
 			"everything",
-			out_bytes((double)e->limit), (unsigned long long)step, e->format,
+			out_format_bytes((double)e->limit), (unsigned long long)step, e->format,
 			(unsigned long long)step, e->nwant > 16 ? e->nwant / 4 - 1 : 3, e->dir);
 	return false;
 }
@@ -276,19 +276,19 @@ char *export_format_part(const struct export *e)
 {
 	int *rank = tool_alloc((e->nwant + 1) * sizeof(*rank));
 	char *who, *all, steps[64] = "all steps";
-	uint64_t last = report_last_step(&e->report);
+	uint64_t last = report_get_last_step(&e->report);
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < e->report.g.folders.n; i++)
 		if (e->want[i])
 			rank[n++] = e->report.g.folders.dir[i].rank;
-	who = out_ranks(rank, n);
+	who = out_format_ranks(rank, n);
 	if (e->step_hi == e->step_lo)
 		snprintf(steps, sizeof(steps), "step %llu", (unsigned long long)e->step_lo);
 	else if (e->step_hi != UINT64_MAX)
 		snprintf(steps, sizeof(steps), "steps %llu-%llu", (unsigned long long)e->step_lo,
 			(unsigned long long)(e->step_hi < last ? e->step_hi : last));
-	all = tool_format("%s, %s, %s", steps, who, out_plural(e->calls, "call", "calls"));
+	all = tool_format("%s, %s, %s", steps, who, out_format_plural(e->calls, "call", "calls"));
 	free(who);
 	free(rank);
 	return all;

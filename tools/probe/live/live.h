@@ -103,13 +103,13 @@ void live_free(struct live *l);
  * Returns the scalar `which` of a rank, that of the first parameter group if there are several, or
  * NULL if the rank has none.
  */
-const struct live_number *live_number_of(const struct live_rank *r, enum scalar which);
+const struct live_number *live_get_number(const struct live_rank *r, enum scalar which);
 
 /*
  * Returns the scalar of the first rank that has it, or NULL. For scalars that are equal on all
  * ranks, or that are shown once.
  */
-const struct live_number *live_number_of_job(const struct live *l, enum scalar which);
+const struct live_number *live_get_job_number(const struct live *l, enum scalar which);
 
 /* Formats the label of a size bucket as NCCL Inspector does: 4-5GB, 512-513MB. */
 #define LIVE_BUCKET_MAX 64

@@ -203,8 +203,8 @@ static void set_last_call(const struct live *l, struct live_rank *r, const struc
 
 	if (c->comm_seq != NO_NUMBER)
 		snprintf(number, sizeof(number), " #%lld", (long long)c->comm_seq);
-	r->last_call = tool_format(
-		"%s%s on %s", intern_name(c->api), number, comm_label(&l->comms, c->comm, label));
+	r->last_call = tool_format("%s%s on %s", intern_get_name(c->api), number,
+		comm_label(&l->comms, c->comm, label));
 	r->last_end_ns = c->start + c->dur;
 	r->last_step = c->step;
 	r->stack = c->stack;

@@ -34,8 +34,8 @@ static void write_live_ops(const struct live *l, const struct live_rank *r)
 		const struct live_op *o = &r->op[i];
 
 		json_object(NULL);
-		json_string("lib", intern_name(o->lib));
-		json_string("op", intern_name(o->op));
+		json_string("lib", intern_get_name(o->lib));
+		json_string("op", intern_get_name(o->op));
 		snprintf(id, sizeof(id), "%016llx", (unsigned long long)o->comm);
 		json_string("comm", id);
 		json_string("comm_name", comm_label(&l->comms, o->comm, label));

@@ -68,7 +68,7 @@ static void write_number_cell(struct out_table *t, int64_t v)
 
 	if (v >= 0)
 		snprintf(text, sizeof(text), "%lld", (long long)v);
-	out_cell(t, text);
+	out_add_cell(t, text);
 }
 
 static void print_params(const struct names *names)
@@ -77,8 +77,8 @@ static void print_params(const struct names *names)
 		"number", "name", "shape", "type", "optimizer", "group", "chunk", "flags"};
 	struct out_table t;
 
-	out_heading("Parameters");
-	out_table_begin(&t, 8, head, "rllllrrl");
+	out_print_heading("Parameters");
+	out_start_table(&t, 8, head, "rllllrrl");
 	for (unsigned i = 0; i < names->n; i++) {
 		const struct name_row *r = &names->row[i];
 
@@ -93,7 +93,7 @@ static void print_params(const struct names *names)
 		write_number_cell(&t, r->vpp_stage);
 		write_name_cell(&t, r->flags);
 	}
-	out_table_end(&t);
+	out_print_table(&t);
 }
 
 static void print_buckets(const struct names *names)
@@ -106,19 +106,19 @@ static void print_buckets(const struct names *names)
 		n += names->row[i].what == NAME_PART;
 	if (!n)
 		return;
-	out_heading("Buckets");
-	out_table_begin(&t, 4, head, "rrrl");
+	out_print_heading("Buckets");
+	out_start_table(&t, 4, head, "rrrl");
 	for (unsigned i = 0; i < names->n; i++) {
 		const struct name_row *r = &names->row[i];
 
 		if (r->what != NAME_PART)
 			continue;
 		write_number_cell(&t, (int64_t)r->bucket);
-		out_cell(&t, out_count(r->offset));
-		out_cell(&t, out_count(r->count));
+		out_add_cell(&t, out_format_count(r->offset));
+		out_add_cell(&t, out_format_count(r->count));
 		write_name_cell(&t, r->name);
 	}
-	out_table_end(&t);
+	out_print_table(&t);
 }
 
 static void print_modules(const struct names *names)
@@ -131,8 +131,8 @@ static void print_modules(const struct names *names)
 		n += names->row[i].what == NAME_MODULE;
 	if (!n)
 		return;
-	out_heading("Modules");
-	out_table_begin(&t, 3, head, "rll");
+	out_print_heading("Modules");
+	out_start_table(&t, 3, head, "rll");
 	for (unsigned i = 0; i < names->n; i++) {
 		const struct name_row *r = &names->row[i];
 
@@ -142,7 +142,7 @@ static void print_modules(const struct names *names)
 		write_name_cell(&t, *r->name ? r->name : "(the outermost)");
 		write_name_cell(&t, r->type);
 	}
-	out_table_end(&t);
+	out_print_table(&t);
 }
 
 /* Returns false if the rank (with rank -1: every rank) has no names. */
@@ -187,7 +187,7 @@ static int print_parts(
 	uint64_t lo = 1, hi = 0; /* the first steps that have messages */
 	bool named = false, groups = false;
 
-	if (steps && !option_steps("names", steps, &lo, &hi))
+	if (steps && !parse_steps_option("names", steps, &lo, &hi))
 		return STATUS_USAGE;
 	if (show & SHOW_NAMES)
 		named = print_names_of(f, rank, show);
@@ -224,7 +224,7 @@ int verb_names(int argc, char **argv)
 	bool json = false;
 	int o, status;
 
-	while ((o = cli_next(&c)) != CLI_END) {
+	while ((o = cli_read_argument(&c)) != CLI_END) {
 		switch (o) {
 		case OPT_RANK:
 			if (!read_rank(c.value, &rank))
@@ -250,9 +250,9 @@ int verb_names(int argc, char **argv)
 			break;
 		case CLI_HELP:
 			fputs(help, stdout);
-			return tool_finish(STATUS_DONE);
+			return tool_close_output(STATUS_DONE);
 		case CLI_OPERAND:
-			if (!cli_take_folder("names", &dir, c.value))
+			if (!cli_set_folder("names", &dir, c.value))
 				return STATUS_USAGE;
 			break;
 		default:
@@ -268,5 +268,5 @@ int verb_names(int argc, char **argv)
 		return STATUS_USAGE;
 	status = print_parts(&f, rank, show ? show : SHOW_NAMES | SHOW_GROUPS, steps, json);
 	folders_close(&f);
-	return tool_finish(status);
+	return tool_close_output(status);
 }

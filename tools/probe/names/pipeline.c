@@ -93,11 +93,12 @@ static void read_stack_ways(struct table *ways, const struct rank_dir *dir)
 		int col[STACK_COLUMNS];
 
 		csv_find_columns(&c, STACK_HEADER, col);
-		while (csv_next(&c)) {
-			const struct csv_text *t = csv_at(&c, col[STACK_COL_python_stack]);
+		while (csv_read_row(&c)) {
+			const struct csv_text *t = csv_get_field(&c, col[STACK_COL_python_stack]);
 			struct stack_ways *w;
 
-			if (!csv_u64(csv_at(&c, col[STACK_COL_stack_id]), &id) || !id || !t->n)
+			if (!csv_parse_u64(csv_get_field(&c, col[STACK_COL_stack_id]), &id) ||
+				!id || !t->n)
 				continue;
 			w = table_get(ways, id, 0);
 			for (int send = 0; w && send < 2; send++)
@@ -112,7 +113,7 @@ static void read_stack_ways(struct table *ways, const struct rank_dir *dir)
 
 static bool is_op(uint32_t op, const char *name)
 {
-	return strcmp(intern_name(op), name) == 0;
+	return strcmp(intern_get_name(op), name) == 0;
 }
 
 /* Returns false if the call is not a message of a pipeline. */
@@ -123,7 +124,7 @@ static bool init_message(
 	bool send = is_op(c->op, "send");
 	int peer;
 
-	if (!k || !k->role || strcmp(intern_name(k->role), "pipeline") != 0)
+	if (!k || !k->role || strcmp(intern_get_name(k->role), "pipeline") != 0)
 		return false;
 	if ((!send && !is_op(c->op, "recv")) || (c->bits & (CALL_NESTED | CALL_ERROR)))
 		return false;
@@ -171,7 +172,7 @@ static bool is_in_pipeline(const struct comms *comms, int rank)
 	for (uint32_t i = 0; i < comms->table.n; i++) {
 		const struct comm_info *k = table_at(&comms->table, i);
 
-		if (k->role && strcmp(intern_name(k->role), "pipeline") == 0 &&
+		if (k->role && strcmp(intern_get_name(k->role), "pipeline") == 0 &&
 			(!k->member || comm_has(k, rank)))
 			return true;
 	}

@@ -104,15 +104,16 @@ static void copy_rows(
 {
 	struct csv c;
 	int err = calls_open_file(&c, rows_file, true, 1 << 18);
-	int step = csv_column(&c, "step"), seq = csv_column(&c, "seq"),
-	    start = csv_column(&c, "start_ns");
+	int step = csv_find_column(&c, "step"), seq = csv_find_column(&c, "seq"),
+	    start = csv_find_column(&c, "start_ns");
 	uint64_t a, b, at;
 	char text[24];
 
 	if (err && err != -ENODATA)
 		s->err = -err;
-	while (!err && !s->err && csv_next(&c)) {
-		if (!csv_u64(csv_at(&c, seq), &a) || !csv_u64(csv_at(&c, start), &b))
+	while (!err && !s->err && csv_read_row(&c)) {
+		if (!csv_parse_u64(csv_get_field(&c, seq), &a) ||
+			!csv_parse_u64(csv_get_field(&c, start), &b))
 			continue;
 		at = count_rounds_before(r->end, r->n, b, a);
 		if (!open_block(s, &c, at))

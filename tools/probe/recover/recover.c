@@ -182,23 +182,24 @@ static char *format_recover_result(const struct recover_info *i)
 		break;
 	}
 
-	char *all = tool_format("%s added", out_plural(i->rows, "row", "rows")), *was;
+	char *all = tool_format("%s added", out_format_plural(i->rows, "row", "rows")), *was;
 
 	if (i->open) {
 		was = all;
-		all = tool_format("%s, %s of open calls", was, out_count(i->open));
+		all = tool_format("%s, %s of open calls", was, out_format_count(i->open));
 		free(was);
 	}
 	if (i->spilled) {
 		was = all;
 		all = tool_format("%s; %s lost with the process", was,
-			out_plural(i->spilled, "asynchronous call was", "asynchronous calls were"));
+			out_format_plural(
+				i->spilled, "asynchronous call was", "asynchronous calls were"));
 		free(was);
 	}
 	if (i->damaged) {
 		was = all;
-		all = tool_format(
-			"%s; %s", was, out_plural(i->damaged, "damaged entry", "damaged entries"));
+		all = tool_format("%s; %s", was,
+			out_format_plural(i->damaged, "damaged entry", "damaged entries"));
 		free(was);
 	}
 	return all;
@@ -231,7 +232,7 @@ static void print_recovered(const struct list *l)
 			rank[n++] = l->d[k].rank;
 		}
 		if (!said[i]) {
-			who = n ? out_ranks(rank, n) : tool_strdup(l->d[i].name);
+			who = n ? out_format_ranks(rank, n) : tool_strdup(l->d[i].name);
 			printf("%s: %s\n", who, what);
 			free(who);
 		}
@@ -253,8 +254,9 @@ static char *format_fill_result(const struct fill_info *f)
 		return tool_strdup(f->why);
 	default:
 		return tool_format("%s of %s each, by the period of its calls (confidence %s)",
-			out_plural(f->steps, "step", "steps"),
-			out_plural(f->calls, "call", "calls"), out_percent(f->confidence));
+			out_format_plural(f->steps, "step", "steps"),
+			out_format_plural(f->calls, "call", "calls"),
+			out_format_percent(f->confidence));
 	}
 }
 
@@ -279,7 +281,7 @@ static void print_filled(const struct list *l)
 					free(text[k]);
 				text[k] = NULL;
 			}
-		who = n ? out_ranks(rank, n) : tool_strdup(l->d[i].name);
+		who = n ? out_format_ranks(rank, n) : tool_strdup(l->d[i].name);
 		printf("%s: %s\n", who, said);
 		free(who);
 		free(said);
@@ -300,7 +302,7 @@ static void print_outside(const struct list *l, bool clean)
 	for (unsigned i = 0; i < l->outside.n; i++) {
 		const struct outside *o = &l->outside.at[i];
 		const struct clean_one *c = &l->clean[i];
-		const char *size = out_bytes((double)o->bytes);
+		const char *size = out_format_bytes((double)o->bytes);
 		char *who = format_owner(o), *what;
 
 		if (c->result == CLEAN_ORPHAN)
@@ -454,7 +456,7 @@ static int recover_path(const char *path, const struct wish *w)
 	if (full && (path || !w->clean))
 		of = tool_strdup(full);
 	else if (path)
-		of = tool_absolute(path);
+		of = tool_get_absolute_path(path);
 	if (full && folders_is_rank(full))
 		add_recovered_folder(&l, full, strrchr(full, '/') + 1, w);
 	else if (full)
@@ -491,7 +493,7 @@ int verb_recover(int argc, char **argv)
 	struct wish w = {0};
 	int o, status;
 
-	while ((o = cli_next(&c)) != CLI_END) {
+	while ((o = cli_read_argument(&c)) != CLI_END) {
 		switch (o) {
 		case OPT_FORCE:
 			w.force = true;
@@ -507,13 +509,13 @@ int verb_recover(int argc, char **argv)
 			break;
 		case OPT_JOURNALS:
 			free(w.journals);
-			w.journals = tool_absolute(c.value);
+			w.journals = tool_get_absolute_path(c.value);
 			break;
 		case CLI_HELP:
 			fputs(help, stdout);
-			return tool_finish(STATUS_DONE);
+			return tool_close_output(STATUS_DONE);
 		case CLI_OPERAND:
-			if (!cli_take_folder("recover", &path, c.value))
+			if (!cli_set_folder("recover", &path, c.value))
 				return STATUS_USAGE;
 			break;
 		default:
@@ -522,5 +524,5 @@ int verb_recover(int argc, char **argv)
 	}
 	status = recover_path(path, &w);
 	free(w.journals);
-	return tool_finish(status);
+	return tool_close_output(status);
 }

@@ -28,7 +28,7 @@
 /* Formats where a group of missing ranks is instead of in the operation. */
 static char *format_absent_ranks(struct report *r, const struct absent *a)
 {
-	char *ranks = out_ranks(a->rank, a->n), *call = NULL, *all = NULL, *place = NULL;
+	char *ranks = out_format_ranks(a->rank, a->n), *call = NULL, *all = NULL, *place = NULL;
 
 	switch (a->why) {
 	case ABSENT_NEVER:
@@ -42,14 +42,15 @@ static char *format_absent_ranks(struct report *r, const struct absent *a)
 		place = called_from_text(r, a->last);
 		all = tool_format("%s %s: the last call was %s in step %llu, %s earlier%s%s", ranks,
 			a->why == ABSENT_ENDED ? "ended without entering it" : "never entered it",
-			call, (unsigned long long)a->last->step, out_time((double)a->since), place,
+			call, (unsigned long long)a->last->step,
+			out_format_duration((double)a->since), place,
 			is_only_enqueued(a->last) ? "; it is enqueued, completion unknown" : "");
 		break;
 	case ABSENT_OTHER:
 		call = report_call(r, &a->in->call);
 		all = tool_format("%s %s in %s for %s", ranks,
 			a->n == 1 ? "is blocked" : "are blocked", call,
-			out_time((double)a->in->age));
+			out_format_duration((double)a->in->age));
 		break;
 	case ABSENT_PAST:
 		all = tool_format("%s %s %s", ranks, a->n == 1 ? "has" : "have",
@@ -94,9 +95,9 @@ static void add_pending_requests(struct report *r, uint32_t rank, char **text)
 		if (c->call.rank != rank || !(c->call.bits & CALL_ASYNC) || n++ >= PENDING_MAX)
 			continue;
 		call_name = report_call(r, &c->call);
-		add_text_line(
-			text, tool_format("%s has not completed: %s, started %s earlier",
-				      report_rank(r, rank), call_name, out_time((double)c->age)));
+		add_text_line(text, tool_format("%s has not completed: %s, started %s earlier",
+					    report_rank(r, rank), call_name,
+					    out_format_duration((double)c->age)));
 		free(call_name);
 	}
 	if (n > PENDING_MAX)
@@ -136,15 +137,15 @@ static void add_blocked_ranks(struct report *r, char **text)
 				rank[n++] = r->g.folders.dir[k].rank;
 			}
 		}
-		ranks = out_ranks(rank, n);
+		ranks = out_format_ranks(rank, n);
 		call_name = report_call(r, &c->call);
 		place = called_from_text(r, &c->call);
 		add_text_line(text,
 			tool_format("%s %s blocked in %s%s, started %s earlier%s", ranks,
 				n == 1 ? "is" : "are",
-				strcmp(intern_name(c->call.lib), "c10d") == 0 ? "Work.wait of "
-									      : "a wait for ",
-				call_name, out_time((double)c->age), place));
+				strcmp(intern_get_name(c->call.lib), "c10d") == 0 ? "Work.wait of "
+										  : "a wait for ",
+				call_name, out_format_duration((double)c->age), place));
 		free(ranks);
 		free(call_name);
 		free(place);
@@ -169,7 +170,7 @@ static void add_idle_ranks(struct report *r, char **text)
 		idle.rank[idle.n++] = r->g.folders.dir[i].rank;
 	}
 	if (idle.n) {
-		ranks = out_ranks(idle.rank, idle.n);
+		ranks = out_format_ranks(idle.rank, idle.n);
 		call_name = idle.last ? report_call(r, idle.last) : tool_strdup("none");
 		place = idle.last ? called_from_text(r, idle.last) : tool_strdup("");
 		add_text_line(
@@ -201,11 +202,12 @@ static void add_stopped_ranks(struct report *r, char **text)
 		rank[n++] = r->g.folders.dir[i].rank;
 	}
 	if (n) {
-		ranks = out_ranks(rank, n);
+		ranks = out_format_ranks(rank, n);
 		add_text_line(text,
 			silence ? tool_format("%s %s stopped, frozen or out of reach: no sign of "
 					      "life for %s",
-					  ranks, n == 1 ? "is" : "are", out_time((double)silence))
+					  ranks, n == 1 ? "is" : "are",
+					  out_format_duration((double)silence))
 				: tool_format("%s %s stopped: by SIGSTOP, a terminal or a debugger",
 					  ranks, n == 1 ? "is" : "are"));
 		free(ranks);
@@ -233,7 +235,7 @@ static void add_ended_ranks(const struct report *r, char **text)
 static bool is_wildcard_receive_call(const struct open_call *c)
 {
 	return c->call.peer == NO_NUMBER &&
-	       (is_probe_wait(c) || strcmp(intern_name(c->call.op), "recv") == 0);
+	       (is_probe_wait(c) || strcmp(intern_get_name(c->call.op), "recv") == 0);
 }
 
 /*
@@ -276,7 +278,7 @@ static void set_missing_sender(struct report *r, struct finding *f)
 			one = (int)i;
 			continue;
 		}
-		if (peer < 0 || strcmp(intern_name(o->call.op), "recv") != 0 ||
+		if (peer < 0 || strcmp(intern_get_name(o->call.op), "recv") != 0 ||
 			(one >= 0 && peer != one))
 			return;
 		one = peer;
@@ -431,11 +433,11 @@ static bool add_to_circle(struct report *r, const struct stuck *s)
 			f = &r->finding[i];
 	if (!f)
 		return false;
-	ranks = out_ranks(s->rank, s->n);
+	ranks = out_format_ranks(s->rank, s->n);
 	call_name = report_kind(r, s);
 	add_text_line(
 		&f->text, tool_format("%s %s in %s for %s", ranks, s->n == 1 ? "waits" : "wait",
-				  call_name, out_time((double)s->took_max)));
+				  call_name, out_format_duration((double)s->took_max)));
 	free(ranks);
 	free(call_name);
 	return true;
@@ -451,13 +453,14 @@ void find_stuck(struct report *r)
 	if (!s || r->left || r->ended_together || has_reported_circle(r) || add_to_circle(r, s))
 		return;
 	call_name = report_kind(r, s);
-	ranks = out_ranks(s->rank, s->n);
+	ranks = out_format_ranks(s->rank, s->n);
 	place = called_from_text(r, &s->sample->call);
 	text = tool_format("%s %s %s, step %llu, for %s%s%s", ranks,
 		s->async    ? "did not complete"
 		: s->n == 1 ? "is blocked in"
 			    : "are blocked in",
-		call_name, (unsigned long long)s->sample->call.step, out_time((double)s->took_max),
+		call_name, (unsigned long long)s->sample->call.step,
+		out_format_duration((double)s->took_max),
 		s->sample->call.bits & CALL_ERROR ? ", and gave up"
 		: over				  ? " when the job ended"
 						  : "",
@@ -499,7 +502,8 @@ static char *format_nonfinite_ranks(const struct report *r, const struct bad_row
 
 	for (unsigned i = 0; i < n; i++)
 		rank[i] = r->g.folders.dir[b->same[i]].rank;
-	return b->nsame > BAD_SAME_MAX ? tool_format("%u ranks", b->nsame) : out_ranks(rank, n);
+	return b->nsame > BAD_SAME_MAX ? tool_format("%u ranks", b->nsame)
+				       : out_format_ranks(rank, n);
 }
 
 /* Formats "NaN in gradient of layers.0.weight (element 5 of bucket 1): ", or "" without a name. */
@@ -570,23 +574,24 @@ void find_values(struct report *r)
 	origin = inputs_origin(&r->g, b, &awaited);
 	lost = lost_nan_text(&r->g, b);
 	kind = b->nans && b->infs
-		       ? tool_format("%s NaN, %s Inf", out_count(b->nans), out_count(b->infs))
-		       : tool_format("%s %s", out_count(b->nans ? b->nans : b->infs),
+		       ? tool_format("%s NaN, %s Inf", out_format_count(b->nans),
+				 out_format_count(b->infs))
+		       : tool_format("%s %s", out_format_count(b->nans ? b->nans : b->infs),
 				 b->nans ? "NaN" : "Inf");
 	tensor = format_nonfinite_name(r, b);
 	f = add_finding(r, b->nans ? FINDING_NAN : FINDING_INF,
 		tool_format(
 			"first%s in step %llu, %s: %s%s of %s %s elements in the %s of %s: %s%s%s",
 			r->g.thinned ? " seen" : "", (unsigned long long)b->call.step, ranks,
-			tensor, kind, out_count(b->count), b->dtype, b->out ? "result" : "input",
-			call_name, origin, lost, place));
+			tensor, kind, out_format_count(b->count), b->dtype,
+			b->out ? "result" : "input", call_name, origin, lost, place));
 	f->awaited = awaited;
 	if (is_scaler_responsible(r)) {
 		set_finding_kind(f, FINDING_SCALED);
 		add_text_line(
 			&f->text, tool_format("the loss scale fell after %s with NaN or Inf, and "
 					      "no other step has NaN or Inf: a scaler skipped them",
-					  out_plural(r->g.bad.steps, "step", "steps")));
+					  out_format_plural(r->g.bad.steps, "step", "steps")));
 	}
 	add_nonfinite_ranks(r, f, b);
 	name_call(f, &b->call);
@@ -614,8 +619,8 @@ static void find_late_rank(struct report *r)
 			"step %llu: %s entered %s %s after %s had given up, after waiting for it "
 			"for %s%s",
 			(unsigned long long)g->late.step, report_rank(r, g->late.rank), call_name,
-			out_time((double)g->after_ns), others, out_time((double)g->waited_ns),
-			place));
+			out_format_duration((double)g->after_ns), others,
+			out_format_duration((double)g->waited_ns), place));
 
 	name_culprit(r, f, g->late.rank);
 	for (uint32_t i = 0; i < r->g.folders.n && r->g.folders.n <= 1024; i++)
@@ -647,7 +652,7 @@ static void find_errors(struct report *r)
 	place = called_from_text(r, c);
 	f = add_finding(r, FINDING_ERROR,
 		tool_format("%s returned an error; first: %s on %s, step %llu, code %lld%s",
-			out_plural(r->g.errors, "call", "calls"), call_name,
+			out_format_plural(r->g.errors, "call", "calls"), call_name,
 			report_rank(r, c->rank), (unsigned long long)c->step, (long long)c->error,
 			place));
 	name_culprit(r, f, c->rank);

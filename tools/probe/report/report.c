@@ -163,15 +163,15 @@ static int read_options(struct asked *a, int argc, char **argv)
 	const char *color = "auto";
 	int o;
 
-	while ((o = cli_next(&c)) != CLI_END) {
+	while ((o = cli_read_argument(&c)) != CLI_END) {
 		bool ok = true;
 
 		switch (o) {
 		case OPT_RANK:
-			ok = option_ranges("report", &a->gather.ranks, "rank", c.value);
+			ok = parse_ranges_option("report", &a->gather.ranks, "rank", c.value);
 			break;
 		case OPT_STEP:
-			ok = option_steps(
+			ok = parse_steps_option(
 				"report", c.value, &a->gather.step_lo, &a->gather.step_hi);
 			break;
 		case OPT_TOP:
@@ -223,7 +223,7 @@ static int read_options(struct asked *a, int argc, char **argv)
 		if (!ok)
 			return 1 + STATUS_USAGE;
 	}
-	if (!out_color(color)) {
+	if (!out_set_color(color)) {
 		tool_error("report: --color %s: accepted: auto, always, never", color);
 		return 1 + STATUS_USAGE;
 	}
@@ -348,7 +348,7 @@ int verb_report(int argc, char **argv)
 
 	if (status) {
 		ranges_free(&a.gather.ranks);
-		return tool_finish(status - 1);
+		return tool_close_output(status - 1);
 	}
 	for (;;) {
 		double began = read_monotonic_s();
@@ -367,5 +367,5 @@ int verb_report(int argc, char **argv)
 			puts("\n----\n");
 	}
 	ranges_free(&a.gather.ranks);
-	return tool_finish(status);
+	return tool_close_output(status);
 }

@@ -54,7 +54,7 @@ static const struct cli_option options[] = {
 static char *add_result_folder(void)
 {
 	const char *tmp = getenv("TMPDIR");
-	char *path = tool_absolute(tmp && *tmp ? tmp : "/tmp"),
+	char *path = tool_get_absolute_path(tmp && *tmp ? tmp : "/tmp"),
 	     *dir = tool_format("%s/probe-check.XXXXXX", path);
 
 	free(path);
@@ -117,7 +117,7 @@ static int run_checked_command(char *const *argv, const char *library, const cha
  */
 static int read_exports(struct check *k)
 {
-	char *self[] = {(char *)tool_self(), (char *)"--version", NULL};
+	char *self[] = {(char *)tool_get_own_path(), (char *)"--version", NULL};
 
 	run_checked_command(self, k->library, k->dir, true);
 	checked_read(&k->seen, k->dir);
@@ -147,7 +147,7 @@ static void ignore_check_line(void *arg, const char *line)
 static void read_config(struct check *k)
 {
 	const char *named = getenv("PROBE_CONFIG"), *off = getenv("PROBE_DISABLE");
-	char *cwd = tool_absolute("."),
+	char *cwd = tool_get_absolute_path("."),
 	     *file = named && *named ? tool_strdup(named)
 				     : config_find("probe.yaml", preload_get_config_base());
 
@@ -192,7 +192,7 @@ int verb_check(int argc, char **argv)
 	const char *color = "auto";
 	int o, status;
 
-	while ((o = cli_next(&c)) != CLI_END && o != CLI_OPERAND) {
+	while ((o = cli_read_argument(&c)) != CLI_END && o != CLI_OPERAND) {
 		switch (o) {
 		case OPT_ALL:
 			k.all = true;
@@ -205,12 +205,12 @@ int verb_check(int argc, char **argv)
 			break;
 		case CLI_HELP:
 			fputs(help, stdout);
-			return tool_finish(STATUS_DONE);
+			return tool_close_output(STATUS_DONE);
 		default:
 			return STATUS_USAGE;
 		}
 	}
-	if (!out_color(color)) {
+	if (!out_set_color(color)) {
 		tool_error("check: --color %s: accepted: auto, always, never", color);
 		return STATUS_USAGE;
 	}
@@ -227,5 +227,5 @@ int verb_check(int argc, char **argv)
 	free(k.runtime);
 	free(k.library);
 	free(k.dir);
-	return tool_finish(status);
+	return tool_close_output(status);
 }

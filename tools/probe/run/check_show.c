@@ -68,7 +68,7 @@ static struct library *compute_library_counts(const struct check *k, unsigned *n
  */
 static bool is_pmpi_name(const struct check *k, const struct checked_function *f)
 {
-	const char *name = intern_name(f->name), *lib = intern_name(f->lib);
+	const char *name = intern_get_name(f->name), *lib = intern_get_name(f->lib);
 	const struct checked_function *base =
 		*name == 'P'
 			? table_find(&k->seen.functions, hash_str(0, name + 1), hash_str(1, lib))
@@ -200,8 +200,8 @@ static void print_processes(const struct check *k)
 			n++;
 		}
 		printf("  %u x ", n);
-		out_clean(c->process[i].program);
-		printf(": %s\n", hits ? out_plural(hits, "call", "calls") : "no calls");
+		out_print_clean(c->process[i].program);
+		printf(": %s\n", hits ? out_format_plural(hits, "call", "calls") : "no calls");
 	}
 	free(done);
 }
@@ -213,7 +213,7 @@ static int compare_hits(const void *x, const void *y)
 
 	if (a->hits != b->hits)
 		return a->hits > b->hits ? -1 : 1;
-	return strcmp(intern_name(a->name), intern_name(b->name));
+	return strcmp(intern_get_name(a->name), intern_get_name(b->name));
 }
 
 /* Prints the names with one verdict as a paragraph, after an introduction. */
@@ -230,7 +230,7 @@ static void print_verdict_names(const struct check *k, const struct checked_func
 		if (count++ >= max)
 			continue;
 		was = all;
-		all = tool_format("%s%s%s", was, *was ? " " : "", intern_name(list[i]->name));
+		all = tool_format("%s%s%s", was, *was ? " " : "", intern_get_name(list[i]->name));
 		free(was);
 	}
 	if (count) {
@@ -238,7 +238,7 @@ static void print_verdict_names(const struct check *k, const struct checked_func
 			"%s (%u): %s%s", lead, count, all, count > max ? " ... (--all)" : "");
 
 		printf("    ");
-		out_wrap(text, 4, 8);
+		out_print_wrapped(text, 4, 8);
 		free(text);
 	}
 	free(all);
@@ -250,22 +250,22 @@ static void print_called(const struct checked_function *const *list, unsigned n)
 	struct out_table t;
 	bool any = false;
 
-	out_table_begin(&t, 4, head, "lrll");
+	out_start_table(&t, 4, head, "lrll");
 	for (unsigned i = 0; i < n; i++) {
 		enum verdict v = get_function_verdict(list[i]);
 
 		if (v != V_CALLED && (v == V_REFUSED || !*list[i]->note))
 			continue;
 		any = true;
-		out_cell(&t, intern_name(list[i]->name));
-		out_cell(&t, out_count(list[i]->hits));
-		out_cell(&t, list[i]->where);
-		out_cell(&t, *list[i]->note			 ? list[i]->note
-			     : list[i]->state == CHECKED_SKIPPED ? "not in the list"
-								 : "");
+		out_add_cell(&t, intern_get_name(list[i]->name));
+		out_add_cell(&t, out_format_count(list[i]->hits));
+		out_add_cell(&t, list[i]->where);
+		out_add_cell(&t, *list[i]->note			     ? list[i]->note
+				 : list[i]->state == CHECKED_SKIPPED ? "not in the list"
+								     : "");
 	}
 	if (any) {
-		out_table_end(&t);
+		out_print_table(&t);
 		return;
 	}
 	free(t.cell);
@@ -280,14 +280,14 @@ static void print_library(const struct check *k, const struct library *l)
 		if (checked_function_at(k, i)->lib == l->name)
 			list[n++] = checked_function_at(k, i);
 	qsort(list, n, sizeof(*list), compare_hits);
-	printf("%s%s%s: ", out_style(STYLE_HEAD), intern_name(l->name), out_plain());
+	printf("%s%s%s: ", out_style(STYLE_HEAD), intern_get_name(l->name), out_plain());
 	if (!l->found && !l->hits) {
 		printf("%u functions exported; no loaded library defines them\n", l->n);
 		if (k->all)
 			print_verdict_names(k, list, n, V_MISSING, "not found");
 	} else {
 		printf("%u functions exported, %u found, %u called, %s\n", l->n, l->found,
-			l->called, out_plural(l->hits, "call", "calls"));
+			l->called, out_format_plural(l->hits, "call", "calls"));
 		print_called(list, n);
 		print_verdict_names(k, list, n, V_IDLE, "found and never called");
 		print_verdict_names(k, list, n, V_SKIPPED, "not in the list, so not recorded");
@@ -312,19 +312,19 @@ static void print_layout_facts(const struct check *k, bool all_facts)
 		shown += all_facts || strcmp(k->seen.fact[i].state, "unseen");
 	if (!shown)
 		return;
-	out_table_begin(&t, 4, head, "llll");
+	out_start_table(&t, 4, head, "llll");
 	for (unsigned i = 0; i < k->seen.nfact; i++) {
 		const struct checked_fact *f = &k->seen.fact[i];
 		bool failed = strcmp(f->state, "failed") == 0;
 
 		if (!all_facts && strcmp(f->state, "unseen") == 0)
 			continue;
-		out_cell(&t, f->name);
-		out_cell(&t, f->state);
-		out_cell(&t, f->versions);
-		out_cell(&t, failed ? f->off : f->verified_by);
+		out_add_cell(&t, f->name);
+		out_add_cell(&t, f->state);
+		out_add_cell(&t, f->versions);
+		out_add_cell(&t, failed ? f->off : f->verified_by);
 	}
-	out_table_end(&t);
+	out_print_table(&t);
 	for (unsigned i = 0; i < k->seen.nfact; i++)
 		if (strcmp(k->seen.fact[i].state, "failed") == 0)
 			printf("note: %s does not hold for this program's library; switched off: "
@@ -339,7 +339,7 @@ static void print_check_text(const struct check *k, const char *wrong, const cha
 
 	printf("%slibprobe.so %s%s\n", out_style(STYLE_HEAD), k->library, out_plain());
 	if (k->seen.n)
-		printf("loaded into %s:\n", out_plural(k->seen.n, "process", "processes"));
+		printf("loaded into %s:\n", out_format_plural(k->seen.n, "process", "processes"));
 	print_processes(k);
 	lib = compute_library_counts(k, &n);
 	for (unsigned i = 0; i < n; i++)
@@ -352,12 +352,12 @@ static void print_check_text(const struct check *k, const char *wrong, const cha
 	print_layout_facts(k, k->all);
 	if (k->seen.unreadable)
 		printf("%s could not be read\n",
-			out_plural(k->seen.unreadable, "process' word", "processes' words"));
+			out_format_plural(k->seen.unreadable, "process' word", "processes' words"));
 	if (end)
 		printf("%s\n", end);
 	for (unsigned i = 0; i < k->seen.nnote; i++) {
 		printf("note: ");
-		out_wrap(k->seen.note[i], 6, 6);
+		out_print_wrapped(k->seen.note[i], 6, 6);
 	}
 	if (k->runtime)
 		printf("note: the program is built with AddressSanitizer, whose runtime must come "
@@ -367,7 +367,7 @@ static void print_check_text(const struct check *k, const char *wrong, const cha
 		printf("note: %s\n", k->obstacle);
 	if (wrong) {
 		printf("%sproblem: %s", out_style(STYLE_BAD), out_plain());
-		out_wrap(wrong, 9, 9);
+		out_print_wrapped(wrong, 9, 9);
 	} else {
 		printf("%sfine:%s calls of this program will be recorded\n", out_style(STYLE_GOOD),
 			out_plain());
@@ -385,8 +385,8 @@ static void print_functions_json(const struct check *k)
 		const struct checked_function *f = checked_function_at(k, i);
 
 		json_object(NULL);
-		json_string("name", intern_name(f->name));
-		json_string("lib", intern_name(f->lib));
+		json_string("name", intern_get_name(f->name));
+		json_string("lib", intern_get_name(f->lib));
 		json_string("state", state[f->state]);
 		json_u64("hits", f->hits);
 		json_string("where", f->where);
@@ -436,7 +436,7 @@ static void print_check_json(const struct check *k, const char *wrong)
 	json_list("libraries");
 	for (unsigned i = 0; i < n; i++) {
 		json_object(NULL);
-		json_string("name", intern_name(lib[i].name));
+		json_string("name", intern_get_name(lib[i].name));
 		json_u64("exported", lib[i].n);
 		json_u64("found", lib[i].found);
 		json_u64("called", lib[i].called);
@@ -488,12 +488,12 @@ static void print_library_exports(const struct check *k, uint32_t lib, unsigned 
 			continue;
 		was = all;
 		all = tool_format("%s%s%s%s%s", was, *was ? " " : "", out ? "(" : "",
-			intern_name(f->name), out ? ")" : "");
+			intern_get_name(f->name), out ? ")" : "");
 		free(was);
 	}
-	printf("%s%s%s: %u functions\n  ", out_style(STYLE_HEAD), intern_name(lib), out_plain(),
+	printf("%s%s%s: %u functions\n  ", out_style(STYLE_HEAD), intern_get_name(lib), out_plain(),
 		total);
-	out_wrap(all, 2, 2);
+	out_print_wrapped(all, 2, 2);
 	free(all);
 }
 

@@ -34,7 +34,7 @@ static char *find_library(void)
 {
 	static const char *const below[] = {"", "../lib/", "../lib64/", "../lib/x86_64-linux-gnu/",
 		"../lib/aarch64-linux-gnu/"};
-	const char *self = tool_self(), *slash = strrchr(self, '/');
+	const char *self = tool_get_own_path(), *slash = strrchr(self, '/');
 	char *path = NULL, *full;
 
 	for (unsigned i = 0; slash && i < sizeof(below) / sizeof(*below) && !path; i++)
@@ -54,9 +54,9 @@ const char *preload_get_config_base(void)
 	if (!path) {
 		const char *named = getenv("PROBE_LIBRARY");
 
-		path = named && *named ? tool_absolute(named) : find_library();
+		path = named && *named ? tool_get_absolute_path(named) : find_library();
 	}
-	return path ? path : tool_self();
+	return path ? path : tool_get_own_path();
 }
 
 /* Extracts the reason from the loader's message: "... cannot be preloaded (REASON): ignored." */
@@ -110,7 +110,7 @@ static void read_message(int fd, char *text, size_t cap)
  */
 static char *check_preload(const char *path)
 {
-	char text[4096] = "", *runtime = sanitizer_find_runtime(tool_self()), *value, *why;
+	char text[4096] = "", *runtime = sanitizer_find_runtime(tool_get_own_path()), *value, *why;
 	int p[2], status = 0;
 	pid_t child;
 
@@ -143,12 +143,12 @@ static char *check_preload(const char *path)
 char *preload_find_library(void)
 {
 	const char *named = getenv("PROBE_LIBRARY");
-	char *path = named && *named ? tool_absolute(named) : find_library(), *why;
+	char *path = named && *named ? tool_get_absolute_path(named) : find_library(), *why;
 
 	if (!path) {
 		tool_error(NAME " is neither beside %s nor in ../lib; build it with `make`, or set "
 				"PROBE_LIBRARY to its path",
-			tool_self());
+			tool_get_own_path());
 		return NULL;
 	}
 	if (strpbrk(path, ": \t")) {

@@ -28,7 +28,7 @@ bool preset_check_name(const char *name)
 		return true;
 	for (unsigned i = 1; i < config_npresets && n < 16; i++)
 		names[n++] = config_presets[i].name;
-	near = cli_nearest(name, names, n);
+	near = cli_find_nearest(name, names, n);
 	tool_error("run: --preset %s: %s%s%saccepted: comm, nan, ops, dump, state", name,
 		near ? "did you mean " : "", near ? near : "", near ? "? " : "");
 	return false;
@@ -49,7 +49,7 @@ static void load_chosen_config(struct chosen *u, const char *file)
 {
 	const char *named = getenv("PROBE_CONFIG");
 	char *const none[] = {NULL};
-	char *cwd = tool_absolute("."),
+	char *cwd = tool_get_absolute_path("."),
 	     *path = file	       ? tool_strdup(file)
 		     : named && *named ? tool_strdup(named)
 				       : config_find("probe.yaml", preload_get_config_base());
@@ -139,7 +139,7 @@ int preset_set_variables(const char *name, const char *file, preset_set_fn *set,
 
 	load_chosen_config(&u, file);
 	if (named && *named && !file) {
-		path = tool_absolute(named);
+		path = tool_get_absolute_path(named);
 		set(arg, "PROBE_CONFIG", path);
 		free(path);
 	}

@@ -113,7 +113,7 @@ static int check_environment_config(void)
 {
 	const char *named = getenv("PROBE_CONFIG");
 	char *const none[] = {NULL};
-	char *file = named && *named ? tool_absolute(named) : NULL;
+	char *file = named && *named ? tool_get_absolute_path(named) : NULL;
 	struct config cfg;
 	unsigned problems = 0;
 	bool unreadable;
@@ -223,7 +223,7 @@ unsigned print_unknown_words(const char *file)
 	struct config cfg;
 	struct wraplist *list;
 	unsigned in_file = 0;
-	char *cwd = tool_absolute("."), *ops;
+	char *cwd = tool_get_absolute_path("."), *ops;
 
 	config_load(&cfg, file, environ, cwd, ignore_problem, NULL);
 	ops = config_find_list(&cfg, preload_get_config_base(), ignore_problem, NULL);
@@ -247,7 +247,7 @@ static int check_words(const char *config)
 {
 	const char *named = getenv("PROBE_CONFIG");
 	char *file = config	       ? tool_strdup(config)
-		     : named && *named ? tool_absolute(named)
+		     : named && *named ? tool_get_absolute_path(named)
 				       : config_find("probe.yaml", preload_get_config_base());
 	unsigned n = print_unknown_words(file);
 
@@ -311,7 +311,7 @@ static int start_recorded_command(char **argv, const char *config, const char *o
 			print_quoted(*a);
 		}
 		putchar('\n');
-		return tool_finish(STATUS_DONE);
+		return tool_close_output(STATUS_DONE);
 	}
 	fflush(NULL);
 	execvp(argv[0], argv);
@@ -333,16 +333,16 @@ int verb_run(int argc, char **argv)
 	bool print = false;
 	int o, status = 0;
 
-	while (!status && (o = cli_next(&c)) != CLI_END && o != CLI_OPERAND) {
+	while (!status && (o = cli_read_argument(&c)) != CLI_END && o != CLI_OPERAND) {
 		switch (o) {
 		case OPT_CONFIG:
 			free(config);
-			config = tool_absolute(c.value);
+			config = tool_get_absolute_path(c.value);
 			status = check_config(config);
 			break;
 		case OPT_OUTPUT:
 			free(output);
-			output = tool_absolute(c.value);
+			output = tool_get_absolute_path(c.value);
 			break;
 		case OPT_PRESET:
 			preset = c.value;
@@ -363,7 +363,7 @@ int verb_run(int argc, char **argv)
 			break;
 		case CLI_HELP:
 			fputs(help, stdout);
-			return tool_finish(STATUS_DONE);
+			return tool_close_output(STATUS_DONE);
 		default:
 			status = STATUS_USAGE;
 		}

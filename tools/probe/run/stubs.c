@@ -65,8 +65,8 @@ static void start_stub_child(const char *file, const char *library, const char *
 	if (settings->quiet)
 		setenv("PROBE_LOG_LEVEL", "0", 1);
 	unsetenv("PROBE_CHECK");
-	execl(tool_self(), "probe", "--version", (char *)NULL);
-	tool_error("%s: %s", tool_self(), strerror(errno));
+	execl(tool_get_own_path(), "probe", "--version", (char *)NULL);
+	tool_error("%s: %s", tool_get_own_path(), strerror(errno));
 	_exit(2);
 }
 
@@ -110,7 +110,7 @@ static int stubs_write(const char *file, const char *library, const char *comman
 static char *get_own_folder(void)
 {
 	const char *tmp = getenv("TMPDIR");
-	char *base = tool_absolute(tmp && *tmp ? tmp : "/tmp");
+	char *base = tool_get_absolute_path(tmp && *tmp ? tmp : "/tmp");
 	char *dir = tool_format("%s/libprobe-%u", base, (unsigned)geteuid());
 	struct stat st;
 
@@ -204,19 +204,19 @@ int verb_stub(int argc, char **argv)
 	char *file = NULL, *config = NULL;
 	int o, status = 0;
 
-	while (!status && (o = cli_next(&c)) != CLI_END && o != CLI_OPERAND) {
+	while (!status && (o = cli_read_argument(&c)) != CLI_END && o != CLI_OPERAND) {
 		switch (o) {
 		case OPT_OUTPUT:
 			free(file);
-			file = tool_absolute(c.value);
+			file = tool_get_absolute_path(c.value);
 			break;
 		case OPT_CONFIG:
 			free(config);
-			config = tool_absolute(c.value);
+			config = tool_get_absolute_path(c.value);
 			break;
 		case CLI_HELP:
 			fputs(help, stdout);
-			return tool_finish(STATUS_DONE);
+			return tool_close_output(STATUS_DONE);
 		default:
 			status = STATUS_USAGE;
 		}

@@ -237,7 +237,7 @@ static void write_scalar_metrics(const struct live *l, FILE *f)
 	char name[96];
 
 	for (unsigned s = 0; s < SCALARS; s++) {
-		if (!live_number_of_job(l, (enum scalar)s))
+		if (!live_get_job_number(l, (enum scalar)s))
 			continue;
 		format_scalar_metric(name, sizeof(name), (enum scalar)s);
 		write_metric_head(f, name, "gauge", scalar_texts[s].help);
@@ -322,10 +322,10 @@ static void write_op_labels(const struct live *l, FILE *f, struct table *nodes,
 	write_label(f, ",", "n_nodes", text);
 	snprintf(text, sizeof(text), "%lld", (long long)(o->size == NO_NUMBER ? 0 : o->size));
 	write_label(f, ",", "nranks", text);
-	format_collective_name(text, sizeof(text), intern_name(o->op));
+	format_collective_name(text, sizeof(text), intern_get_name(o->op));
 	write_label(f, ",", o->p2p ? "p2p_operation" : "collective", text);
 	write_label(f, ",", "message_size", live_format_bucket(o->bucket, bucket));
-	write_label(f, ",", "lib", intern_name(o->lib));
+	write_label(f, ",", "lib", intern_get_name(o->lib));
 }
 
 static double get_op_bus_gbs(const struct live_op *o)

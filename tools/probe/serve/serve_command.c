@@ -213,7 +213,7 @@ int verb_serve(int argc, char **argv)
 	int o, port = 9464, status;
 	bool once = false, ok = true;
 
-	while (ok && (o = cli_next(&c)) != CLI_END) {
+	while (ok && (o = cli_read_argument(&c)) != CLI_END) {
 		switch (o) {
 		case OPT_PORT:
 			ok = set_serve_port(&port, c.value);
@@ -225,11 +225,11 @@ int verb_serve(int argc, char **argv)
 			once = true;
 			break;
 		case CLI_OPERAND:
-			ok = cli_take_folder("serve", &s.path, c.value);
+			ok = cli_set_folder("serve", &s.path, c.value);
 			break;
 		case CLI_HELP:
 			fputs(help, stdout);
-			return tool_finish(STATUS_DONE);
+			return tool_close_output(STATUS_DONE);
 		default:
 			ok = false;
 		}
@@ -241,5 +241,5 @@ int verb_serve(int argc, char **argv)
 	status = once ? print_metrics_once(&s) : serve_until_signal(&s, address, port);
 	live_free(&s.live);
 	free_live_verdict(&s.verdict);
-	return tool_finish(status);
+	return tool_close_output(status);
 }

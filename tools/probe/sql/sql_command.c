@@ -122,14 +122,14 @@ static void print_missing_warnings(const struct folders *f, const struct sql_fil
 	if (journals)
 		tool_warn("sql: the last calls of %s are in journals: `probe recover %s` writes "
 			  "them into the files",
-			out_plural(journals, "killed rank", "killed ranks"), f->path);
+			out_format_plural(journals, "killed rank", "killed ranks"), f->path);
 	if (files->compact)
 		tool_warn("sql: %s skipped: `probe csv %s` writes them as CSV",
-			out_plural(files->compact, "compact file is", "compact files are"),
+			out_format_plural(files->compact, "compact file is", "compact files are"),
 			f->path);
 	if (files->unreadable)
 		tool_warn("sql: %s cannot be read: skipped",
-			out_plural(files->unreadable, "file", "files"));
+			out_format_plural(files->unreadable, "file", "files"));
 }
 
 static int write_prelude(FILE *out, const struct asked *a)
@@ -245,7 +245,7 @@ static int parse_sql_options(struct asked *a, int argc, char **argv)
 	unsigned n = 0;
 	int o;
 
-	while ((o = cli_next(&c)) != CLI_END) {
+	while ((o = cli_read_argument(&c)) != CLI_END) {
 		switch (o) {
 		case OPT_JSON:
 		case OPT_CSV:
@@ -296,5 +296,5 @@ int verb_sql(int argc, char **argv)
 	else
 		status = start_query(&a);
 	free(a.text);
-	return tool_finish(status);
+	return tool_close_output(status);
 }

@@ -267,12 +267,12 @@ static bool set_top_option(struct top *t, int o, const char *value)
 	case OPT_INTERVAL:
 		return set_top_interval(t, value);
 	case OPT_COLOR:
-		if (out_color(value))
+		if (out_set_color(value))
 			return true;
 		tool_error("top: --color %s: accepted: auto, always, never", value);
 		return false;
 	case CLI_OPERAND:
-		return cli_take_folder("top", &t->path, value);
+		return cli_set_folder("top", &t->path, value);
 	}
 	return false;
 }
@@ -286,11 +286,11 @@ int verb_top(int argc, char **argv)
 	struct top t = {.interval = 2};
 	int o;
 
-	out_color("auto");
-	while ((o = cli_next(&c)) != CLI_END) {
+	out_set_color("auto");
+	while ((o = cli_read_argument(&c)) != CLI_END) {
 		if (o == CLI_HELP) {
 			fputs(help, stdout);
-			return tool_finish(STATUS_DONE);
+			return tool_close_output(STATUS_DONE);
 		}
 		if (!set_top_option(&t, o, c.value))
 			return STATUS_USAGE;
@@ -298,6 +298,6 @@ int verb_top(int argc, char **argv)
 	if (!t.path)
 		t.path = folders_default();
 	if (t.once || t.json || !isatty(1))
-		return tool_finish(print_single_frame(&t));
-	return tool_finish(print_frame_repeatedly(&t));
+		return tool_close_output(print_single_frame(&t));
+	return tool_close_output(print_frame_repeatedly(&t));
 }

@@ -222,13 +222,13 @@ static void add_windows(struct html *h)
 	struct focus f;
 
 	for (unsigned i = 0; i < r->nfinding && h->nwindow < HTML_WINDOWS; i++) {
-		report_focus(r, &r->finding[i], &f);
+		report_get_focus(r, &r->finding[i], &f);
 		if (f.known)
 			open_window(h, i, &f);
 	}
 	if (h->nwindow || !r->g.any)
 		return;
-	f = (struct focus){.step = report_last_step(r)};
+	f = (struct focus){.step = report_get_last_step(r)};
 	f.step -= f.step > 0;
 	open_window(h, UINT_MAX, &f);
 }
@@ -320,7 +320,7 @@ void html_gather(struct html *h, struct report *r, const struct gather_options *
 	for (unsigned i = 0; i < g->folders.n; i++)
 		overlay[i] = &g->rank[i].overlay;
 	walk_open(&w, &g->folders, NULL, overlay, g->skew, o->step_lo, o->step_hi);
-	progress_begin(&bar, o->progress, w.bytes);
+	progress_start(&bar, o->progress, w.bytes);
 	for (uint64_t i = 0; !gather_stop_signal() && (c = walk_next(&w)); i++) {
 		struct walk_call open;
 
@@ -334,10 +334,10 @@ void html_gather(struct html *h, struct report *r, const struct gather_options *
 		record_site(h, c);
 		for (unsigned k = 0; k < h->nwindow; k++)
 			record_window(&h->window[k], c);
-		if (i % 4096 == 0 && progress_due(&bar))
-			progress_show(&bar, walk_done(&w));
+		if (i % 4096 == 0 && progress_is_due(&bar))
+			progress_print(&bar, walk_done(&w));
 	}
-	progress_end(&bar);
+	progress_stop(&bar);
 	walk_close(&w);
 	free(overlay);
 	record_open_calls(h);

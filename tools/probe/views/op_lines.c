@@ -40,7 +40,7 @@ char *format_op_line_comm(const struct report *r, const struct op_line *l)
 	if (!k)
 		return tool_format("%u communicators", l->ncomm);
 	return tool_format("%u x %s of %lld", l->ncomm,
-		*intern_name(k->name) ? intern_name(k->name) : intern_name(k->kind),
+		*intern_get_name(k->name) ? intern_get_name(k->name) : intern_get_name(k->kind),
 		(long long)k->size);
 }
 

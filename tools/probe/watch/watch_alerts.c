@@ -171,7 +171,7 @@ static bool print_alert(struct watch_alerts *w, const char *folder, const char *
 	get_member_text(line, "action", action, sizeof(action));
 	localtime_r(&now, &tm);
 	printf("%02d:%02d:%02d alert: %s: ", tm.tm_hour, tm.tm_min, tm.tm_sec, folder);
-	out_clean(text);
+	out_print_clean(text);
 	putchar('\n');
 	fflush(stdout);
 	if (w->command && strstr(action, "exec: "))

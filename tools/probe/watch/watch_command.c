@@ -124,7 +124,7 @@ static bool is_finding_new(struct watch *w, uint64_t hash)
 static void set_rank_list(const char *name, int *rank, unsigned n)
 {
 	if (n)
-		setenv(name, out_range(rank, n), 1);
+		setenv(name, out_format_rank_range(rank, n), 1);
 	else
 		unsetenv(name);
 }
@@ -198,7 +198,7 @@ static void say_finding(struct watch *w, const struct report *r, const struct fi
 	time_t now = time(NULL);
 	char *text;
 
-	report_focus(r, f, &at);
+	report_get_focus(r, f, &at);
 	if (is_finding_new(w, hash_finding(f, &at))) {
 		localtime_r(&now, &tm);
 		text = format_finding(f);
@@ -327,7 +327,7 @@ int verb_watch(int argc, char **argv)
 	struct watch w = {.interval = 2, .severity = FIND_BAD};
 	int o, status;
 
-	while ((o = cli_next(&c)) != CLI_END) {
+	while ((o = cli_read_argument(&c)) != CLI_END) {
 		bool ok = true;
 
 		switch (o) {
@@ -344,11 +344,11 @@ int verb_watch(int argc, char **argv)
 			ok = set_watch_interval(&w, c.value);
 			break;
 		case CLI_OPERAND:
-			ok = cli_take_folder("watch", &w.path, c.value);
+			ok = cli_set_folder("watch", &w.path, c.value);
 			break;
 		case CLI_HELP:
 			fputs(help, stdout);
-			return tool_finish(STATUS_DONE);
+			return tool_close_output(STATUS_DONE);
 		default:
 			ok = false;
 		}
@@ -362,5 +362,5 @@ int verb_watch(int argc, char **argv)
 	watch_alerts_free(w.alerts);
 	free(w.verdict);
 	free(w.known);
-	return tool_finish(status);
+	return tool_close_output(status);
 }

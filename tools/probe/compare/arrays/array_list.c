@@ -278,9 +278,9 @@ const char *list_npy_array(struct array_file *f)
 static const char *add_safetensor(
 	struct array_file *f, const char *name, const struct json_node *v, uint64_t data)
 {
-	const char *type = json_text_of(json_member(v, "dtype"));
-	const struct json_node *shape = json_member(v, "shape"),
-			       *offsets = json_member(v, "data_offsets");
+	const char *type = json_get_text(json_get_member(v, "dtype"));
+	const struct json_node *shape = json_get_member(v, "shape"),
+			       *offsets = json_get_member(v, "data_offsets");
 	int64_t dim[ARRAY_DIMS_MAX];
 	double at[2] = {0, 0}, d;
 	struct array *a;
@@ -288,11 +288,11 @@ static const char *add_safetensor(
 
 	if (!type || !shape || shape->kind != JSON_LIST || !offsets || offsets->n != 2 ||
 		offsets->kind != JSON_LIST || shape->n > ARRAY_DIMS_MAX ||
-		!json_number_of(offsets->child, &at[0]) ||
-		!json_number_of(offsets->child->next, &at[1]))
+		!json_get_number(offsets->child, &at[0]) ||
+		!json_get_number(offsets->child->next, &at[1]))
 		return "a tensor in its header lacks dtype, shape or data_offsets";
 	for (const struct json_node *c = shape->child; c; c = c->next) {
-		if (!json_number_of(c, &d) || !(d >= 0 && d < 9e15))
+		if (!json_get_number(c, &d) || !(d >= 0 && d < 9e15))
 			return "has a wrong shape";
 		dim[n++] = (int64_t)d;
 	}
@@ -314,7 +314,7 @@ static const char *add_safetensor(
 static const char *list_safetensors_header(
 	struct array_file *f, struct json_in *j, struct json_tree *t, uint64_t n)
 {
-	const struct json_node *top = json_read_tree(j, t, json_next(j));
+	const struct json_node *top = json_read_tree(j, t, json_read_token(j));
 	const char *why = NULL;
 
 	if (!top || top->kind != JSON_OBJECT)
@@ -398,7 +398,7 @@ static bool set_torch_storage(struct torch_file *t, struct array *a, const struc
 	name = tool_format("%sdata/%s", t->top, key->text);
 	m = zip_find(&t->zip, name);
 	free(name);
-	if (!m || zip_locate(&t->zip, m, &at)) {
+	if (!m || zip_find_data(&t->zip, m, &at)) {
 		t->why = "a storage is missing in it";
 		return false;
 	}
@@ -506,7 +506,7 @@ const char *list_torch_arrays(struct array_file *f)
 	const struct zip_member *pkl = NULL;
 	struct unpickler u = {0};
 	const struct pickled *top;
-	const char *why = zip_list(&t.zip, f->fd);
+	const char *why = zip_read_directory(&t.zip, f->fd);
 	char *bytes = NULL;
 
 	for (unsigned i = 0; !why && i < t.zip.n && !pkl; i++) {

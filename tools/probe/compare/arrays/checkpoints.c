@@ -254,7 +254,7 @@ static void write_shape_json(struct target *t, const struct array *a)
 {
 	char text[ARRAY_SHAPE_MAX];
 
-	target_text(t, format_array_shape(text, a));
+	target_write_text(t, format_array_shape(text, a));
 }
 
 static void write_metric_json(struct target *t, const char *key, double v)
@@ -271,7 +271,7 @@ static void write_similarity_json(struct target *t, const struct similarity *s, 
 {
 	bool some = false;
 
-	target_text(t, "{");
+	target_write_text(t, "{");
 	for (unsigned i = 0; i < n; i++) {
 		const struct array *x, *y;
 		bool same_shape = true;
@@ -282,10 +282,10 @@ static void write_similarity_json(struct target *t, const struct similarity *s, 
 		y = &b->file[s[i].b->file].array[s[i].b->array];
 		same_shape = x->ndim == y->ndim &&
 			     memcmp(x->shape, y->shape, x->ndim * sizeof(*x->shape)) == 0;
-		target_text(t, some ? ",\n " : "\n ");
+		target_write_text(t, some ? ",\n " : "\n ");
 		some = true;
-		target_json(t, s[i].a->name);
-		target_text(t, ": {\n");
+		target_write_json(t, s[i].a->name);
+		target_write_text(t, ": {\n");
 		write_metric_json(t, "l2", s[i].l2);
 		write_metric_json(t, "cos", s[i].cosine);
 		if (x->count == y->count)
@@ -293,16 +293,16 @@ static void write_similarity_json(struct target *t, const struct similarity *s, 
 		else
 			target_print(t, "  \"numel\": [%llu, %llu],\n",
 				(unsigned long long)x->count, (unsigned long long)y->count);
-		target_text(t, same_shape ? "  \"shape\": " : "  \"shape\": [");
+		target_write_text(t, same_shape ? "  \"shape\": " : "  \"shape\": [");
 		write_shape_json(t, x);
 		if (!same_shape) {
-			target_text(t, ", ");
+			target_write_text(t, ", ");
 			write_shape_json(t, y);
-			target_text(t, "]");
+			target_write_text(t, "]");
 		}
-		target_text(t, "\n }");
+		target_write_text(t, "\n }");
 	}
-	target_text(t, some ? "\n}\n" : "}\n");
+	target_write_text(t, some ? "\n}\n" : "}\n");
 }
 
 static int write_similarities(const char *folder, const struct similarity *s, unsigned n,
@@ -350,21 +350,21 @@ static void print_worst(const struct similarity *s, unsigned n)
 			worst[k++] = &s[i];
 	if (k)
 		qsort(worst, k, sizeof(*worst), compare_similarities);
-	out_table_begin(&t, 5, head, "lrrrl");
+	out_start_table(&t, 5, head, "lrrrl");
 	for (unsigned i = 0; i < k && i < SHOWN; i++) {
 		const struct similarity *w = worst[i];
 
-		out_cell(&t, w->a->name);
+		out_add_cell(&t, w->a->name);
 		snprintf(text, sizeof(text), "%.4g", w->l2);
-		out_cell(&t, isnan(w->l2) ? "" : text);
-		out_cell(&t, isnan(w->relative) ? "" : out_percent(w->relative));
+		out_add_cell(&t, isnan(w->l2) ? "" : text);
+		out_add_cell(&t, isnan(w->relative) ? "" : out_format_percent(w->relative));
 		snprintf(text, sizeof(text), "%.6f", w->cosine);
-		out_cell(&t, isnan(w->cosine) ? "" : text);
-		out_cell(&t, w->why ? w->why : "");
+		out_add_cell(&t, isnan(w->cosine) ? "" : text);
+		out_add_cell(&t, w->why ? w->why : "");
 	}
 	if (k) {
-		out_heading("Parameters that differ, largest difference first");
-		out_table_end(&t);
+		out_print_heading("Parameters that differ, largest difference first");
+		out_print_table(&t);
 	}
 	if (k > SHOWN)
 		printf("  ... and %u more\n", k - SHOWN);
@@ -384,7 +384,7 @@ static void print_lone_params(const struct similarity *s, unsigned n, bool of_a)
 			printf("\nonly in %s:\n", of_a ? "A" : "B");
 		if (k <= SHOWN) {
 			printf("  ");
-			out_clean(p->name);
+			out_print_clean(p->name);
 			printf("\n");
 		}
 	}
@@ -430,17 +430,17 @@ static bool compare_parameters(
 
 	for (unsigned i = 0; i < n; i++)
 		total += s[i].a && s[i].b ? get_parameter_bytes(a, s[i].a) : 0;
-	progress_begin(&bar, show, total);
+	progress_start(&bar, show, total);
 	for (unsigned i = 0; i < n; i++) {
 		if (s[i].a && s[i].b) {
 			done += get_parameter_bytes(a, s[i].a);
 			compare_parameter(&s[i], a, b);
 		}
 		same &= s[i].same;
-		if (progress_due(&bar))
-			progress_show(&bar, done);
+		if (progress_is_due(&bar))
+			progress_print(&bar, done);
 	}
-	progress_end(&bar);
+	progress_stop(&bar);
 	return same;
 }
 
@@ -468,8 +468,8 @@ int compare_checkpoints(const char *path_a, const char *path_b, const char *out,
 	if (!paired) {
 		tool_error("compare: %s and %s: nothing was compared: A has %s, B has %s, and they "
 			   "have no name in common",
-			path_a, path_b, out_plural(a.nparam, "parameter", "parameters"),
-			out_plural(b.nparam, "parameter", "parameters"));
+			path_a, path_b, out_format_plural(a.nparam, "parameter", "parameters"),
+			out_format_plural(b.nparam, "parameter", "parameters"));
 		status = STATUS_USAGE;
 	}
 	if (json) {

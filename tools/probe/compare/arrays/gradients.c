@@ -144,7 +144,7 @@ static void write_sign_table(struct target *t, const struct name_list *steps,
 {
 	char text[PYTHON_DOUBLE_MAX];
 
-	target_text(t, "step");
+	target_write_text(t, "step");
 	for (unsigned s = 0; s < steps->n; s++)
 		target_print(t, ",%s", steps->name[s] + 4);
 	for (unsigned k = 0; k <= params->n; k++) {
@@ -161,7 +161,7 @@ static void write_sign_table(struct target *t, const struct name_list *steps,
 				       : "0");
 		}
 	}
-	target_text(t, "\n");
+	target_write_text(t, "\n");
 }
 
 static bool print_sign_shares(
@@ -178,7 +178,7 @@ static bool print_sign_shares(
 								    : "";
 
 		printf("%s, %s: %s of the signs are the same%s\n", rank, steps->name[s],
-			out_percent(share), why);
+			out_format_percent(share), why);
 		good &= !*why;
 		before = share;
 	}

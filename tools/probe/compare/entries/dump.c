@@ -165,27 +165,27 @@ static void read_stack_index(struct dump *d)
 	struct json_in *j = &d->stack_in;
 	uint64_t *names = NULL;
 	unsigned n = 0, cap = 0;
-	enum json_token t = json_next(j);
+	enum json_token t = json_read_token(j);
 
 	if (t != JSON_OBJECT)
 		return;
-	while ((t = json_next(j)) == JSON_KEY) {
+	while ((t = json_read_token(j)) == JSON_KEY) {
 		uint64_t key = compute_call_name_hash(j->text, j->len), length = j->len, at;
 
-		if ((t = json_next(j)) != JSON_LIST) {
+		if ((t = json_read_token(j)) != JSON_LIST) {
 			if (!json_skip(j, t))
 				break;
 			continue;
 		}
 		at = j->offset;
-		t = json_next(j);
+		t = json_read_token(j);
 		if (t != JSON_LIST) {
 			add_place(&d->stacks, key, length, at);
 			while (t != JSON_LIST_END && t != JSON_WRONG && json_skip(j, t))
-				t = json_next(j);
+				t = json_read_token(j);
 			continue;
 		}
-		for (n = 0; (t = json_next(j)) == JSON_TEXT;) {
+		for (n = 0; (t = json_read_token(j)) == JSON_TEXT;) {
 			if (n + 2 > cap) {
 				cap = cap ? 2 * cap : 64;
 				names = tool_realloc(names, cap * sizeof(*names));
@@ -195,11 +195,11 @@ static void read_stack_index(struct dump *d)
 		}
 		if (t != JSON_LIST_END)
 			break;
-		t = json_next(j);
+		t = json_read_token(j);
 		for (unsigned i = 0; i + 1 < n; i += 2)
 			add_place(&d->stacks, names[i], names[i + 1], j->offset);
 		while (t != JSON_LIST_END && t != JSON_WRONG && json_skip(j, t))
-			t = json_next(j);
+			t = json_read_token(j);
 	}
 	free(names);
 	d->has_stack = d->stacks.n > 0;
@@ -237,7 +237,7 @@ static const struct json_node *load_frames(struct dump *d, uint64_t offset)
 
 	if (json_seek(&d->stack_in, offset))
 		return NULL;
-	list = json_read_tree(&d->stack_in, &d->stack_tree, json_next(&d->stack_in));
+	list = json_read_tree(&d->stack_in, &d->stack_tree, json_read_token(&d->stack_in));
 	return list && list->kind == JSON_LIST ? list : NULL;
 }
 
@@ -334,7 +334,7 @@ static bool read_call_index(struct dump *d)
 	unsigned depth;
 
 	table_init(&counts, sizeof(struct nth), CALLS_MAX);
-	while ((t = json_next(j)) == JSON_KEY) {
+	while ((t = json_read_token(j)) == JSON_KEY) {
 		struct call_name c;
 		struct dump_key k = {0};
 		uint64_t name_at = j->offset;
@@ -348,12 +348,12 @@ static bool read_call_index(struct dump *d)
 			d->skipped++;
 			k.exact = 0;
 		}
-		t = json_next(j);
+		t = json_read_token(j);
 		k.offset = j->offset;
 		k.back = (uint32_t)(j->offset - name_at);
 		k.content = 1;
 		/* Like json_skip(), but looks for checksums. */
-		for (depth = 0;; t = json_next(j)) {
+		for (depth = 0;; t = json_read_token(j)) {
 			if (t == JSON_WRONG || t == JSON_DONE)
 				goto out;
 			k.content = hash_u64(k.content, t);
@@ -392,13 +392,13 @@ static bool read_dump_header(struct dump *d)
 	bool data = false;
 	enum json_token t;
 
-	if (json_next(j) != JSON_OBJECT)
+	if (json_read_token(j) != JSON_OBJECT)
 		return false;
-	while ((t = json_next(j)) == JSON_KEY) {
+	while ((t = json_read_token(j)) == JSON_KEY) {
 		char **text = find_header_field(d, j->text);
 		bool is_data = strcmp(j->text, "data") == 0;
 
-		t = json_next(j);
+		t = json_read_token(j);
 		if (is_data && t == JSON_OBJECT) {
 			data = true;
 			if (!read_call_index(d))
@@ -502,7 +502,7 @@ static void add_call_items(struct dump *d, struct entry *e, const struct json_no
 		add_dump_items(e, e->name, value, ITEM_PARAM_GRAD);
 	} else {
 		for (unsigned i = 0; i < sizeof(fields) / sizeof(*fields); i++) {
-			const struct json_node *v = json_member(value, fields[i].field);
+			const struct json_node *v = json_get_member(value, fields[i].field);
 
 			if (v)
 				add_dump_items(e,
@@ -519,11 +519,11 @@ bool load_dump_entry(struct dump *d, unsigned i, struct entry *e)
 
 	reset_entry(e);
 	e->number = i;
-	if (json_seek(&d->in, k->offset - k->back) == 0 && json_next(&d->in) == JSON_TEXT &&
+	if (json_seek(&d->in, k->offset - k->back) == 0 && json_read_token(&d->in) == JSON_TEXT &&
 		compute_call_name_hash(d->in.text, d->in.len) == k->name) {
 		e->name = pool_copy(&e->pool, d->in.text, d->in.len);
 		if (json_seek(&d->in, k->offset) == 0)
-			n = json_read_tree(&d->in, &d->tree, json_next(&d->in));
+			n = json_read_tree(&d->in, &d->tree, json_read_token(&d->in));
 	}
 	if (!n) {
 		if (!d->why)

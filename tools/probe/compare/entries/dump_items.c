@@ -166,7 +166,7 @@ static bool is_empty_value(const struct json_node *n)
 		return !*n->text;
 	if (n->kind == JSON_LIST || n->kind == JSON_OBJECT)
 		return !n->child;
-	return n->kind == JSON_NUMBER && json_number_of(n, &v) && v == 0;
+	return n->kind == JSON_NUMBER && json_get_number(n, &v) && v == 0;
 }
 
 static const char *get_last_word(const char *name)
@@ -196,7 +196,7 @@ static void set_all_stats(struct item *i, const char *text)
 static void set_scalar_item(struct entry *e, struct item *i, const char *name, const char *type,
 	const struct json_node *n)
 {
-	const struct json_node *value = json_member(n, "value");
+	const struct json_node *value = json_get_member(n, "value");
 	const char *text = format_python_value(&e->pool, value);
 
 	i->scalar = true;
@@ -216,7 +216,7 @@ static void set_scalar_item(struct entry *e, struct item *i, const char *name, c
 		set_all_stats(i, text);
 		i->crc = text;
 	} else if (strcmp(type, "torch.ProcessGroup") == 0) {
-		text = format_python_value(&e->pool, json_member(n, "group_ranks"));
+		text = format_python_value(&e->pool, json_get_member(n, "group_ranks"));
 		i->dtype = type;
 		set_all_stats(i, text);
 		i->crc = text;
@@ -248,8 +248,8 @@ static const char *remove_call_name(struct entry *e, const char *name)
 static void add_leaf(
 	struct entry *e, const char *name, const struct json_node *n, enum item_state state)
 {
-	const char *type = json_text_of(json_member(n, "type"));
-	const char *data = json_text_of(json_member(n, "data_name")), *dot;
+	const char *type = json_get_text(json_get_member(n, "type"));
+	const char *data = json_get_text(json_get_member(n, "data_name")), *dot;
 	const struct json_node *v;
 	struct item *i = add_entry_item(e);
 
@@ -263,21 +263,21 @@ static void add_leaf(
 	i->tail = remove_call_name(e, name);
 	set_all_stats(i, "None");
 	for (unsigned s = 0; s < STATS_COUNT; s++)
-		if (!is_null(v = json_member(n, stat_field[s])))
+		if (!is_null(v = json_get_member(n, stat_field[s])))
 			i->stat[s] = parse_cell(format_python_value(&e->pool, v));
-	v = json_member(n, "requires_grad");
+	v = json_get_member(n, "requires_grad");
 	i->grad = is_null(v) ? NULL : format_python_value(&e->pool, v);
-	v = json_member(n, "dtype");
+	v = json_get_member(n, "dtype");
 	i->dtype = is_empty_value(v) ? NULL : format_python_value(&e->pool, v);
-	v = json_member(n, "shape");
+	v = json_get_member(n, "shape");
 	i->shape = format_python_value(&e->pool, v);
-	v = json_member(n, "md5");
+	v = json_get_member(n, "md5");
 	if (!i->dtype)
 		set_scalar_item(e, i, name, type ? type : "None", n);
 	if (!is_empty_value(v)) {
 		i->crc = format_python_value(&e->pool, v);
 	} else if (!i->crc) {
-		const struct json_node *value = json_member(n, "value");
+		const struct json_node *value = json_get_member(n, "value");
 		const char *text = value ? format_python_value(&e->pool, value) : "";
 
 		i->crc = pool_format(&e->pool, "%08lx",
@@ -314,16 +314,16 @@ static void add_nested_items(struct entry *e, const char *name, const struct jso
 							 : pool_format(&e->pool, "%s.%u", name, k),
 				c, state, depth + 1);
 	} else if (n->kind == JSON_OBJECT && n->child) {
-		class = json_text_of(json_member(n, "class_type"));
+		class = json_get_text(json_get_member(n, "class_type"));
 		if (class && strcmp(class, "torch.distributed.P2POp") == 0) {
-			n = json_member(n, "tensor");
+			n = json_get_member(n, "tensor");
 			if (n && n->kind == JSON_OBJECT)
 				add_leaf(e, name, n, state);
 			else
 				add_empty_item(e, name, state);
 			return;
 		}
-		type = json_text_of(json_member(n, "type"));
+		type = json_get_text(json_get_member(n, "type"));
 		if (type) {
 			add_leaf(e, name, n, state);
 			return;

@@ -435,7 +435,7 @@ static int open_construct(struct construct *c, const struct dump *d)
 		p = table_get(&c->parents, compute_call_name_hash(k->text, strlen(k->text)),
 			strlen(k->text));
 		if (p)
-			p->parent = json_text_of(v);
+			p->parent = json_get_text(v);
 	}
 	free(path);
 	return 0;

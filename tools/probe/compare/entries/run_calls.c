@@ -77,14 +77,15 @@ static void read_run_stacks(struct run_calls *r, const char *folder)
 
 	if (csv_open(&c, path, UINT64_MAX, true, 65536) == 0) {
 		csv_find_columns(&c, STACK_HEADER, col);
-		while (csv_next(&c)) {
-			const struct csv_text *py = csv_at(&c, col[STACK_COL_python_stack]);
-			const struct csv_text *native = csv_at(&c, col[STACK_COL_native_stack]);
+		while (csv_read_row(&c)) {
+			const struct csv_text *py = csv_get_field(&c, col[STACK_COL_python_stack]);
+			const struct csv_text *native =
+				csv_get_field(&c, col[STACK_COL_native_stack]);
 			struct run_stack *s;
 			const char *f;
 			size_t n;
 
-			if (!csv_u64(csv_at(&c, col[STACK_COL_stack_id]), &id) ||
+			if (!csv_parse_u64(csv_get_field(&c, col[STACK_COL_stack_id]), &id) ||
 				!(s = table_get(&r->stacks, id, 0)) || s->text)
 				continue;
 			s->text = pool_format(&r->texts, "%.*s%s%.*s", (int)py->n, py->s,
@@ -179,7 +180,7 @@ static uint64_t compute_value_hash(const struct csv_text *t)
 	double v;
 	uint64_t bits;
 
-	if (!csv_double(t, &v))
+	if (!csv_parse_double(t, &v))
 		return compute_call_name_hash(t->s, t->n);
 	memcpy(&bits, &v, sizeof(bits));
 	return bits;
@@ -216,8 +217,8 @@ static void add_tensor_item(struct calls *s, struct run_step *step, struct entry
 		t = calls_column(s, more[k]);
 		i->extra = hash_u64(i->extra, compute_value_hash(t));
 	}
-	i->counted = csv_u64(calls_column(s, COL_nans), &i->nans) &&
-		     csv_u64(calls_column(s, COL_infs), &i->infs);
+	i->counted = csv_parse_u64(calls_column(s, COL_nans), &i->nans) &&
+		     csv_parse_u64(calls_column(s, COL_infs), &i->infs);
 	i->unrecorded = step->few_values && !i->counted && !calls_column(s, COL_norm)->n;
 	t = calls_column(s, COL_crc32);
 	i->crc = t->n ? copy_field(&step->pool, t) : NULL;
@@ -253,8 +254,8 @@ static void add_arguments(struct run_step *step, struct entry *e, const struct c
 	} number[] = {{"root", c->root}, {"peer", c->peer}, {"tag", c->tag}};
 
 	if (c->redop)
-		add_argument(step, e, "redop", pool_copy_text(&step->pool, intern_name(c->redop)),
-			"<class 'str'>");
+		add_argument(step, e, "redop",
+			pool_copy_text(&step->pool, intern_get_name(c->redop)), "<class 'str'>");
 	for (unsigned i = 0; i < sizeof(number) / sizeof(*number); i++)
 		if (number[i].v != NO_NUMBER)
 			add_argument(step, e, number[i].name,
@@ -297,13 +298,13 @@ static const char *format_comm_description(
 		return pool_format(&step->pool, "a communicator of %" PRId64 " ranks", c->size);
 	}
 	/* The key of the world omits its ranks: a run with more ranks has the same world communicator. */
-	if (strcmp(intern_name(k->kind), "world") == 0) {
+	if (strcmp(intern_get_name(k->kind), "world") == 0) {
 		*key = hash_str(3, "world");
 		return pool_format(&step->pool, "%s of ranks %s",
-			*intern_name(k->name) ? intern_name(k->name) : "world",
+			*intern_get_name(k->name) ? intern_get_name(k->name) : "world",
 			k->ranks ? k->ranks : "");
 	}
-	what = *intern_name(k->name) ? intern_name(k->name) : intern_name(k->kind);
+	what = *intern_get_name(k->name) ? intern_get_name(k->name) : intern_get_name(k->kind);
 	*key = hash_str(hash_str(hash_u64(2, (uint64_t)k->size), what), k->ranks ? k->ranks : "");
 	if (k->ranks && *k->ranks)
 		return pool_format(&step->pool, "%s of ranks %s", what, k->ranks);
@@ -345,7 +346,7 @@ static void add_complete_call(struct run_calls *r, struct run_step *step, const 
 {
 	struct run_call *call = &step->call[step->n - 1];
 	struct entry *e = &call->e;
-	const char *op = intern_name(c->op), *lib = intern_name(c->lib);
+	const char *op = intern_get_name(c->op), *lib = intern_get_name(c->lib);
 	const struct run_stack *s = c->stack ? table_find(&r->stacks, c->stack, 0) : NULL;
 	uint64_t op_key = hash_str(hash_str(0, lib), op), comm;
 	struct nth_op *nth = table_get(&step->nth, op_key, 0);

@@ -116,7 +116,7 @@ static bool is_float(const struct call *c)
 {
 	static struct name_question q = {.ask = is_name_of_float};
 
-	return ask_name(&q, c->dtype);
+	return check_name_property(&q, c->dtype);
 }
 
 static bool is_name_of_contribution(const char *op)
@@ -140,7 +140,7 @@ static bool is_contribution(const struct call *c)
 {
 	static struct name_question q = {.ask = is_name_of_contribution};
 
-	return ask_name(&q, c->op);
+	return check_name_property(&q, c->op);
 }
 
 /* Used for messages too: each rank sends to another peer, but all do the same thing. */
