@@ -92,7 +92,7 @@ static const char *format_term_constant(unsigned w)
 /* Maximum size of a kind's name, with its NUL. */
 #define NAME_BYTES 48u
 
-static const char *bounded_name(const char *name)
+static const char *check_name_length(const char *name)
 {
 	if (strlen(name) >= NAME_BYTES)
 		gen_die("%s: a name of %zu bytes; at most %u fit", name, strlen(name),
@@ -104,10 +104,10 @@ static void write_terms(struct out *o, const char *field, const uint8_t *w, unsi
 {
 	if (!n)
 		return;
-	put_format(o, ", .%s = {", field);
+	write_format(o, ", .%s = {", field);
 	for (unsigned i = 0; i < n; i++)
-		put_format(o, "%s%s", i ? ", " : "", format_term_constant(w[i]));
-	put_format(o, "}, .n%s = %u", field, n);
+		write_format(o, "%s%s", i ? ", " : "", format_term_constant(w[i]));
+	write_format(o, "}, .n%s = %u", field, n);
 }
 
 static void write_extents(
@@ -115,59 +115,60 @@ static void write_extents(
 {
 	if (!n)
 		return;
-	put_format(o, "\t\t.%s = %u, .%s = {\n", count, n, field);
+	write_format(o, "\t\t.%s = %u, .%s = {\n", count, n, field);
 	for (unsigned i = 0; i < n; i++) {
 		const struct extent *e = &list[i];
 
-		put_format(o, "\t\t\t{.form = %s, .where = %s, .buf = %s, .dtype = %s",
+		write_format(o, "\t\t\t{.form = %s, .where = %s, .buf = %s, .dtype = %s",
 			form_c[e->form], where_c[e->where], format_term_constant(e->buf),
 			format_term_constant(e->dtype));
 		write_terms(o, "term", e->term, e->nterm);
 		write_terms(o, "offset", e->offset, e->noffset);
 		if (e->counts)
-			put_format(o, ", .counts = %s", format_term_constant(e->counts));
+			write_format(o, ", .counts = %s", format_term_constant(e->counts));
 		if (e->displs)
-			put_format(o, ", .displs = %s", format_term_constant(e->displs));
+			write_format(o, ", .displs = %s", format_term_constant(e->displs));
 		if (e->length)
-			put_format(o, ", .length = %s", format_term_constant(e->length));
+			write_format(o, ", .length = %s", format_term_constant(e->length));
 		if (e->step)
-			put_format(o, ", .step = %s", format_term_constant(e->step));
+			write_format(o, ", .step = %s", format_term_constant(e->step));
 		if (e->trans)
-			put_format(o, ", .trans = %s", format_term_constant(e->trans));
+			write_format(o, ", .trans = %s", format_term_constant(e->trans));
 		if (e->triangle)
-			put_format(o, ", .triangle = true");
-		put_format(o, "},\n");
+			write_format(o, ", .triangle = true");
+		write_format(o, "},\n");
 	}
-	put_format(o, "\t\t},\n");
+	write_format(o, "\t\t},\n");
 }
 
 static void write_kinds(struct out *o, const struct kinds *k)
 {
-	put_format(o, "static struct kind kinds[] = {\n");
+	write_format(o, "static struct kind kinds[] = {\n");
 	for (unsigned i = 0; i < k->n; i++) {
 		const struct kind *x = &k->item[i];
 
-		put_format(o, "\t{ /* %u, %s */\n\t\t.collective = %s, .rooted = %s,\n", i, x->name,
-			x->collective ? "true" : "false", x->rooted ? "true" : "false");
+		write_format(o, "\t{ /* %u, %s */\n\t\t.collective = %s, .rooted = %s,\n", i,
+			x->name, x->collective ? "true" : "false", x->rooted ? "true" : "false");
 		if (x->same)
-			put_format(o, "\t\t.same = true,\n");
+			write_format(o, "\t\t.same = true,\n");
 		if (x->local)
-			put_format(o, "\t\t.local = true,\n");
+			write_format(o, "\t\t.local = true,\n");
 		write_extents(o, "nin", "in", x->in, x->nin);
 		write_extents(o, "nout", "out", x->out, x->nout);
 		if (x->alt_buf) {
-			put_format(o, "\t\t.alt_buf = %s, .alt_no_out = %s,\n",
+			write_format(o, "\t\t.alt_buf = %s, .alt_no_out = %s,\n",
 				format_term_constant(x->alt_buf), x->alt_no_out ? "true" : "false");
 			write_extents(o, "alt_nin", "alt_in", x->alt_in, x->alt_nin);
 		}
-		put_format(o, "\t},\n");
+		write_format(o, "\t},\n");
 	}
-	put_format(o, "};\n\nstatic const struct {\n\tchar name[%u], op[%u];\n} kind_names[] = {\n",
+	write_format(o,
+		"};\n\nstatic const struct {\n\tchar name[%u], op[%u];\n} kind_names[] = {\n",
 		NAME_BYTES, NAME_BYTES);
 	for (unsigned i = 0; i < k->n; i++)
-		put_format(o, "\t{\"%s\", \"%s\"},\n", bounded_name(k->item[i].name),
-			bounded_name(k->item[i].op));
-	put_format(o,
+		write_format(o, "\t{\"%s\", \"%s\"},\n", check_name_length(k->item[i].name),
+			check_name_length(k->item[i].op));
+	write_format(o,
 		"};\n\nconst struct kind *const kind_table = kinds;\nconst unsigned kind_count = "
 		"%u;\n",
 		k->n);
@@ -184,7 +185,7 @@ static void write_buf_dtypes(struct out *o, const struct func *f)
 		const struct param *p = &f->args.item[i];
 
 		if (p->role >= ROLE_SEND && p->role <= ROLE_BUF && p->type.dtype)
-			put_format(o, "\t\t.buf_dtype[%s] = %s,\n", format_term_constant(p->role),
+			write_format(o, "\t\t.buf_dtype[%s] = %s,\n", format_term_constant(p->role),
 				format_dtype_name(p->type.dtype));
 	}
 }
@@ -194,7 +195,7 @@ static size_t add_name_text(struct out *o, size_t *end, const char *text)
 {
 	size_t at = *end;
 
-	put_format(o, "\n\t\"%s\\0\"", text);
+	write_format(o, "\n\t\"%s\\0\"", text);
 	*end += strlen(text) + 1;
 	return at;
 }
@@ -214,7 +215,7 @@ static void write_names(struct out *o, const struct funcs *f)
 {
 	size_t end = 1, *at = mem_new(3 * f->n * sizeof(*at));
 
-	put_format(o, "\nstatic const char texts[] = \"\\0\"");
+	write_format(o, "\nstatic const char texts[] = \"\\0\"");
 	for (unsigned i = 0; i < f->n; i++) {
 		const struct func *x = f->item[i];
 
@@ -223,46 +224,46 @@ static void write_names(struct out *o, const struct funcs *f)
 								: add_name_text(o, &end, x->list);
 		at[3 * i + 2] = x->how ? add_name_text(o, &end, x->how) : 0;
 	}
-	put_format(o,
+	write_format(o,
 		";\n\n/* The pointers of a row of specs[]. symbol, list_name, how: offsets in "
 		"texts[]. lib: index of libs[]. kind: index of kinds[] plus 1. row: "
 		"index of libs[lib].rows. */\nstatic const struct {\n\tuint32_t symbol, list_name, "
 		"how;\n"
 		"\tuint16_t row;\n\tuint8_t lib, kind;\n} names[] = {\n");
 	for (unsigned i = 0; i < f->n; i++)
-		put_format(o, "\t{%zu, %zu, %zu, %u, LIB_%s, %u},\n", at[3 * i], at[3 * i + 1],
+		write_format(o, "\t{%zu, %zu, %zu, %u, LIB_%s, %u},\n", at[3 * i], at[3 * i + 1],
 			at[3 * i + 2], get_row_number(f, i),
 			format_constant("", f->item[i]->spec->library),
 			f->item[i]->kind ? f->item[i]->kind_id + 1 : 0);
-	put_format(o, "};\n");
+	write_format(o, "};\n");
 }
 
 static void write_spec(struct out *o, const struct func *f)
 {
-	put_format(o, "\t{ /* %s */\n\t\t", f->symbol);
-	put_format(o, ".task = %s, .sub = %s, .completion = %s, .nargs = %u,\n", task_c[f->task],
+	write_format(o, "\t{ /* %s */\n\t\t", f->symbol);
+	write_format(o, ".task = %s, .sub = %s, .completion = %s, .nargs = %u,\n", task_c[f->task],
 		sub_c[f->sub], format_constant("DONE_", completion_name[f->completion]), f->args.n);
 	write_buf_dtypes(o, f);
 	if (f->args.n) {
-		put_format(o, "\t\t.args = {\n");
+		write_format(o, "\t\t.args = {\n");
 		for (unsigned i = 0; i < f->args.n; i++) {
 			const struct param *p = &f->args.item[i];
 			bool array = p->role >= ROLE_SCOUNTS && p->role <= ROLE_RDISPLS;
 
-			put_format(o, "\t\t\t{%s, %s, %u, %s, %u, %s},\n",
+			write_format(o, "\t\t\t{%s, %s, %u, %s, %u, %s},\n",
 				format_term_constant(p->role), ctype_name[p->type.ctype],
 				array && p->type.points_void ? f->spec->counts : p->type.elem,
 				p->type.dtype ? format_dtype_name(p->type.dtype) : "0",
 				p->type.words, p->type.points_pointer ? "true" : "false");
 		}
-		put_format(o, "\t\t},\n\t\t.at = {");
+		write_format(o, "\t\t},\n\t\t.at = {");
 		for (unsigned i = 0; i < f->args.n; i++)
 			if (f->args.item[i].role)
-				put_format(o, "[%s] = %u, ",
+				write_format(o, "[%s] = %u, ",
 					format_term_constant(f->args.item[i].role), i + 1);
-		put_format(o, "},\n");
+		write_format(o, "},\n");
 	}
-	put_format(o, "\t},\n");
+	write_format(o, "\t},\n");
 }
 
 /* Several threads may fill in a row at once, because they write the same values. */
@@ -329,19 +330,19 @@ static const char functions[] = "struct api *api_get(unsigned i)\n"
 static void write_libraries(
 	struct out *o, const struct library *libs, unsigned nlib, const struct funcs *f)
 {
-	put_format(o, "\nenum {");
+	write_format(o, "\nenum {");
 	for (unsigned i = 0; i < nlib; i++)
-		put_format(o, " %s,", format_constant("LIB_", libs[i].spec->library));
-	put_format(o, " };\n\nstatic const struct {\n\tconst struct adapter *adapter;\n"
-		      "\tstruct api *rows;\n\tunsigned count;\n"
-		      "\tvoid *(*wrapper)(unsigned row);\n} libs[] = {\n");
+		write_format(o, " %s,", format_constant("LIB_", libs[i].spec->library));
+	write_format(o, " };\n\nstatic const struct {\n\tconst struct adapter *adapter;\n"
+			"\tstruct api *rows;\n\tunsigned count;\n"
+			"\tvoid *(*wrapper)(unsigned row);\n} libs[] = {\n");
 	for (unsigned i = 0; i < nlib; i++) {
 		const char *name = libs[i].spec->library;
 
-		put_format(o, "\t{&adapter_%s, %s_rows, %u, %s_wrapper},\n", name, name,
+		write_format(o, "\t{&adapter_%s, %s_rows, %u, %s_wrapper},\n", name, name,
 			get_row_count(libs[i].spec, f), name);
 	}
-	put_format(o, "};\n");
+	write_format(o, "};\n");
 }
 
 void emit_api_table(
@@ -350,15 +351,15 @@ void emit_api_table(
 	struct out *o = add_output("api_table.c");
 
 	write_file_header(o, "configs/apis", "Sorted by symbol.");
-	put_format(o, "#include <string.h>\n\n");
+	write_format(o, "#include <string.h>\n\n");
 	for (unsigned i = 0; i < nlib; i++)
-		put_format(o, "#include \"%s_gen.h\"\n", libs[i].spec->library);
-	put_format(o, "\n");
+		write_format(o, "#include \"%s_gen.h\"\n", libs[i].spec->library);
+	write_format(o, "\n");
 	write_kinds(o, k);
 	write_libraries(o, libs, nlib, f);
 	write_names(o, f);
-	put_format(o, "\nstatic struct api_spec specs[] = {\n");
+	write_format(o, "\nstatic struct api_spec specs[] = {\n");
 	for (unsigned i = 0; i < f->n; i++)
 		write_spec(o, f->item[i]);
-	put_format(o, "};\n\nconst unsigned api_count = %u;\n\n%s", f->n, functions);
+	write_format(o, "};\n\nconst unsigned api_count = %u;\n\n%s", f->n, functions);
 }

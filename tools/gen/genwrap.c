@@ -83,7 +83,7 @@ static void emit_output(const struct options *o, const struct library *lib, unsi
 		emit_tables(&lib[i]);
 	}
 	emit_api_table(lib, n, kinds, funcs);
-	emit_map(funcs, o->hook, o->nhook);
+	emit_version_script(funcs, o->hook, o->nhook);
 	emit_builtin(o->text, o->ntext);
 	emit_name_texts(kinds, funcs);
 	out_write(o->out);

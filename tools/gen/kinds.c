@@ -40,11 +40,11 @@ struct cursor {
 	bool bad;
 };
 
-static void report_expected(struct cursor *c, const char *what)
+static void report_expected(struct cursor *c, const char *expected)
 {
 	if (!c->bad)
 		fail(node_column(c->node, (size_t)(c->p - c->node->text)), "'%s': expected %s",
-			c->node->text, what);
+			c->node->text, expected);
 	c->bad = true;
 }
 
@@ -73,13 +73,13 @@ static size_t measure_letters(struct cursor *c)
 	return strspn(c->p, "abcdefghijklmnopqrstuvwxyz");
 }
 
-static uint8_t read_role(struct cursor *c, uint8_t first, uint8_t last, const char *what)
+static uint8_t read_role(struct cursor *c, uint8_t first, uint8_t last, const char *expected)
 {
 	size_t n = measure_letters(c);
 	int r = name_find(role_name, ROLE_NROLES, c->p, n);
 
 	if (r < first || r > last) {
-		report_expected(c, what);
+		report_expected(c, expected);
 		return ROLE_NONE;
 	}
 	c->p += n;
@@ -257,12 +257,12 @@ static void extent_read(const struct node *n, struct extent *e)
 }
 
 static uint8_t extents_read(
-	const struct node *list, struct extent *e, unsigned max, const char *what)
+	const struct node *list, struct extent *e, unsigned max, const char *key)
 {
-	if (!list || !node_is(&gen, list, NODE_LIST, what))
+	if (!list || !node_is(&gen, list, NODE_LIST, key))
 		return 0;
 	if (list->n > max) {
-		fail(list->at, "%s has %u buffers; at most %u", what, list->n, max);
+		fail(list->at, "%s has %u buffers; at most %u", key, list->n, max);
 		return 0;
 	}
 	for (unsigned i = 0; i < list->n; i++)
@@ -299,7 +299,7 @@ static void alt_read(const struct node *alt, struct kind *k)
 	}
 }
 
-static void rooted_check(const struct kind *k, struct pos at)
+static void rooted_check(const struct kind *k, struct pos place)
 {
 	const struct extent *all[] = {&k->in[0], &k->in[1], &k->out[0], &k->out[1], &k->alt_in[0]};
 	bool marked = false;
@@ -307,7 +307,7 @@ static void rooted_check(const struct kind *k, struct pos at)
 	for (unsigned i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		marked |= all[i]->where == ON_ROOT || all[i]->where == ON_LEAF;
 	if (marked != k->rooted)
-		fail(at, "kind '%s' %s", k->name,
+		fail(place, "kind '%s' %s", k->name,
 			marked ? "has buffers @root or @leaf and so needs rooted: true"
 			       : "is rooted and has no buffer @root or @leaf");
 }

@@ -18,7 +18,7 @@ uint32_t intern_text(const char *s, size_t n);
 const char *intern_get_name(uint32_t id);
 
 /*
- * A yes-no property of names, computed once per name and cached. Objects must be static, with all
+ * A boolean property of names, computed once per name and cached. Objects must be static, with all
  * members zero except `ask`.
  */
 struct name_question {

@@ -17,15 +17,15 @@
 
 static bool colored;
 
-bool out_set_color(const char *when)
+bool out_set_color(const char *mode)
 {
 	const char *term = getenv("TERM"), *no = getenv("NO_COLOR");
 
-	if (strcmp(when, "always") == 0)
+	if (strcmp(mode, "always") == 0)
 		colored = true;
-	else if (strcmp(when, "never") == 0)
+	else if (strcmp(mode, "never") == 0)
 		colored = false;
-	else if (strcmp(when, "auto") == 0)
+	else if (strcmp(mode, "auto") == 0)
 		colored = isatty(1) && term && strcmp(term, "dumb") && !(no && *no);
 	else
 		return false;
@@ -63,7 +63,7 @@ static char *get_text_slot(size_t *cap)
 }
 
 /* Formats a value with three significant digits: 1.23, 12.3, 123. */
-static const char *scaled_text(double v, double base, const char *const *unit, unsigned n)
+static const char *format_scaled(double v, double base, const char *const *unit, unsigned n)
 {
 	size_t cap;
 	char *buf = get_text_slot(&cap);
@@ -88,7 +88,7 @@ const char *out_format_duration(double ns)
 	char *buf;
 
 	if (ns < 99.5e9)
-		return scaled_text(ns, 1000, unit, 4);
+		return format_scaled(ns, 1000, unit, 4);
 	buf = get_text_slot(&cap);
 
 	uint64_t s = (uint64_t)(ns * 1e-9 + 0.5);
@@ -107,14 +107,14 @@ const char *out_format_bytes(double bytes)
 {
 	static const char *const unit[] = {"B", "kB", "MB", "GB", "TB", "PB"};
 
-	return scaled_text(bytes, 1000, unit, 6);
+	return format_scaled(bytes, 1000, unit, 6);
 }
 
 const char *out_format_rate(double bytes, double ns)
 {
 	static const char *const unit[] = {"B/s", "kB/s", "MB/s", "GB/s", "TB/s"};
 
-	return ns > 0 && bytes > 0 ? scaled_text(bytes / ns * 1e9, 1000, unit, 5) : "";
+	return ns > 0 && bytes > 0 ? format_scaled(bytes / ns * 1e9, 1000, unit, 5) : "";
 }
 
 const char *out_format_count(uint64_t n)
@@ -160,12 +160,12 @@ const char *out_format_date(uint64_t ns)
 	return buf;
 }
 
-const char *out_format_plural(uint64_t n, const char *one, const char *many)
+const char *out_format_plural(uint64_t n, const char *singular, const char *plural)
 {
 	size_t cap;
 	char *buf = get_text_slot(&cap);
 
-	snprintf(buf, cap, "%s %s", out_format_count(n), n == 1 ? one : many);
+	snprintf(buf, cap, "%s %s", out_format_count(n), n == 1 ? singular : plural);
 	return buf;
 }
 

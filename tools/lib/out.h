@@ -9,8 +9,8 @@
 
 enum style { STYLE_NONE, STYLE_HEAD, STYLE_BAD, STYLE_WARN, STYLE_GOOD, STYLE_FAINT };
 
-/* Switches colour. when: "auto", "always" or "never". Returns false for any other value. */
-bool out_set_color(const char *when);
+/* Switches colour. mode: "auto", "always" or "never". Returns false for any other value. */
+bool out_set_color(const char *mode);
 const char *out_style(enum style s); /* "" if colour is off */
 const char *out_plain(void);
 
@@ -24,7 +24,8 @@ const char *out_format_rate(double bytes, double ns);
 const char *out_format_count(uint64_t n); /* 1,234,567 */
 const char *out_format_percent(double part); /* 0.123 -> 12.3 % */
 const char *out_format_date(uint64_t ns); /* 2026-09-21 10:31:47 UTC */
-const char *out_format_plural(uint64_t n, const char *one, const char *many); /* 1 rank, 2 ranks */
+const char *out_format_plural(
+	uint64_t n, const char *singular, const char *plural); /* 1 rank, 2 ranks */
 
 /*
  * Formats "rank 3", "ranks 0-3,8". A list longer than a line is replaced by the number of ranks.

@@ -28,10 +28,10 @@ static uint64_t get_sum_before(const struct period *p, uint64_t i)
 	return i ? p->sum[(i - 1) % PERIOD_KEPT] : 0;
 }
 
-/* Returns the hash of the n tokens from number `from` on; n is at most PERIOD_MAX. */
-static uint64_t compute_token_hash(const struct period *p, uint64_t from, uint32_t n)
+/* Returns the hash of the n tokens from number `first` on; n is at most PERIOD_MAX. */
+static uint64_t compute_token_hash(const struct period *p, uint64_t first, uint32_t n)
 {
-	return get_sum_before(p, from + n) - get_sum_before(p, from) * p->power[n];
+	return get_sum_before(p, first + n) - get_sum_before(p, first) * p->power[n];
 }
 
 /* Returns true if the last calls repeat with a period of this length. */

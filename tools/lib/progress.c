@@ -10,10 +10,10 @@
 #define FIRST_NS 1000000000u
 #define EACH_NS 200000000u
 
-void progress_start(struct progress *p, bool on, uint64_t total)
+void progress_start(struct progress *p, bool enabled, uint64_t total)
 {
 	*p = (struct progress){
-		.on = on && isatty(2), .total = total, .begun = clock_ns(CLOCK_MONOTONIC)};
+		.on = enabled && isatty(2), .total = total, .begun = clock_ns(CLOCK_MONOTONIC)};
 }
 
 bool progress_is_due(struct progress *p)

@@ -14,7 +14,7 @@ struct progress {
 	uint64_t total, begun, latest; /* total: bytes; begun, latest: ns */
 };
 
-void progress_start(struct progress *p, bool on, uint64_t total);
+void progress_start(struct progress *p, bool enabled, uint64_t total);
 /* Returns true when progress_print() should be called. */
 bool progress_is_due(struct progress *p);
 void progress_print(struct progress *p, uint64_t done);

@@ -8,13 +8,13 @@
 
 bool parse_ranges_option(const char *verb, struct ranges *r, const char *name, const char *text)
 {
-	const char *wrong = ranges_add(r, text, strlen(text));
+	const char *problem = ranges_add(r, text, strlen(text));
 
 	ranges_finish(r);
-	if (!wrong && r->n)
+	if (!problem && r->n)
 		return true;
 	tool_error("%s: --%s %s: %s; accepted: 3, 0-7 or 0,4-6", verb, name, text,
-		wrong ? wrong : "empty");
+		problem ? problem : "empty");
 	return false;
 }
 

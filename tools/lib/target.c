@@ -48,7 +48,7 @@ int target_open(struct target *t, const char *path)
 		t->file = fopen(t->part, "wb");
 	if (t->gz || t->file)
 		return 0;
-	tool_error("%s: cannot be written: %s; name another place", t->part,
+	tool_error("%s: cannot be written: %s; choose another path", t->part,
 		strerror(errno ? errno : ENOMEM));
 	free(t->path);
 	free(t->part);

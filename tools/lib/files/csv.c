@@ -105,9 +105,9 @@ static unsigned split_plain_line(struct csv_text *field, const char *p, size_t n
 #define BLOCK ((ssize_t)sizeof(__m128i))
 
 /*
- * Splits the line at c->at in one pass. That is possible for nearly all lines: without quotes, and
- * so far from the end of the buffer that whole blocks can be read. Returns the number of fields and
- * moves c->at after the line. Returns 0, with nothing changed, for other lines.
+ * Splits the line at c->at in one pass and moves c->at after it. Returns the number of fields. Returns 0,
+ * with nothing changed, if the line has quotes or is too near the end of the buffer to read whole blocks.
+ * Nearly all lines have neither.
  */
 static unsigned split_usual_line(struct csv *c)
 {

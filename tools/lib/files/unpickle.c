@@ -30,7 +30,7 @@ static bool record_pickle_error(struct machine *m, const char *why)
 	return false;
 }
 
-static struct pickled *make_pickled(struct machine *m, enum pickled_kind kind)
+static struct pickled *add_pickled(struct machine *m, enum pickled_kind kind)
 {
 	struct pickled *v;
 
@@ -105,7 +105,7 @@ static bool read_pickle_line(struct machine *m, const char **s, size_t *n)
 
 static bool push_pickled_int(struct machine *m, int64_t i)
 {
-	struct pickled *v = make_pickled(m, PICKLED_INT);
+	struct pickled *v = add_pickled(m, PICKLED_INT);
 
 	if (v)
 		v->i = i;
@@ -114,7 +114,7 @@ static bool push_pickled_int(struct machine *m, int64_t i)
 
 static bool push_pickled_text(struct machine *m, enum pickled_kind kind, const char *s, size_t n)
 {
-	struct pickled *v = make_pickled(m, kind);
+	struct pickled *v = add_pickled(m, kind);
 
 	if (!v)
 		return false;
@@ -176,7 +176,7 @@ static struct pickled **pop_to_mark(struct machine *m, unsigned *n)
 
 static bool push_group(struct machine *m, enum pickled_kind kind, unsigned n)
 {
-	struct pickled *v = make_pickled(m, kind);
+	struct pickled *v = add_pickled(m, kind);
 
 	if (!v || m->n - get_stack_floor(m) < n)
 		return v && record_pickle_error(m, wrong);
@@ -189,7 +189,7 @@ static bool push_group(struct machine *m, enum pickled_kind kind, unsigned n)
 static bool push_group_to_mark(struct machine *m, enum pickled_kind kind)
 {
 	unsigned n;
-	struct pickled **at = pop_to_mark(m, &n), *v = at ? make_pickled(m, kind) : NULL;
+	struct pickled **at = pop_to_mark(m, &n), *v = at ? add_pickled(m, kind) : NULL;
 
 	for (unsigned i = 0; v && i < n; i++)
 		add_pickled_item(v, at[i]);
@@ -250,7 +250,7 @@ static bool push_global(
 
 static bool push_call(struct machine *m, struct pickled *call, struct pickled *args)
 {
-	struct pickled *v = call && args ? make_pickled(m, PICKLED_CALL) : NULL;
+	struct pickled *v = call && args ? add_pickled(m, PICKLED_CALL) : NULL;
 
 	if (!v)
 		return false;
@@ -273,7 +273,7 @@ static bool read_decimal_line(struct machine *m, bool longer)
 	memcpy(text, s, n);
 	text[n] = 0;
 	if (!longer && (strcmp(text, "00") == 0 || strcmp(text, "01") == 0)) {
-		struct pickled *v = make_pickled(m, PICKLED_BOOL);
+		struct pickled *v = add_pickled(m, PICKLED_BOOL);
 
 		if (v)
 			v->i = text[1] == '1';
@@ -284,7 +284,7 @@ static bool read_decimal_line(struct machine *m, bool longer)
 
 static bool push_pickled_double(struct machine *m, double f)
 {
-	struct pickled *v = make_pickled(m, PICKLED_FLOAT);
+	struct pickled *v = add_pickled(m, PICKLED_FLOAT);
 
 	if (v)
 		v->f = f;
@@ -308,7 +308,7 @@ static bool read_binary_float(struct machine *m)
 
 static bool push_pickled_bool(struct machine *m, bool b)
 {
-	struct pickled *v = make_pickled(m, PICKLED_BOOL);
+	struct pickled *v = add_pickled(m, PICKLED_BOOL);
 
 	if (v)
 		v->i = b;
@@ -324,7 +324,7 @@ static bool add_mark(struct machine *m)
 
 static bool push_stored(struct machine *m, struct pickled *id)
 {
-	struct pickled *v = id ? make_pickled(m, PICKLED_STORED) : NULL;
+	struct pickled *v = id ? add_pickled(m, PICKLED_STORED) : NULL;
 
 	if (v)
 		v->args = id;
@@ -348,7 +348,7 @@ static bool remove_mark(struct machine *m)
 	return pop_to_mark(m, &n) != NULL || !m->u->why;
 }
 
-/* Runs an opcode that is followed by a number or a string. */
+/* Handles an opcode that is followed by a number or a string. */
 static bool handle_value_opcode(struct machine *m, unsigned char op)
 {
 	const unsigned char *at;
@@ -460,17 +460,17 @@ static bool handle_opcode(struct machine *m, unsigned char op)
 			return record_pickle_error(m, wrong);
 		return push_pickled(m, m->stack[m->n - 1]);
 	case 'N':
-		return push_pickled(m, make_pickled(m, PICKLED_NONE));
+		return push_pickled(m, add_pickled(m, PICKLED_NONE));
 	case 0x88:
 	case 0x89:
 		return push_pickled_bool(m, op == 0x88);
 	case ']':
 	case 0x8f:
-		return push_pickled(m, make_pickled(m, PICKLED_LIST));
+		return push_pickled(m, add_pickled(m, PICKLED_LIST));
 	case '}':
-		return push_pickled(m, make_pickled(m, PICKLED_DICT));
+		return push_pickled(m, add_pickled(m, PICKLED_DICT));
 	case ')':
-		return push_pickled(m, make_pickled(m, PICKLED_TUPLE));
+		return push_pickled(m, add_pickled(m, PICKLED_TUPLE));
 	case 't':
 		return push_group_to_mark(m, PICKLED_TUPLE);
 	case 'l':

@@ -68,7 +68,7 @@ static int64_t read_whole_number(const struct json_node *n)
 	return s ? strtoll(s, NULL, 10) : 0;
 }
 
-static void read_mates(const struct json_node *list, struct anomaly_read *a)
+static void read_group_mates(const struct json_node *list, struct anomaly_read *a)
 {
 	if (list->kind != JSON_LIST)
 		return;
@@ -77,7 +77,7 @@ static void read_mates(const struct json_node *list, struct anomaly_read *a)
 		a->mate[a->nmates++] = read_whole_number(i);
 }
 
-/* Returns false if the node cannot be parsed as an anomaly. */
+/* Parses an anomaly. Returns false if the node has another form. */
 static bool read_anomaly(const char *key, const struct json_node *n, struct anomaly_read *a)
 {
 	static const struct {
@@ -106,7 +106,7 @@ static bool read_anomaly(const char *key, const struct json_node *n, struct anom
 	}
 	mates = json_get_member(n, "group_mates");
 	if (mates)
-		read_mates(mates, a);
+		read_group_mates(mates, a);
 	a->key = tool_strdup(key);
 	a->stage = find_anomaly_stage(a->tag);
 	return json_get_member(n, "step");
@@ -148,8 +148,8 @@ static int read_anomaly_file(const struct anomaly_query *q, struct anomaly_set *
 	}
 	top = json_load_tree(&tree, path, 0, &why);
 	if (!top) {
-		tool_error(
-			"analyze: %s: no JSON: %s; it may be half written: try again", path, why);
+		tool_error("analyze: %s: not valid JSON: %s; it may be incomplete: try again", path,
+			why);
 		free(why);
 		json_tree_free(&tree);
 		return STATUS_USAGE;
@@ -316,7 +316,7 @@ static int write_analysis(const struct anomaly_set *s, unsigned n, const char *d
 
 static void print_analysis(const struct anomaly_set *s, unsigned n, const char *file)
 {
-	printf("%s in %s; the first %u, in the order in which they can have caused each other "
+	printf("%s in %s; the first %u, possible causes before their effects "
 	       "(%s):\n",
 		out_format_plural(s->n, "anomaly", "anomalies"),
 		out_format_plural(s->files, "file", "files"), n, file);

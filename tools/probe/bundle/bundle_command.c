@@ -327,8 +327,9 @@ static int write_bundle(const struct asked *a)
 	if (status)
 		return status;
 	if (a->stream && isatty(STDOUT_FILENO)) {
-		tool_error("bundle: --stream writes an archive, and stdout is a terminal: | tar "
-			   "-ixf - -C FOLDER, or > FILE");
+		tool_error("bundle: --stream writes an archive to stdout, which is a terminal; "
+			   "append | tar "
+			   "-ixf - -C FOLDER or > FILE");
 		status = STATUS_USAGE;
 	}
 	stage = status ? NULL : add_stage_folder();

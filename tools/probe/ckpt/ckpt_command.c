@@ -106,7 +106,7 @@ static int write_health_file(const struct checkpoints *c, const char *dir)
 		close(fd);
 	free(buf);
 	if (err)
-		tool_warn("ckpt: %s/" HEALTH_FILE ": %s: the list is printed only", dir,
+		tool_warn("ckpt: %s/" HEALTH_FILE ": %s: the list is printed but not written", dir,
 			io_error_text(err));
 	return STATUS_DONE;
 }
@@ -190,7 +190,7 @@ static int print_latest_healthy(const struct checkpoints *c)
 	return STATUS_PROBLEM;
 }
 
-static int judge_asked(const struct asked *a)
+static int check_asked_checkpoints(const struct asked *a)
 {
 	struct checkpoints c = {0};
 	struct folders f;
@@ -317,7 +317,7 @@ int verb_ckpt(int argc, char **argv)
 		status = STATUS_USAGE;
 	}
 	if (!status)
-		status = judge_asked(&a);
+		status = check_asked_checkpoints(&a);
 	if (a.rule.named)
 		regfree(&a.rule.name);
 	free(a.pattern);

@@ -44,7 +44,7 @@ struct rank_health {
 
 struct judging {
 	const struct ckpt_rule *rule;
-	/* Names of gradients that are not those of an embedding. */
+	/* Names of recorded gradients that do not belong to an embedding. */
 	char *candidate[CANDIDATES_SHOWN];
 	unsigned ncandidate, embeddings;
 };
@@ -300,7 +300,7 @@ static void set_unhealthy(struct checkpoint *c, int rank, char *reason)
 static void check_value(
 	struct checkpoint *c, const struct rank_health *h, const struct ckpt_rule *r)
 {
-	const char *what = r->l2 ? "norm" : "sum of squares";
+	const char *norm_name = r->l2 ? "norm" : "sum of squares";
 
 	for (unsigned i = 0; i < h->nvalue; i++) {
 		const struct step_value *v = &h->value[i];
@@ -319,7 +319,7 @@ static void check_value(
 			set_unhealthy(c, h->rank,
 				tool_format("the embedding's gradient has a %s of %g in step %llu, "
 					    "threshold %g",
-					what, x, (unsigned long long)v->step, r->threshold));
+					norm_name, x, (unsigned long long)v->step, r->threshold));
 	}
 }
 
@@ -358,7 +358,8 @@ static int print_no_embedding(const struct judging *j, const struct checkpoints 
 		list = more;
 	}
 	if (j->ncandidate)
-		tool_warn("ckpt: no gradient is an embedding's; candidates: %s; select one by "
+		tool_warn("ckpt: no recorded gradient belongs to an embedding; candidates: %s; "
+			  "select one by "
 			  "--embedding REGEX",
 			list);
 	else
@@ -396,8 +397,9 @@ int checkpoints_check(struct checkpoints *c, const struct folders *f, const stru
 		}
 	}
 	if (!ended) {
-		tool_error("ckpt: %s: no rank recorded when its steps ended; record with `scalars: "
-			   "[iteration-time]`",
+		tool_error(
+			"ckpt: %s: no rank recorded the ends of its steps; record with `scalars: "
+			"[iteration-time]`",
 			f->path);
 		status = STATUS_USAGE;
 	} else if (!j.embeddings) {

@@ -269,7 +269,7 @@ static void print_man_text(const char *s)
 	}
 }
 
-static void print_man(const struct fact_table *t)
+static void print_man_table(const struct fact_table *t)
 {
 	for (size_t i = 0; i < t->n; i++) {
 		const struct fact *f = &t->fact[i];
@@ -286,7 +286,7 @@ static void print_man(const struct fact_table *t)
 	}
 }
 
-static void print_text(const struct fact_table *t)
+static void print_table_text(const struct fact_table *t)
 {
 	out_print_heading(t->title);
 	for (size_t i = 0; i < t->n; i++) {
@@ -320,10 +320,10 @@ static void print_facts(const struct fact_table *t, enum shape shape)
 		print_markdown(t);
 		return;
 	case SHAPE_MAN:
-		print_man(t);
+		print_man_table(t);
 		return;
 	default:
-		print_text(t);
+		print_table_text(t);
 	}
 }
 

@@ -115,9 +115,8 @@ static enum compare_mode get_compare_mode(
 	if (tensors_a && tensors_b)
 		return COMPARE_TENSOR;
 	if (c->metric)
-		add_compare_note(c,
-			"--metric: only dumps of task `tensor` can be measured, and not "
-			"both are: nothing was measured");
+		add_compare_note(c, "--metric: nothing was measured: "
+				    "it needs two dumps of task `tensor`");
 	if (tensors_a != tensors_b)
 		add_compare_note(c, "only %s has the tensors' elements: statistics are compared",
 			tensors_a ? "A" : "B");
@@ -233,7 +232,8 @@ static int compare_dump_files(
 	if (close_diff_table(&t, kept) == 0 && kept)
 		status = STATUS_DONE;
 	if (a.skipped || b.skipped)
-		add_compare_note(c, "%" PRIu64 " entries whose names are not a call's were skipped",
+		add_compare_note(c,
+			"%" PRIu64 " entries were skipped: their names are not names of calls",
 			a.skipped + b.skipped);
 out:
 	if (a.why || b.why)
@@ -262,7 +262,7 @@ static const struct dump_place *find_same_place(
 	return NULL;
 }
 
-static bool has_one_step(const struct compared *s)
+static bool has_single_step(const struct compared *s)
 {
 	return s->dump[0].step == s->dump[s->ndump - 1].step;
 }
@@ -284,7 +284,7 @@ static void record_missing_places(struct comparison *c, const struct compared *s
 int compare_dump_folders(struct comparison *c)
 {
 	bool one = c->a.ndump == 1 && c->b.ndump == 1;
-	bool any_step = has_one_step(&c->a) && has_one_step(&c->b);
+	bool any_step = has_single_step(&c->a) && has_single_step(&c->b);
 	int status = STATUS_DONE, s;
 
 	for (unsigned i = 0; i < c->a.ndump; i++) {
@@ -304,8 +304,7 @@ int compare_dump_folders(struct comparison *c)
 		record_missing_places(c, &c->b, &c->a, any_step, "B");
 	}
 	if (!c->nsums) {
-		tool_error("compare: %s and %s: no rank and step that both have", c->a.path,
-			c->b.path);
+		tool_error("compare: %s and %s: no common rank and step", c->a.path, c->b.path);
 		return STATUS_USAGE;
 	}
 	return status;

@@ -357,11 +357,11 @@ bool is_rank_gone(const struct rank_dir *d)
 static void open_run_side(struct comparison *c, struct run_calls *r, const struct rank_dir *d,
 	uint32_t rank, struct overlay *o)
 {
-	char *wrong = is_rank_gone(d) ? overlay_make(o, d) : NULL;
+	char *problem = is_rank_gone(d) ? overlay_make(o, d) : NULL;
 
-	if (wrong)
-		add_compare_note(c, "%s: %s", d->path, wrong);
-	free(wrong);
+	if (problem)
+		add_compare_note(c, "%s: %s", d->path, problem);
+	free(problem);
 	open_run_calls(r, d, rank, o, &c->steps);
 }
 
@@ -493,7 +493,7 @@ int compare_run_folders(struct comparison *c)
 		record_lone_ranks(c, &b, &a, "B", &c->lone_b);
 	}
 	if (!c->nsums) {
-		tool_error("compare: %s and %s: no rank that both have", c->a.path, c->b.path);
+		tool_error("compare: %s and %s: no common rank", c->a.path, c->b.path);
 		status = STATUS_USAGE;
 	}
 	folders_close(&a);

@@ -69,26 +69,26 @@ static const struct first_diff *find_origin(const struct comparison *c, const st
 }
 
 static const struct first_diff *get_first_of_rank(
-	const struct comparison *c, const struct rank_sums *s, unsigned which)
+	const struct comparison *c, const struct rank_sums *s, enum diff_kind kind)
 {
-	const struct first_diff *f = which == 0	  ? &s->first
-				     : which == 1 ? find_origin(c, s)
-						  : &s->blamed;
+	const struct first_diff *f = kind == DIFF_FIRST	   ? &s->first
+				     : kind == DIFF_ORIGIN ? find_origin(c, s)
+							   : &s->blamed;
 
 	return f && f->any ? f : NULL;
 }
 
-const struct first_diff *find_first_of_all(const struct comparison *c, unsigned which)
+const struct first_diff *find_first_of_all(const struct comparison *c, enum diff_kind kind)
 {
 	const struct first_diff *best = NULL;
 
 	for (unsigned i = 0; i < c->nsums; i++) {
-		const struct first_diff *f = get_first_of_rank(c, &c->sums[i], which);
+		const struct first_diff *f = get_first_of_rank(c, &c->sums[i], kind);
 
 		if (f && (!best || is_before(f, best)))
 			best = f;
 	}
-	return best && which == 0 ? find_cause(c, best) : best;
+	return best && kind == DIFF_FIRST ? find_cause(c, best) : best;
 }
 
 static struct rank_sums add_all_sums(const struct comparison *c)
@@ -120,59 +120,59 @@ static struct rank_sums add_all_sums(const struct comparison *c)
  * Returns true if fewer than half of the calls of one run were paired. Calls that the other run did not
  * record are not counted.
  */
-static bool is_under_half_paired(const struct comparison *c, const struct rank_sums *all)
+static bool is_under_half_paired(const struct comparison *c, const struct rank_sums *total)
 {
-	return all->paired * 2 < all->calls_a - all->unrecorded_a + c->lone_a ||
-	       all->paired * 2 < all->calls_b - all->unrecorded_b + c->lone_b;
+	return total->paired * 2 < total->calls_a - total->unrecorded_a + c->lone_a ||
+	       total->paired * 2 < total->calls_b - total->unrecorded_b + c->lone_b;
 }
 
 /* Returns true if neither run has calls, as in a training that records only numbers. */
-static bool has_only_numbers(const struct comparison *c, const struct rank_sums *all)
+static bool has_only_numbers(const struct comparison *c, const struct rank_sums *total)
 {
-	return c->numbers && !(all->calls_a + c->lone_a + all->calls_b + c->lone_b);
+	return c->numbers && !(total->calls_a + c->lone_a + total->calls_b + c->lone_b);
 }
 
-static int report_nothing_compared(const struct comparison *c, const struct rank_sums *all)
+static int report_nothing_compared(const struct comparison *c, const struct rank_sums *total)
 {
 	tool_error("compare: %s and %s: nothing was compared: A has %s calls in these steps and "
 		   "ranks, B has %s, and none of them could be paired.",
-		c->a.path, c->b.path, out_format_count(all->calls_a + c->lone_a),
-		out_format_count(all->calls_b + c->lone_b));
+		c->a.path, c->b.path, out_format_count(total->calls_a + c->lone_a),
+		out_format_count(total->calls_b + c->lone_b));
 	return STATUS_USAGE;
 }
 
 /* Printed first, because all results depend on it. */
-static void print_paired_share(const struct comparison *c, const struct rank_sums *all)
+static void print_paired_share(const struct comparison *c, const struct rank_sums *total)
 {
 	char *text;
 
-	if (!is_under_half_paired(c, all))
+	if (!is_under_half_paired(c, total))
 		return;
 	text = tool_format(
 		"Only %s of %s calls in A and %s of %s in B could be paired: the results below are "
 		"for these alone.",
-		out_format_count(all->paired), out_format_count(all->calls_a + c->lone_a),
-		out_format_count(all->paired), out_format_count(all->calls_b + c->lone_b));
+		out_format_count(total->paired), out_format_count(total->calls_a + c->lone_a),
+		out_format_count(total->paired), out_format_count(total->calls_b + c->lone_b));
 	printf("%s", out_style(STYLE_WARN));
 	out_print_wrapped(text, 0, 0);
 	printf("%s\n", out_plain());
 	free(text);
 }
 
-static int print_compare_status(const struct comparison *c, const struct rank_sums *all)
+static int print_compare_status(const struct comparison *c, const struct rank_sums *total)
 {
-	bool other = c->exact && all->differing;
+	bool other = c->exact && total->differing;
 
-	if (has_only_numbers(c, all))
+	if (has_only_numbers(c, total))
 		return c->first_number.any || c->first_kind.any || c->unpaired_places
 			       ? STATUS_PROBLEM
 			       : STATUS_DONE;
-	if (!all->paired)
+	if (!total->paired)
 		return STATUS_USAGE;
-	if (is_under_half_paired(c, all))
+	if (is_under_half_paired(c, total))
 		return STATUS_PROBLEM;
-	return all->calls[VERDICT_ERROR] || all->calls[VERDICT_WARNING] || all->only_a ||
-			       all->only_b || all->not_finite || c->unpaired_places ||
+	return total->calls[VERDICT_ERROR] || total->calls[VERDICT_WARNING] || total->only_a ||
+			       total->only_b || total->not_finite || c->unpaired_places ||
 			       c->set_differs || other
 		       ? STATUS_PROBLEM
 		       : STATUS_DONE;
@@ -269,14 +269,14 @@ static bool is_same_place(const struct first_diff *a, const struct first_diff *b
  * Prints how many values differ in memory that may never have been written (torch.empty and views
  * of it). They are not counted; in a run that recorded nothing else they are the only differences.
  */
-static void print_unwritten_count(const struct rank_sums *all)
+static void print_unwritten_count(const struct rank_sums *total)
 {
-	if (!all->unwritten)
+	if (!total->unwritten)
 		return;
 	printf("%s %s in memory that torch.empty or a similar function returned, or in views of "
 	       "it. It may never have been written, so it is not counted.\n",
-		out_format_plural(all->unwritten, "value", "values"),
-		all->unwritten == 1 ? "differs" : "differ");
+		out_format_plural(total->unwritten, "value", "values"),
+		total->unwritten == 1 ? "differs" : "differ");
 }
 
 static void print_first_number(const struct first_number *f, const char *title)
@@ -294,19 +294,20 @@ static void print_first_number(const struct first_number *f, const char *title)
 	free(text);
 }
 
-static void print_call_differences(struct comparison *c, const struct rank_sums *all, int status)
+static void print_call_differences(struct comparison *c, const struct rank_sums *total, int status)
 {
-	const struct first_diff *first = find_first_of_all(c, 0), *origin = find_first_of_all(c, 1),
-				*blamed = find_first_of_all(c, 2);
+	const struct first_diff *first = find_first_of_all(c, DIFF_FIRST),
+				*origin = find_first_of_all(c, DIFF_ORIGIN),
+				*blamed = find_first_of_all(c, DIFF_BLAMED);
 
 	print_rank_table(c);
 	printf("\n");
 	if (!first && status == STATUS_DONE) {
 		printf("%sNo difference%s in %s of %s.\n", out_style(STYLE_GOOD), out_plain(),
-			out_format_plural(all->rows - all->unwritten - all->unrecorded_values,
+			out_format_plural(total->rows - total->unwritten - total->unrecorded_values,
 				"value", "values"),
-			out_format_plural(all->paired, "call", "calls"));
-		print_unwritten_count(all);
+			out_format_plural(total->paired, "call", "calls"));
+		print_unwritten_count(total);
 		return;
 	}
 	print_first(first, "First difference:", STYLE_HEAD);
@@ -320,12 +321,12 @@ static void print_call_differences(struct comparison *c, const struct rank_sums 
 		print_first(blamed,
 			blamed->verdict == VERDICT_ERROR ? "First error:" : "First warning:",
 			blamed->verdict == VERDICT_ERROR ? STYLE_BAD : STYLE_WARN);
-	else if (all->not_finite)
+	else if (total->not_finite)
 		printf("%s of NaN or Inf on one side only.\n",
-			out_format_plural(all->not_finite, "value", "values"));
-	else if (all->paired && !c->exact)
+			out_format_plural(total->not_finite, "value", "values"));
+	else if (total->paired && !c->exact)
 		printf("No value exceeds the limits of the rules.\n");
-	print_unwritten_count(all);
+	print_unwritten_count(total);
 }
 
 int print_comparison(struct comparison *c)
@@ -429,9 +430,9 @@ int print_comparison_json(struct comparison *c)
 	json_bool("same", status == STATUS_DONE && !all.differing);
 	json_bool("under_half_paired", is_under_half_paired(c, &all));
 	print_sums_json(&all);
-	print_first_json("first", find_first_of_all(c, 0));
-	print_first_json("origin", find_first_of_all(c, 1));
-	print_first_json("blamed", find_first_of_all(c, 2));
+	print_first_json("first", find_first_of_all(c, DIFF_FIRST));
+	print_first_json("origin", find_first_of_all(c, DIFF_ORIGIN));
+	print_first_json("blamed", find_first_of_all(c, DIFF_BLAMED));
 	print_number_json("number", &c->first_number);
 	print_number_json("kind", &c->first_kind);
 	json_list("ranks");
@@ -445,9 +446,9 @@ int print_comparison_json(struct comparison *c)
 			json_i64("rank", s->rank);
 		print_sums_json(s);
 		json_string("table", s->table);
-		print_first_json("first", get_first_of_rank(c, s, 0));
-		print_first_json("origin", get_first_of_rank(c, s, 1));
-		print_first_json("blamed", get_first_of_rank(c, s, 2));
+		print_first_json("first", get_first_of_rank(c, s, DIFF_FIRST));
+		print_first_json("origin", get_first_of_rank(c, s, DIFF_ORIGIN));
+		print_first_json("blamed", get_first_of_rank(c, s, DIFF_BLAMED));
 		json_end();
 	}
 	json_end();

@@ -62,9 +62,9 @@ struct curves {
 	const struct meta *meta;
 };
 
-static uint64_t compute_curve_hash(const char *name, unsigned side, int rank)
+static uint64_t compute_curve_hash(const char *name, unsigned run, int rank)
 {
-	uint64_t h = UINT64_C(0xcbf29ce484222325) + side * 977 + (uint64_t)(rank + 1) * 7919;
+	uint64_t h = UINT64_C(0xcbf29ce484222325) + run * 977 + (uint64_t)(rank + 1) * 7919;
 
 	for (const char *p = name; *p; p++)
 		h = (h ^ (unsigned char)*p) * UINT64_C(0x100000001b3);
@@ -272,7 +272,7 @@ static void read_curve_folder(struct curves *s, const char *folder)
 	free(name);
 }
 
-static int read_curve_side(struct curves *s, const char *path, const struct ranges *ranks)
+static int read_run_curves(struct curves *s, const char *path, const struct ranges *ranks)
 {
 	struct folders f = {0};
 
@@ -505,10 +505,10 @@ int compare_curves(const char *path_a, const char *path_b, const char *file, con
 	}
 	s.wanted = series ? &wanted : NULL;
 	table_init(&s.all, sizeof(struct curve), CURVES_MAX);
-	status = read_curve_side(&s, path_a, ranks);
+	status = read_run_curves(&s, path_a, ranks);
 	s.side = 1;
 	if (!status)
-		status = read_curve_side(&s, path_b, ranks);
+		status = read_run_curves(&s, path_b, ranks);
 	if (!status && !s.all.n) {
 		tool_error("compare: %s and %s: no scalars, parameter statistics or statistics of "
 			   "calls%s",

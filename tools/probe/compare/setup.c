@@ -75,7 +75,7 @@ static void write_setup_value(
 
 /* ---- meta.json ---- */
 
-/* Returns true for values that differ in each run, or that count what was recorded. */
+/* Returns true for values that differ in every run, or that are counts of records. */
 static bool is_volatile_key(const char *name)
 {
 	static const char *const keys[] = {"owner", "journal_path", "run", "state", "calls",
@@ -539,7 +539,7 @@ int compare_setups(const char *path_a, const char *path_b, bool json)
 		out_print_wrapped(lacking, 0, 0);
 	}
 	if (!paired)
-		tool_error("compare: %s and %s: no rank that both have", path_a, path_b);
+		tool_error("compare: %s and %s: no common rank", path_a, path_b);
 	folders_close(&a);
 	folders_close(&b);
 	return !paired ? STATUS_USAGE : differing ? STATUS_PROBLEM : STATUS_DONE;

@@ -250,7 +250,7 @@ static struct weight_result check_weight(
 		r.b = find_value_in_b(w, r.want);
 		r.verdict = WEIGHT_SAME;
 	}
-	/* The weight is known to be unchanged if it was seen with B's value after the transfer. */
+	/* A weight that was not sent counts as skipped, unless A still had B's value after the transfer. */
 	if (transfer->any && (!x->sent.any || x->sent.step < transfer->step) &&
 		!(r.verdict == WEIGHT_SAME && r.b && x->last.step >= transfer->step))
 		r.verdict = WEIGHT_SKIPPED;

@@ -166,7 +166,7 @@ static int print_config(const char *file, bool explained, bool common)
 	printf("# file: %s\n", file ? file : "none was found: the copy in libprobe.so");
 	ops = config_find_list(&now, preload_get_config_base(), print_config_problem, &problems);
 	if (now.imported)
-		printf("# it is %s; this is what it means in keys of libprobe\n",
+		printf("# format: %s; below: its meaning in libprobe's keys\n",
 			import_names[now.imported]);
 	printf("# list of functions: %s\n", ops ? ops : "the copy in libprobe.so");
 	list = wraplist_load(ops, print_config_problem, &problems);
@@ -223,8 +223,8 @@ int verb_config(int argc, char **argv)
 			fputs(help, stdout);
 			return tool_close_output(STATUS_DONE);
 		case CLI_OPERAND:
-			tool_error("config: %s: no operand is expected; a file is given by -c",
-				c.value);
+			tool_error(
+				"config: %s: unexpected operand; a file is named with -c", c.value);
 			return STATUS_USAGE;
 		default:
 			return STATUS_USAGE;

@@ -40,7 +40,7 @@ static double compute_step_median(const struct table *t, size_t member)
 }
 
 /* Returns the bytes of files that do not grow with the steps. */
-static double fixed_cost_bytes(const char *path)
+static double compute_fixed_bytes(const char *path)
 {
 	DIR *d = opendir(path);
 	struct stat st;
@@ -63,7 +63,7 @@ bool compute_run_cost(struct cost *c, const struct rank_dir *dir)
 	struct table steps;
 	uint64_t rows = 0;
 
-	*c = (struct cost){.once_bytes = fixed_cost_bytes(dir->path)};
+	*c = (struct cost){.once_bytes = compute_fixed_bytes(dir->path)};
 	calls_open(&s, dir, 0, NULL);
 	table_init(&steps, sizeof(struct one_step), STEPS_MAX);
 	while (calls_next(&s, &k)) {

@@ -175,7 +175,7 @@ static void print_first_steps(const struct config *c, const char *head)
 	puts(step == UINT64_MAX ? "" : " ...");
 }
 
-/* A name without :: is a C function. Warns if that function cannot be a marker. */
+/* Warns if the marker is a C function (no :: in its name) that libprobe does not wrap. */
 static void check_marker(
 	const char *marker, const struct wraplist *w, char *const *export, unsigned nexport)
 {
@@ -312,7 +312,7 @@ static void explain_useless_key(const char *key, bool set, bool because, const c
 	without_effect = "";
 }
 
-static void no_effect(const struct config *c, const struct wraplist *w)
+static void print_useless_keys(const struct config *c, const struct wraplist *w)
 {
 	struct config d;
 	char *const none[] = {NULL};
@@ -382,7 +382,7 @@ static void print_cost(const struct config *c)
 }
 
 /* The keys only and skip, which select from the list. */
-static void print_selection(const struct config *c)
+static void print_only_and_skip(const struct config *c)
 {
 	char *only = format_key_value(c, "only"), *skip = format_key_value(c, "skip");
 
@@ -446,7 +446,7 @@ void print_config_explanation(
 		print_explained("records", "nothing: disable is set");
 	} else {
 		print_listed_functions(list, e.n > 0);
-		print_selection(c);
+		print_only_and_skip(c);
 		print_explained("ranks", "%s", c->rank.n ? ranks : "all");
 		print_steps(c);
 		check_marker(c->step_marker, list, e.name, e.n);
@@ -457,7 +457,7 @@ void print_config_explanation(
 			c->output_limit_mib
 				? out_format_bytes((double)c->output_limit_mib * 1048576)
 				: "the disk");
-		no_effect(c, list);
+		print_useless_keys(c, list);
 		print_cost(c);
 	}
 	if (e.n)

@@ -140,7 +140,7 @@ static void set_part_names(struct csv_files *f)
 
 /* Converts one compact file. If it is damaged, sets *wrong to its path. */
 static void write_csv_of_file(
-	struct csv_files *f, const struct calls_file *compact_file, const char **wrong)
+	struct csv_files *f, const struct calls_file *compact_file, const char **bad_path)
 {
 	struct compact_reader *r = compact_reader_open();
 	struct source s;
@@ -154,7 +154,7 @@ static void write_csv_of_file(
 	if (got < 0 && !f->err)
 		f->err = -got;
 	if (s.damaged || s.truncated)
-		*wrong = compact_file->path;
+		*bad_path = compact_file->path;
 	source_close(&s);
 	compact_reader_free(r);
 }
@@ -227,7 +227,7 @@ static bool write_csv_of_folder(
 	const struct rank_dir *dir, const char *output, uint64_t *files, uint64_t *rows)
 {
 	struct csv_files f = {.folder = output, .part_bytes = read_part_bytes(dir->path)};
-	const char *wrong = NULL;
+	const char *bad_path = NULL;
 	struct calls s;
 	bool done = true;
 
@@ -243,7 +243,7 @@ static bool write_csv_of_folder(
 			f.last = from->last;
 			f.part = 0;
 		}
-		write_csv_of_file(&f, from, &wrong);
+		write_csv_of_file(&f, from, &bad_path);
 		++*files;
 
 		const struct calls_file *next = i + 1 < s.nfile ? &s.file[i + 1] : NULL;
@@ -257,10 +257,10 @@ static bool write_csv_of_folder(
 	if (f.err) {
 		tool_error("csv: %s: %s", output, strerror(f.err));
 		done = false;
-	} else if (wrong) {
+	} else if (bad_path) {
 		tool_error(
 			"csv: %s: damaged or truncated: its remaining rows are not in a CSV file",
-			wrong);
+			bad_path);
 		done = false;
 	}
 	calls_close(&s);
@@ -271,7 +271,7 @@ static bool write_csv_of_folder(
  * Returns true if CSV files may be written into the folder. In an incomplete folder they would hide
  * compact rows that are added later.
  */
-static bool is_complete(const struct rank_dir *d)
+static bool is_folder_complete(const struct rank_dir *d)
 {
 	if (d->state == RANK_FINISHED || d->state == RANK_RECOVERED)
 		return true;
@@ -282,15 +282,15 @@ static bool is_complete(const struct rank_dir *d)
 }
 
 static bool write_csv_of_rank(
-	const struct rank_dir *d, const char *out, uint64_t *files, uint64_t *rows)
+	const struct rank_dir *d, const char *output, uint64_t *files, uint64_t *rows)
 {
 	char *to;
 	bool done;
 	int err;
 
-	if (!out)
-		return is_complete(d) && write_csv_of_folder(d, d->path, files, rows);
-	to = tool_format("%s/%s", out, d->name);
+	if (!output)
+		return is_folder_complete(d) && write_csv_of_folder(d, d->path, files, rows);
+	to = tool_format("%s/%s", output, d->name);
 	err = io_mkdirs(to);
 	if (!err)
 		err = copy_other_files(d->path, to);

@@ -145,15 +145,15 @@ static double compute_mean_step_s(const struct folders *f)
 static double measure_step_s(struct ctl *c)
 {
 	double mean = compute_mean_step_s(&c->f), began = read_clock_s(), took, now;
-	uint64_t was = get_newest_step(&c->f), steps;
+	uint64_t first_step = get_newest_step(&c->f), steps;
 
 	wait_seconds(2.2); /* meta.json is written once a second or more often */
 	folders_close(&c->f);
 	if (folders_open(&c->f, c->dir))
 		exit(STATUS_USAGE);
 	took = read_clock_s() - began;
-	steps = get_newest_step(&c->f) - was;
-	if (get_newest_step(&c->f) <= was)
+	steps = get_newest_step(&c->f) - first_step;
+	if (get_newest_step(&c->f) <= first_step)
 		return mean;
 	now = took / (double)steps;
 	return mean == 0 || now < mean ? now : mean;
@@ -506,7 +506,7 @@ static int handle_ctl_action(struct ctl *c)
 	if (status)
 		return status;
 	if (c->now)
-		printf("%u ranks switch as soon as they see it\n", count_alive_ranks(&c->f));
+		printf("%u ranks switch as soon as they read the file\n", count_alive_ranks(&c->f));
 	else
 		printf("%u ranks switch at step %u (now: %llu)\n", count_alive_ranks(&c->f),
 			c->next.effective_step, (unsigned long long)get_newest_step(&c->f));

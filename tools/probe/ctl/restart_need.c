@@ -10,7 +10,7 @@
 static const char stub_sections[][12] = {"aten", "c10d", "functional", "tensor", "torch",
 	"distributed", "mindspore", "acl", "custom", "python"};
 
-static const char *changed_value(const struct ctl_change *c, const char *name)
+static const char *find_changed_value(const struct ctl_change *c, const char *name)
 {
 	size_t n = strlen(name);
 
@@ -39,7 +39,7 @@ static void print_nothing(void *arg, const char *line)
 
 void print_restart_warnings(const struct folders *f, const struct ctl_change *change)
 {
-	const char *list = changed_value(change, "PROBE_WRAP_OPS");
+	const char *list = find_changed_value(change, "PROBE_WRAP_OPS");
 	struct wraplist *w = list ? wraplist_load(list, print_nothing, NULL) : NULL;
 
 	if (list && !w)

@@ -181,7 +181,7 @@ int export_dot(struct export *e)
 	if (!e->asked_steps && !e->all && e->step_hi != UINT64_MAX)
 		e->step_lo = e->step_hi = e->step_hi - (e->step_hi > e->step_lo);
 	if (e->step_lo != e->step_hi && e->report.g.first_step != e->report.g.last_step) {
-		tool_error("export: --format dot: one step at a time: --step %llu",
+		tool_error("export: --format dot exports a single step: use --step %llu",
 			(unsigned long long)e->report.g.first_step);
 		return STATUS_USAGE;
 	}

@@ -43,8 +43,8 @@ int export_check_part(const struct export *e);
 void export_print_no_calls(const char *dir, uint64_t lo, uint64_t hi);
 
 void export_walk(const struct export *e, struct walk *w);
-/* Like export_walk(), for the folder `index` only. */
-void export_walk_rank(const struct export *e, struct walk *w, unsigned index);
+/* Like export_walk(), for one folder only. */
+void export_walk_rank(const struct export *e, struct walk *w, unsigned folder_index);
 
 /* Returns "main (train.c:50)", or "" if the stack is not known. */
 const char *export_get_stack(struct export *e, uint32_t rank, uint32_t id);
@@ -72,9 +72,9 @@ int export_dot(struct export *e);
 int export_insight(struct export *e);
 
 /* Writes both memory files of a rank's profile, if the rank recorded memory (insight_memory.c). */
-int write_insight_memory(struct export *e, const char *dir, unsigned index);
+int write_insight_memory(struct export *e, const char *dir, unsigned folder_index);
 
 /* The trace of one folder, as --per-rank writes it. */
-int export_rank_trace(struct export *e, const char *path, int index);
+int export_rank_trace(struct export *e, const char *path, int folder_index);
 
 #endif

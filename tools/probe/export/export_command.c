@@ -149,12 +149,12 @@ static bool set_export_limit(struct export *e, const char *text)
 	return true;
 }
 
-static bool set_export_time(uint64_t *to, const char *text)
+static bool set_export_time(uint64_t *time, const char *text)
 {
-	*to = parse_folder_time(text, strlen(text));
-	if (!*to)
-		tool_error("export: %s: accepted: a time as Nov22_18-03-59", text);
-	return *to != 0;
+	*time = parse_folder_time(text, strlen(text));
+	if (!*time)
+		tool_error("export: %s: accepted: a time such as Nov22_18-03-59", text);
+	return *time != 0;
 }
 
 static bool set_export_layout(struct tb_export *tb, const char *text)

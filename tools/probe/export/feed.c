@@ -28,7 +28,7 @@ static const char place_keys[OUTPUT_FORMATS][20] = {
 /* ---- passes ---- */
 
 /* Ends a pass as the writer thread does, for a journal that contains only fed data. */
-static int end_feed_pass(struct feed *f)
+static int close_feed_pass(struct feed *f)
 {
 	struct journal *j = &f->journal;
 	uint64_t now = atomic_load(&j->head->commit_seq);
@@ -105,7 +105,7 @@ static int feed_rows(struct feed *f)
 		err = feed_one(f);
 		if (err == -ENOBUFS && !again) {
 			again = true;
-			err = end_feed_pass(f);
+			err = close_feed_pass(f);
 			if (err)
 				return err;
 			continue;
@@ -125,14 +125,14 @@ static int feed_last_step(struct feed *f)
 	if (f->options->step_hi < next)
 		next = f->options->step_hi + 1;
 	err = sink_step(&f->sink, (uint32_t)(next > UINT32_MAX ? UINT32_MAX : next));
-	if (err == -ENOBUFS && !(err = end_feed_pass(f)))
+	if (err == -ENOBUFS && !(err = close_feed_pass(f)))
 		err = sink_step(&f->sink, (uint32_t)next);
-	return err ? err : end_feed_pass(f);
+	return err ? err : close_feed_pass(f);
 }
 
 /* ---- a rank ---- */
 
-static int make_feed_journal(struct feed *f)
+static int init_feed_journal(struct feed *f)
 {
 	const struct meta *m = &f->dir->meta;
 	struct journal_head *h;
@@ -174,7 +174,7 @@ static int feed_with(struct feed *f, const struct config *cfg)
 
 	if (dirfd < 0)
 		return -errno;
-	err = make_feed_journal(f);
+	err = init_feed_journal(f);
 	if (!err) {
 		err = sink_open(&f->sink, &f->journal, dirfd, cfg,
 			UINT32_C(1) << f->options->format | SINK_FROM_FILES);
@@ -184,7 +184,7 @@ static int feed_with(struct feed *f, const struct config *cfg)
 		} else if (!err) {
 			feed_calls_open(f);
 			feed_rows_open(f);
-			err = feed_tables(f, end_feed_pass);
+			err = feed_tables(f, close_feed_pass);
 			if (!err)
 				err = feed_rows(f);
 			if (!err)
@@ -309,7 +309,7 @@ int feed_folders(const struct feed_options *o)
 		overlay_remove(&overlay);
 	}
 	if (!status && !n) {
-		tool_error("export: %s: none of these ranks exists", o->dir);
+		tool_error("export: %s: contains none of the selected ranks", o->dir);
 		status = STATUS_USAGE;
 	} else if (!status && !fed) {
 		export_print_no_calls(o->dir, o->step_lo, o->step_hi);

@@ -73,7 +73,7 @@ static int compare_first_steps(const void *x, const void *y)
 }
 
 static void find_block_files(struct feed *f, const char *path, bool overlay,
-	struct block_file **all, unsigned *n, unsigned *cap)
+	struct block_file **files, unsigned *n, unsigned *cap)
 {
 	DIR *d = opendir(path);
 
@@ -88,8 +88,8 @@ static void find_block_files(struct feed *f, const char *path, bool overlay,
 		if (f->overlay && !overlay)
 			b.limit = overlay_limit(f->overlay, e->d_name);
 		b.path = tool_format("%s/%s", path, e->d_name);
-		TOOL_GROW(*all, *n, *cap);
-		(*all)[(*n)++] = b;
+		TOOL_GROW(*files, *n, *cap);
+		(*files)[(*n)++] = b;
 	}
 	if (d)
 		closedir(d);
@@ -450,7 +450,7 @@ static int feed_names(struct feed *f, int (*end_pass)(struct feed *f))
 	return err;
 }
 
-static bool open_table(struct csv *csv, const char *folder, const char *name)
+static bool open_csv_table(struct csv *csv, const char *folder, const char *name)
 {
 	char *path = tool_format("%s/%s", folder, name);
 	bool ok = csv_open(csv, path, UINT64_MAX, true, BUFFER) == 0;
@@ -475,7 +475,7 @@ static int feed_comms(struct feed *f, const char *folder, int (*end_pass)(struct
 	int col[COMM_COLUMNS], err = 0;
 	struct csv csv;
 
-	if (!open_table(&csv, folder, "comms.csv"))
+	if (!open_csv_table(&csv, folder, "comms.csv"))
 		return 0;
 	csv_find_columns(&csv, COMM_HEADER, col);
 	while (!err && csv_read_row(&csv)) {
@@ -513,7 +513,7 @@ static int feed_stacks(struct feed *f, const char *folder, int (*end_pass)(struc
 	int col[STACK_COLUMNS], err = 0;
 	struct csv csv;
 
-	if (!open_table(&csv, folder, "stack_info.csv"))
+	if (!open_csv_table(&csv, folder, "stack_info.csv"))
 		return 0;
 	csv_find_columns(&csv, STACK_HEADER, col);
 	while (!err && csv_read_row(&csv)) {

@@ -89,20 +89,20 @@ static bool is_flight_message(const struct call *c)
 }
 
 /* Finds the two world ranks of a message. Returns false if they are not known. */
-static bool find_pair(const struct export *e, const struct call *c, int *from, int *to)
+static bool find_pair(const struct export *e, const struct call *c, int *sender, int *receiver)
 {
 	int me = e->report.g.folders.dir[c->rank].rank;
 	int other = export_get_world_rank(e, c->comm, c->peer);
 	bool send = strcmp(intern_get_name(c->op), "send") == 0;
 
-	*from = send ? me : other;
-	*to = send ? other : me;
+	*sender = send ? me : other;
+	*receiver = send ? other : me;
 	return me >= 0 && other >= 0 && other != me;
 }
 
 /* Returns NULL if the operation is not written. message: the ranks of the message. */
 static struct flight_op *find_flight_op(
-	struct flight *f, const struct call *c, int *from, int *to, bool *message)
+	struct flight *f, const struct call *c, int *sender, int *receiver, bool *message)
 {
 	uint64_t b;
 
@@ -116,9 +116,9 @@ static struct flight_op *find_flight_op(
 			return NULL;
 		return table_get(&f->ops, c->comm, (uint64_t)c->comm_seq);
 	}
-	if (!find_pair(f->e, c, from, to))
+	if (!find_pair(f->e, c, sender, receiver))
 		return NULL;
-	b = hash_u64(hash_u64((uint64_t)*from, (uint64_t)*to), (uint64_t)c->tag);
+	b = hash_u64(hash_u64((uint64_t)*sender, (uint64_t)*receiver), (uint64_t)c->tag);
 	return table_get(&f->ops, c->comm, hash_u64(b, (uint64_t)c->comm_seq) | UINT64_C(1) << 63);
 }
 
@@ -239,9 +239,10 @@ static const char *get_flight_backend(const struct call *c)
 	return strstr(api, "NCCL") ? "nccl" : "gloo";
 }
 
-static void format_pair_name(char *buf, size_t cap, uint64_t comm, int from, int to, int64_t tag)
+static void format_pair_name(
+	char *buf, size_t cap, uint64_t comm, int sender, int receiver, int64_t tag)
 {
-	snprintf(buf, cap, "%016llx %d->%d tag %lld", (unsigned long long)comm, from, to,
+	snprintf(buf, cap, "%016llx %d->%d tag %lld", (unsigned long long)comm, sender, receiver,
 		tag == NO_NUMBER ? 0 : (long long)tag);
 }
 
@@ -265,8 +266,8 @@ static struct flight_sides find_flight_sizes(
 	bool like = !w->in_rows || (s.in == o->in && s.in_dtype == o->in_dtype);
 
 	/*
-	 * An open call has no result yet. The open call of a running process has little data about
-	 * its tensors.
+	 * An open call has no result yet, and in a running process its record has little data about
+	 * its tensors. The missing data is copied from a completed rank.
 	 */
 	if (open && o->known && like) {
 		if (!w->in_rows) {
@@ -451,11 +452,11 @@ static bool is_open_here(const struct export *e, const struct open_call *c, int 
 	       (rank < 0 || c->call.rank == (uint32_t)rank);
 }
 
-static int write_flight_rank(struct flight *f, unsigned index, const char *dir)
+static int write_flight_rank(struct flight *f, unsigned folder_index, const char *dir)
 {
 	struct export *e = f->e;
 	const struct opens *o = &e->report.g.opens;
-	char *path = tool_format("%s/rank_%d", dir, e->report.g.folders.dir[index].rank);
+	char *path = tool_format("%s/rank_%d", dir, e->report.g.folders.dir[folder_index].rank);
 	bool on = true;
 	const struct walk_call *c;
 	struct table used;
@@ -469,7 +470,7 @@ static int write_flight_rank(struct flight *f, unsigned index, const char *dir)
 		return status;
 	}
 	table_init(&used, sizeof(struct flight_pair), PAIRS_MAX);
-	export_walk_rank(e, &w, index);
+	export_walk_rank(e, &w, folder_index);
 	pickle_begin(&t);
 	pickle_begin_dict(&t);
 	pickle_text(&t, "version");
@@ -488,7 +489,7 @@ static int write_flight_rank(struct flight *f, unsigned index, const char *dir)
 		open.in_dtype = open.call.dtype;
 		open.in_count = open.call.count;
 		open.in_rows = open.call.count != 0;
-		if (is_open_here(e, &o->call[i], (int)index))
+		if (is_open_here(e, &o->call[i], (int)folder_index))
 			write_flight_entry(f, &t, &open, &record, &used);
 	}
 	pickle_end_list(&t);
@@ -546,7 +547,7 @@ int export_flight_recorder(struct export *e)
 		printf("%s: a pickle for each rank: %s; torchfrtrace %s reads them\n", dir, part,
 			dir);
 		if (f.unsupported || f.unpaired)
-			printf("skipped: %s that the Flight Recorder has no name for, %s whose "
+			printf("skipped: %s unknown to the Flight Recorder, %s whose "
 			       "peer's call is not in this part\n",
 				out_format_plural(f.unsupported, "call", "calls"),
 				out_format_plural(f.unpaired, "message", "messages"));

@@ -411,10 +411,10 @@ static int write_insight_file(struct insight *x, enum insight_file file, const c
 	return target_close(&t, true);
 }
 
-static int write_insight_rank(struct insight *x, unsigned index, const char *top)
+static int write_insight_rank(struct insight *x, unsigned folder_index, const char *top)
 {
 	struct export *e = x->e;
-	int rank = e->report.g.folders.dir[index].rank, status;
+	int rank = e->report.g.folders.dir[folder_index].rank, status;
 	char *below = e->output ? tool_strdup("") : tool_format("rank_%d/", rank);
 	char *dir = tool_format("%s/%srank%d_ascend_pt", top, below, rank);
 	char *trace = tool_format("%s/ASCEND_PROFILER_OUTPUT/trace_view.json", dir);
@@ -424,17 +424,17 @@ static int write_insight_rank(struct insight *x, unsigned index, const char *top
 
 	x->nop = x->nstep = 0;
 	x->waits = (struct shared_waits){0};
-	export_walk_rank(e, &w, index);
+	export_walk_rank(e, &w, folder_index);
 	while ((c = walk_next(&w)))
 		record_insight_call(x, c);
 	walk_close(&w);
 	calls = e->calls;
-	status = export_rank_trace(e, trace, (int)index);
+	status = export_rank_trace(e, trace, (int)folder_index);
 	e->calls = calls;
 	for (int i = 0; !status && i < INSIGHT_FILES; i++)
 		status = write_insight_file(x, (enum insight_file)i, dir, rank);
 	if (!status)
-		status = write_insight_memory(e, dir, index);
+		status = write_insight_memory(e, dir, folder_index);
 	free(below);
 	free(dir);
 	free(trace);

@@ -175,12 +175,12 @@ static int write_memory_file(struct memory_lines *m, const char *dir, const char
 	return target_close(&t, true);
 }
 
-int write_insight_memory(struct export *e, const char *dir, unsigned index)
+int write_insight_memory(struct export *e, const char *dir, unsigned folder_index)
 {
-	struct memory_lines m = {.e = e, .index = index};
+	struct memory_lines m = {.e = e, .index = folder_index};
 	int status = 0;
 
-	read_memory_events(&m.events, e, index);
+	read_memory_events(&m.events, e, folder_index);
 	read_memory_lines(&m);
 	if (m.n || m.events.n) {
 		status = write_memory_file(&m, dir, "memory_record.csv", write_memory_lines);

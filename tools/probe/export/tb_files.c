@@ -253,18 +253,18 @@ static bool add_seen_row(struct tb_writer *w, uint64_t h)
 {
 	h |= h == 0;
 	if (2 * w->nseen >= w->capseen) {
-		uint64_t cap = w->capseen ? 4 * w->capseen : 4096, *was = w->seen;
+		uint64_t cap = w->capseen ? 4 * w->capseen : 4096, *old = w->seen;
 
 		w->seen = tool_alloc(cap * sizeof(*w->seen));
 		for (uint64_t i = 0; i < w->capseen; i++)
-			if (was[i]) {
-				uint64_t at = was[i] & (cap - 1);
+			if (old[i]) {
+				uint64_t at = old[i] & (cap - 1);
 
 				while (w->seen[at])
 					at = (at + 1) & (cap - 1);
-				w->seen[at] = was[i];
+				w->seen[at] = old[i];
 			}
-		free(was);
+		free(old);
 		w->capseen = cap;
 	}
 	for (uint64_t at = h & (w->capseen - 1);; at = (at + 1) & (w->capseen - 1)) {
@@ -284,7 +284,7 @@ static void write_pending_events(struct tb_writer *w)
 	w->events.len = 0;
 }
 
-static int open_tb_target(struct tb_writer *w, const char *out)
+static int open_tb_target(struct tb_writer *w, const char *output)
 {
 	char host[72] = "localhost", *dir, *path;
 	struct stat st;
@@ -292,8 +292,8 @@ static int open_tb_target(struct tb_writer *w, const char *out)
 
 	gethostname(host, sizeof(host) - 1);
 	dir = w->o->layout == TB_LAYOUT_CSV2TB
-		      ? tool_format("%s/rank%u/%s", out, w->folder->rank, w->word)
-		      : tool_format("%s/rank%u", out, w->folder->rank);
+		      ? tool_format("%s/rank%u/%s", output, w->folder->rank, w->word)
+		      : tool_format("%s/rank%u", output, w->folder->rank);
 	if (stat(dir, &st) == 0) {
 		tool_error("export: %s exists already; give another --output", dir);
 		free(dir);
@@ -375,7 +375,7 @@ static int write_tb_row(struct tb_writer *w, const struct csv *c, const int colu
 	return 0;
 }
 
-static int write_tb_file(struct tb_writer *w, const char *path, const char *out)
+static int write_tb_file(struct tb_writer *w, const char *path, const char *output)
 {
 	static const char *const names[] = {"vpp_stage", "name", "step", "micro_step"};
 	int column[4], op_at[NOPS], status = 0;
@@ -391,13 +391,15 @@ static int write_tb_file(struct tb_writer *w, const char *path, const char *out)
 	for (unsigned i = 0; i < NOPS; i++)
 		op_at[i] = csv_find_column(&c, ops[i]);
 	if (column[0] < 0 || column[1] < 0 || column[2] < 0) {
-		tool_warn("export: %s is not a file of kinds: columns vpp_stage, name, step", path);
+		tool_warn("export: %s is not a file of a parameter statistic: columns vpp_stage, "
+			  "name, step",
+			path);
 		csv_close(&c);
 		return 0;
 	}
 	while (!status && csv_read_row(&c)) {
 		if (!w->open)
-			status = open_tb_target(w, out);
+			status = open_tb_target(w, output);
 		if (!status)
 			status = write_tb_row(w, &c, column, op_at, NOPS);
 	}
@@ -419,7 +421,7 @@ static int compare_blocks(const void *a, const void *b)
 }
 
 /* Reads <word>_<a>-<b>.csv in the order of their steps. */
-static int write_tb_kind(struct tb_writer *w, const char *out)
+static int write_tb_kind(struct tb_writer *w, const char *output)
 {
 	size_t len = strlen(w->word);
 	struct tb_block *block = NULL;
@@ -444,7 +446,7 @@ static int write_tb_kind(struct tb_writer *w, const char *out)
 		qsort(block, n, sizeof(*block), compare_blocks);
 	for (unsigned i = 0; i < n; i++) {
 		if (!status)
-			status = write_tb_file(w, block[i].path, out);
+			status = write_tb_file(w, block[i].path, output);
 		free(block[i].path);
 	}
 	free(block);
@@ -460,8 +462,8 @@ static int close_tb_target(struct tb_writer *w, bool keep)
 	return target_close(&w->to, keep);
 }
 
-static int write_tb_rank(
-	const struct tb_export *o, const struct tb_folder *folder, const char *out, uint64_t *rows)
+static int write_tb_rank(const struct tb_export *o, const struct tb_folder *folder,
+	const char *output, uint64_t *rows)
 {
 	struct tb_writer w = {.o = o, .folder = folder, .wall = (double)time(NULL)};
 	int status = 0;
@@ -473,7 +475,7 @@ static int write_tb_rank(
 		w.nseen = 0;
 		if (w.seen)
 			memset(w.seen, 0, w.capseen * sizeof(*w.seen));
-		status = write_tb_kind(&w, out);
+		status = write_tb_kind(&w, output);
 		if (status || o->layout == TB_LAYOUT_CSV2TB)
 			status |= close_tb_target(&w, !status);
 	}
@@ -502,7 +504,8 @@ static int write_tb_folders(const struct tb_export *o, struct tb_folders *f)
 	for (unsigned i = 0; !status && i < f->n; i++)
 		status = write_tb_rank(o, &f->at[i], out, &rows);
 	if (!status && !rows) {
-		tool_error("export: %s: no rows of kinds in these folders, steps and times",
+		tool_error("export: %s: no rows of parameter statistics in the selected folders, "
+			   "steps and times",
 			o->feed.dir);
 		status = STATUS_USAGE;
 	}
@@ -526,7 +529,7 @@ int export_tensorboard(struct tb_export *o)
 	if (!status && !f.monitor)
 		status = find_rank_folders(&f, o);
 	if (!status && !f.n) {
-		tool_error("export: %s: no folder of these ranks and times", o->feed.dir);
+		tool_error("export: %s: no folder with the selected ranks and times", o->feed.dir);
 		status = STATUS_USAGE;
 	}
 	o->feed.kinds = o->kinds;

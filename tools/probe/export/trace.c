@@ -83,7 +83,7 @@ static void write_place(struct trace *x, uint64_t pid, uint64_t tid, uint64_t ti
 	target_write_us(&x->t, (int64_t)(time_ns - x->e->base_ns));
 }
 
-static void write_dur(struct trace *x, uint64_t ns)
+static void write_duration(struct trace *x, uint64_t ns)
 {
 	target_write_text(&x->t, ",\"dur\":");
 	target_write_us(&x->t, (int64_t)ns);
@@ -110,22 +110,22 @@ static void write_sort_index(struct trace *x, uint64_t pid, uint64_t index)
 		(unsigned long long)pid, (unsigned long long)index);
 }
 
-static uint64_t get_trace_pid(const struct trace *x, uint32_t index)
+static uint64_t get_trace_pid(const struct trace *x, uint32_t folder_index)
 {
-	int rank = x->e->report.g.folders.dir[index].rank;
+	int rank = x->e->report.g.folders.dir[folder_index].rank;
 
-	return rank < 0 ? COMMS_PID / 2 + index : (uint64_t)rank;
+	return rank < 0 ? COMMS_PID / 2 + folder_index : (uint64_t)rank;
 }
 
-static void write_rank_name(struct trace *x, uint32_t index)
+static void write_rank_name(struct trace *x, uint32_t folder_index)
 {
-	const struct rank_dir *d = &x->e->report.g.folders.dir[index];
-	uint64_t pid = get_trace_pid(x, index);
+	const struct rank_dir *d = &x->e->report.g.folders.dir[folder_index];
+	uint64_t pid = get_trace_pid(x, folder_index);
 	char *text;
 
-	if (x->rank[index].named)
+	if (x->rank[folder_index].named)
 		return;
-	x->rank[index].named = true;
+	x->rank[folder_index].named = true;
 	text = tool_format("%s (%s)", d->label, d->meta.owner.host);
 	write_track_name(x, "process_name", pid, 0, text);
 	write_sort_index(x, pid, pid);
@@ -203,31 +203,31 @@ static unsigned get_comm_number(struct trace *x, uint64_t comm)
  * Readers add ts and dur as doubles, and torch_tb_profiler drops an event that ends after the one that encloses it, by however
  * little: an enclosing event ends 1 ns after the last one inside and before the next one.
  */
-static void close_trace_phase(struct trace *x, uint32_t index)
+static void close_trace_phase(struct trace *x, uint32_t folder_index)
 {
-	struct trace_rank *r = &x->rank[index];
+	struct trace_rank *r = &x->rank[folder_index];
 
 	if (r->phase && r->phase_end > r->phase_begin) {
 		start_event(x, "X", "user_annotation", intern_get_name(r->phase));
-		write_place(x, get_trace_pid(x, index), r->phase_tid, r->phase_begin);
-		write_dur(x, r->phase_end - r->phase_begin + 1);
+		write_place(x, get_trace_pid(x, folder_index), r->phase_tid, r->phase_begin);
+		write_duration(x, r->phase_end - r->phase_begin + 1);
 		target_write_text(&x->t, "}");
 	}
 	r->phase = 0;
 }
 
-static void close_trace_step(struct trace *x, uint32_t index, uint64_t end)
+static void close_trace_step(struct trace *x, uint32_t folder_index, uint64_t end)
 {
-	struct trace_rank *r = &x->rank[index];
+	struct trace_rank *r = &x->rank[folder_index];
 	char name[48];
 
-	close_trace_phase(x, index);
+	close_trace_phase(x, folder_index);
 	if (!r->any)
 		return;
 	snprintf(name, sizeof(name), "ProfilerStep#%llu", (unsigned long long)r->step);
 	start_event(x, "X", "user_annotation", name);
-	write_place(x, get_trace_pid(x, index), r->step_tid, r->step_begin);
-	write_dur(x, end > r->step_begin ? end - r->step_begin : 0);
+	write_place(x, get_trace_pid(x, folder_index), r->step_tid, r->step_begin);
+	write_duration(x, end > r->step_begin ? end - r->step_begin : 0);
 	target_print(&x->t, ",\"args\":{\"step\":%llu}}", (unsigned long long)r->step);
 }
 
@@ -255,12 +255,12 @@ static void record_step(struct trace *x, const struct walk_call *w)
 		r->phase_end = end;
 }
 
-static void write_counter(struct trace *x, uint32_t index, uint64_t time_ns)
+static void write_counter(struct trace *x, uint32_t folder_index, uint64_t time_ns)
 {
 	start_event(x, "C", "memory", "bytes in flight");
-	write_place(x, get_trace_pid(x, index), 0, time_ns);
-	target_print(
-		&x->t, ",\"args\":{\"bytes\":%llu}}", (unsigned long long)x->rank[index].in_flight);
+	write_place(x, get_trace_pid(x, folder_index), 0, time_ns);
+	target_print(&x->t, ",\"args\":{\"bytes\":%llu}}",
+		(unsigned long long)x->rank[folder_index].in_flight);
 }
 
 struct memory_of {
@@ -292,19 +292,19 @@ static void write_memory_counter(
 }
 
 /* Writes the scalars of the steps (key `scalars`), each at the end of its step. */
-static void write_memory_of_rank(struct trace *x, uint32_t index)
+static void write_memory_of_rank(struct trace *x, uint32_t folder_index)
 {
-	struct memory_of m = {x, index};
+	struct memory_of m = {x, folder_index};
 	const struct gather *g = &x->e->report.g;
 
-	if (x->e->want[index] && (x->only < 0 || (uint32_t)x->only == index))
-		read_scalar_rows(g->folders.dir[index].path, &g->rank[index].overlay, x->e->step_lo,
-			x->e->step_hi, write_memory_counter, &m);
+	if (x->e->want[folder_index] && (x->only < 0 || (uint32_t)x->only == folder_index))
+		read_scalar_rows(g->folders.dir[folder_index].path, &g->rank[folder_index].overlay,
+			x->e->step_lo, x->e->step_hi, write_memory_counter, &m);
 }
 
-static void close_flights(struct trace *x, uint32_t index, uint64_t until)
+static void close_flights(struct trace *x, uint32_t folder_index, uint64_t until)
 {
-	struct trace_rank *r = &x->rank[index];
+	struct trace_rank *r = &x->rank[folder_index];
 
 	while (r->n && r->end[0].at <= until) {
 		struct trace_end first = r->end[0], last = r->end[--r->n];
@@ -320,17 +320,17 @@ static void close_flights(struct trace *x, uint32_t index, uint64_t until)
 		r->end[i] = last;
 		r->in_flight -= first.bytes;
 		if (!r->n || r->end[0].at != first.at)
-			write_counter(x, index, first.at);
+			write_counter(x, folder_index, first.at);
 	}
 }
 
 static void open_flight(
-	struct trace *x, uint32_t index, uint64_t start, uint64_t end, uint64_t bytes)
+	struct trace *x, uint32_t folder_index, uint64_t start, uint64_t end, uint64_t bytes)
 {
-	struct trace_rank *r = &x->rank[index];
+	struct trace_rank *r = &x->rank[folder_index];
 	unsigned i;
 
-	close_flights(x, index, start);
+	close_flights(x, folder_index, start);
 	if (!bytes)
 		return;
 	TOOL_GROW(r->end, r->n, r->cap);
@@ -338,7 +338,7 @@ static void open_flight(
 		r->end[i] = r->end[(i - 1) / 2];
 	r->end[i] = (struct trace_end){end, bytes};
 	r->in_flight += bytes;
-	write_counter(x, index, start);
+	write_counter(x, folder_index, start);
 }
 
 /* ---- messages ---- */
@@ -453,14 +453,14 @@ static void write_kernel(struct trace *x, const struct walk_call *w, uint64_t ti
 
 	start_event(x, "X", "cuda_runtime", "cudaLaunchKernel");
 	write_place(x, pid, tid, w->start);
-	write_dur(x, launch);
+	write_duration(x, launch);
 	target_print(&x->t, ",\"args\":{\"External id\":%llu,\"correlation\":%llu}}",
 		(unsigned long long)c->seq, (unsigned long long)c->seq);
 	name = tool_format("ncclKernel_%s (%s)", intern_get_name(c->op), intern_get_name(c->api));
 	start_event(x, "X", "kernel", name);
 	free(name);
 	write_place(x, pid, STREAM_TID + stream, w->start + launch);
-	write_dur(x, dur - launch);
+	write_duration(x, dur - launch);
 	target_print(&x->t,
 		",\"args\":{\"External "
 		"id\":%llu,\"correlation\":%llu,\"stream\":%u,\"device\":%llu",
@@ -487,7 +487,7 @@ static void write_trace_call(struct trace *x, const struct walk_call *w)
 	start_event(x, "X", "cpu_op", open ? name : intern_get_name(c->api));
 	free(name);
 	write_place(x, get_trace_pid(x, c->rank), tid, w->start);
-	write_dur(x, dur);
+	write_duration(x, dur);
 	if (open || c->bits & CALL_ERROR)
 		target_write_text(&x->t, ",\"cname\":\"terrible\"");
 	write_call_args(x->e, &x->t, w);
@@ -505,9 +505,9 @@ static void write_trace_call(struct trace *x, const struct walk_call *w)
 }
 
 /*
- * Returns the track of an operation: the track of its communicator. Sets *begin to the end of the
- * previous operation if a rank entered this one earlier than that. If both were in progress at the
- * same time: returns an additional track.
+ * Returns the communicator's track for an operation, or an additional track while the previous operation is
+ * still in progress. A rank may enter an operation before another rank has left the previous one: then sets
+ * *begin to the end of the previous one.
  */
 static uint64_t get_comm_track(
 	struct trace *x, uint64_t comm, uint64_t last, uint64_t *begin, uint64_t end)
@@ -544,22 +544,22 @@ static void write_meeting(void *arg, const struct meeting *m, bool complete)
 	struct trace *x = arg;
 	const struct gather *g = &x->e->report.g;
 	uint64_t begin = UINT64_MAX, last = 0, end = 0, shown, track;
-	uint32_t who = 0;
+	uint32_t last_rank = 0;
 	char *name;
 
 	for (unsigned i = 0; i < m->n; i++) {
 		const struct arrival *a = &m->a[i];
-		uint64_t at = clock_set_right(&g->skew[a->rank], a->start);
-		uint64_t left = a->dur == UINT64_MAX ? g->until_ns : at + a->dur;
+		uint64_t arrived = clock_set_right(&g->skew[a->rank], a->start);
+		uint64_t left_at = a->dur == UINT64_MAX ? g->until_ns : arrived + a->dur;
 
-		if (at < begin)
-			begin = at;
-		if (at >= last) {
-			last = at;
-			who = a->rank;
+		if (arrived < begin)
+			begin = arrived;
+		if (arrived >= last) {
+			last = arrived;
+			last_rank = a->rank;
 		}
-		if (left > end)
-			end = left;
+		if (left_at > end)
+			end = left_at;
 	}
 	if (!m->n)
 		return;
@@ -569,7 +569,7 @@ static void write_meeting(void *arg, const struct meeting *m, bool complete)
 	start_event(x, "X", "collective", name);
 	free(name);
 	write_place(x, COMMS_PID, track, shown);
-	write_dur(x, end > shown ? end - shown : 0);
+	write_duration(x, end > shown ? end - shown : 0);
 	if (m->mismatch || m->open || !complete)
 		target_write_text(&x->t, ",\"cname\":\"terrible\"");
 	target_print(&x->t,
@@ -577,7 +577,7 @@ static void write_meeting(void *arg, const struct meeting *m, bool complete)
 		"expected\":%u,\"last rank\":%d,"
 		"\"last came after us\":",
 		(unsigned long long)m->step, (long long)m->seq, m->n, m->want,
-		g->folders.dir[who].rank);
+		g->folders.dir[last_rank].rank);
 	target_write_us(&x->t, (int64_t)(last - begin));
 	target_print(&x->t, ",\"bytes\":%llu", (unsigned long long)call_bytes(&m->longest));
 	if (m->mismatch)
@@ -704,9 +704,9 @@ static int write_trace(struct export *e, const char *path, int only)
 	return on ? status : STATUS_USAGE;
 }
 
-int export_rank_trace(struct export *e, const char *path, int index)
+int export_rank_trace(struct export *e, const char *path, int folder_index)
 {
-	return write_trace(e, path, index);
+	return write_trace(e, path, folder_index);
 }
 
 static int write_rank_traces(struct export *e)

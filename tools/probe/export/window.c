@@ -16,11 +16,11 @@
 
 #define STACKS_KEPT 65536u
 
-static void add_wanted_rank(struct export *e, int index)
+static void add_wanted_rank(struct export *e, int folder_index)
 {
-	if (index < 0 || e->want[index])
+	if (folder_index < 0 || e->want[folder_index])
 		return;
-	e->want[index] = true;
+	e->want[folder_index] = true;
 	e->nwant++;
 }
 
@@ -180,11 +180,11 @@ void export_walk(const struct export *e, struct walk *w)
 		e->step_hi);
 }
 
-void export_walk_rank(const struct export *e, struct walk *w, unsigned index)
+void export_walk_rank(const struct export *e, struct walk *w, unsigned folder_index)
 {
 	bool *want = tool_alloc(e->report.g.folders.n * sizeof(*want));
 
-	want[index] = true;
+	want[folder_index] = true;
 	walk_open(w, &e->report.g.folders, want, e->overlay, e->report.g.skew, e->step_lo,
 		e->step_hi);
 	free(want);
@@ -275,21 +275,22 @@ char *export_format_path(const struct export *e, const char *default_name)
 char *export_format_part(const struct export *e)
 {
 	int *rank = tool_alloc((e->nwant + 1) * sizeof(*rank));
-	char *who, *all, steps[64] = "all steps";
+	char *ranks, *text, steps[64] = "all steps";
 	uint64_t last = report_get_last_step(&e->report);
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < e->report.g.folders.n; i++)
 		if (e->want[i])
 			rank[n++] = e->report.g.folders.dir[i].rank;
-	who = out_format_ranks(rank, n);
+	ranks = out_format_ranks(rank, n);
 	if (e->step_hi == e->step_lo)
 		snprintf(steps, sizeof(steps), "step %llu", (unsigned long long)e->step_lo);
 	else if (e->step_hi != UINT64_MAX)
 		snprintf(steps, sizeof(steps), "steps %llu-%llu", (unsigned long long)e->step_lo,
 			(unsigned long long)(e->step_hi < last ? e->step_hi : last));
-	all = tool_format("%s, %s, %s", steps, who, out_format_plural(e->calls, "call", "calls"));
-	free(who);
+	text = tool_format(
+		"%s, %s, %s", steps, ranks, out_format_plural(e->calls, "call", "calls"));
+	free(ranks);
 	free(rank);
-	return all;
+	return text;
 }

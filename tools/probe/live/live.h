@@ -100,8 +100,8 @@ int live_read(struct live *l, const char *path);
 void live_free(struct live *l);
 
 /*
- * Returns the scalar `which` of a rank, that of the first parameter group if there are several, or
- * NULL if the rank has none.
+ * Returns a rank's scalar, or NULL if the rank has none. Scalars of several parameter groups: returns
+ * that of the first group.
  */
 const struct live_number *live_get_number(const struct live_rank *r, enum scalar which);
 

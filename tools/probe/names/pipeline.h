@@ -3,7 +3,7 @@
  * Messages of pipelines: stages, direction and micro-batch of each message. The direction comes
  * from the schedule's function on the stack (Megatron's send_forward, DeepSpeed's _exec_send_grads
  * ...). If none is found, it comes from the order of messages: in a step, the first message of the
- * first stage is a send, and that of each other stage is a receive from the previous stage. If
+ * first stage is a send, and the first message of every other stage is a receive from the previous stage. If
  * neither is possible, the direction is unknown. The micro-batch is counted: messages of one step
  * with equal ranks, direction, type and length belong to micro-batches 0, 1, 2 ...
  */

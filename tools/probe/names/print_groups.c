@@ -285,7 +285,7 @@ static bool print_pipe_messages(const struct pipelines *p, int64_t rank, bool js
 	} else {
 		out_print_table(&t);
 		if (p->left_out)
-			printf("  %s more messages: narrow it with --step\n",
+			printf("  %s more messages: select fewer with --step\n",
 				out_format_count(p->left_out));
 	}
 	return any;

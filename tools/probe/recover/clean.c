@@ -60,7 +60,7 @@ static char *find_journal_folder(const struct outside *o)
 	return tool_strdup("");
 }
 
-static void recover_journal_folder(struct clean_one *c)
+static void recover_journal_folder(struct clean_outcome *c)
 {
 	int fd = open(c->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
@@ -78,7 +78,7 @@ static void recover_journal_folder(struct clean_one *c)
 	snprintf(c->why, sizeof(c->why), "%s", c->info.why);
 }
 
-static void remove_journal(const struct outside *o, struct clean_one *c)
+static void remove_journal(const struct outside *o, struct clean_outcome *c)
 {
 	int err = outside_remove(o->path);
 
@@ -96,12 +96,12 @@ static bool is_blank_unused(const struct outside *o)
 	return o->path[0] == '/' || outside_sign(o->path, &o->owner, 0) == OWNER_DEAD;
 }
 
-void clean_one(const struct outside *o, bool remove, struct clean_one *out)
+void handle_outside_journal(const struct outside *o, bool remove, struct clean_outcome *out)
 {
 	bool dead = o->blank ? is_blank_unused(o)
 			     : recover_owner_life(&o->owner, o->path, o->path, 0) == OWNER_DEAD;
 
-	*out = (struct clean_one){.result = CLEAN_LIVES};
+	*out = (struct clean_outcome){.result = CLEAN_LIVES};
 	out->folder = o->blank ? tool_strdup("") : find_journal_folder(o);
 	if (!dead)
 		return;

@@ -78,7 +78,7 @@ struct list {
 	unsigned n, cap;
 	/* Journals outside the folders, and the result for each. */
 	struct outside_list outside;
-	struct clean_one *clean;
+	struct clean_outcome *clean;
 };
 
 struct wish {
@@ -217,29 +217,29 @@ static bool is_same_result(const struct recover_info *a, const struct recover_in
 /* Prints the result of each folder. Ranks with the same text share a line. */
 static void print_recovered(const struct list *l)
 {
-	bool *said = tool_alloc(l->n);
+	bool *printed = tool_alloc(l->n);
 
 	for (unsigned i = 0; i < l->n; i++) {
 		int *rank = tool_alloc(l->n * sizeof(*rank));
 		unsigned n = 0;
-		char *what = format_recover_result(&l->d[i].info), *who;
+		char *result_text = format_recover_result(&l->d[i].info), *ranks_text;
 
-		for (unsigned k = i; k < l->n && !said[i] && l->d[i].rank >= 0; k++) {
-			if (said[k] || l->d[k].rank < 0 ||
+		for (unsigned k = i; k < l->n && !printed[i] && l->d[i].rank >= 0; k++) {
+			if (printed[k] || l->d[k].rank < 0 ||
 				!is_same_result(&l->d[i].info, &l->d[k].info))
 				continue;
-			said[k] |= k > i;
+			printed[k] |= k > i;
 			rank[n++] = l->d[k].rank;
 		}
-		if (!said[i]) {
-			who = n ? out_format_ranks(rank, n) : tool_strdup(l->d[i].name);
-			printf("%s: %s\n", who, what);
-			free(who);
+		if (!printed[i]) {
+			ranks_text = n ? out_format_ranks(rank, n) : tool_strdup(l->d[i].name);
+			printf("%s: %s\n", ranks_text, result_text);
+			free(ranks_text);
 		}
-		free(what);
+		free(result_text);
 		free(rank);
 	}
-	free(said);
+	free(printed);
 }
 
 static char *format_fill_result(const struct fill_info *f)
@@ -269,22 +269,22 @@ static void print_filled(const struct list *l)
 	for (unsigned i = 0; i < l->n; i++)
 		text[i] = l->d[i].filled ? format_fill_result(&l->d[i].fill) : NULL;
 	for (unsigned i = 0; i < l->n; i++) {
-		char *said = text[i], *who;
+		char *result_text = text[i], *ranks_text;
 		unsigned n = 0;
 
-		if (!said)
+		if (!result_text)
 			continue;
 		for (unsigned k = i; k < l->n && l->d[i].rank >= 0; k++)
-			if (text[k] && l->d[k].rank >= 0 && strcmp(text[k], said) == 0) {
+			if (text[k] && l->d[k].rank >= 0 && strcmp(text[k], result_text) == 0) {
 				rank[n++] = l->d[k].rank;
 				if (k > i)
 					free(text[k]);
 				text[k] = NULL;
 			}
-		who = n ? out_format_ranks(rank, n) : tool_strdup(l->d[i].name);
-		printf("%s: %s\n", who, said);
-		free(who);
-		free(said);
+		ranks_text = n ? out_format_ranks(rank, n) : tool_strdup(l->d[i].name);
+		printf("%s: %s\n", ranks_text, result_text);
+		free(ranks_text);
+		free(result_text);
 		text[i] = NULL;
 	}
 	free(text);
@@ -301,30 +301,32 @@ static void print_outside(const struct list *l, bool clean)
 {
 	for (unsigned i = 0; i < l->outside.n; i++) {
 		const struct outside *o = &l->outside.at[i];
-		const struct clean_one *c = &l->clean[i];
+		const struct clean_outcome *c = &l->clean[i];
 		const char *size = out_format_bytes((double)o->bytes);
-		char *who = format_owner(o), *what;
+		char *owner = format_owner(o), *result_text;
 
 		if (c->result == CLEAN_ORPHAN)
-			printf("%s: a journal of %s is left of a dead process (%s) whose folder "
-			       "(%s) is gone: `probe recover --clean %s` removes it\n",
-				o->path, size, who, o->folder, o->folder);
+			printf("%s: a journal (%s) of a dead process (%s) whose folder (%s) does "
+			       "not "
+			       "exist: `probe recover --clean %s` removes it\n",
+				o->path, size, owner, o->folder, o->folder);
 		else if (c->result == CLEAN_REMOVED)
-			printf("%s: removed, %s: its process (%s) is dead and its folder (%s) is "
-			       "gone\n",
-				o->path, size, who, o->folder[0] ? o->folder : "not known");
+			printf("%s: removed (%s): its process (%s) is dead, and its folder (%s) "
+			       "does "
+			       "not exist\n",
+				o->path, size, owner, o->folder[0] ? o->folder : "not known");
 		else if (c->result == CLEAN_FAILED)
 			printf("%s: %s\n", o->path, c->why);
 		else if (c->result == CLEAN_LIVES && clean)
 			printf("%s: left alone: its process (%s) is running, or cannot be seen "
 			       "from here\n",
-				o->path, who);
+				o->path, owner);
 		if (c->result == CLEAN_RECOVERED) {
-			what = format_recover_result(&c->info);
-			printf("%s: %s; %s removed\n", c->folder, what, o->path);
-			free(what);
+			result_text = format_recover_result(&c->info);
+			printf("%s: %s; %s removed\n", c->folder, result_text, o->path);
+			free(result_text);
 		}
-		free(who);
+		free(owner);
 	}
 }
 
@@ -368,7 +370,7 @@ static void print_json(const struct list *l)
 	json_list("journals");
 	for (unsigned i = 0; i < l->outside.n; i++) {
 		const struct outside *o = &l->outside.at[i];
-		const struct clean_one *c = &l->clean[i];
+		const struct clean_outcome *c = &l->clean[i];
 
 		json_object(NULL);
 		json_string("journal", o->path);
@@ -427,7 +429,7 @@ static void find_outside_journals(struct list *l, const struct wish *w, const ch
 		remove_other_jobs(&l->outside, folder);
 	l->clean = tool_alloc((l->outside.n + 1) * sizeof(*l->clean));
 	for (unsigned i = 0; i < l->outside.n; i++)
-		clean_one(&l->outside.at[i], w->clean, &l->clean[i]);
+		handle_outside_journal(&l->outside.at[i], w->clean, &l->clean[i]);
 }
 
 static void free_list(struct list *l)

@@ -54,7 +54,7 @@ static char *format_absent_ranks(struct report *r, const struct absent *a)
 		break;
 	case ABSENT_PAST:
 		all = tool_format("%s %s %s", ranks, a->n == 1 ? "has" : "have",
-			a->enqueued ? "enqueued it and gone on, completion unknown"
+			a->enqueued ? "enqueued it and continued, completion unknown"
 				    : "returned from it already");
 		break;
 	case ABSENT_NO_DATA:
@@ -76,10 +76,10 @@ static char *format_absent_ranks(struct report *r, const struct absent *a)
 
 static void add_text_line(char **text, char *line)
 {
-	char *was = *text;
+	char *old = *text;
 
-	*text = tool_format("%s\n%s", was, line);
-	free(was);
+	*text = tool_format("%s\n%s", old, line);
+	free(old);
 	free(line);
 }
 

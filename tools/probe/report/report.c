@@ -228,12 +228,13 @@ static int read_options(struct asked *a, int argc, char **argv)
 		return 1 + STATUS_USAGE;
 	}
 	if (a->follow && a->json) {
-		tool_error("report: --follow and --json exclude each other; run it again for new "
-			   "JSON");
+		tool_error(
+			"report: --follow and --json cannot be used together; run it again for new "
+			"JSON");
 		return 1 + STATUS_USAGE;
 	}
 	if (a->html && (a->follow || a->json)) {
-		tool_error("report: --html and %s exclude each other",
+		tool_error("report: --html and %s cannot be used together",
 			a->follow ? "--follow" : "--json");
 		return 1 + STATUS_USAGE;
 	}
@@ -242,7 +243,7 @@ static int read_options(struct asked *a, int argc, char **argv)
 	if (!a->gather.division.parts && !a->follow)
 		division_by_launcher(&a->gather.division);
 	if (a->gather.division.parts > 1 && a->follow) {
-		tool_error("report: --follow and --part exclude each other");
+		tool_error("report: --follow and --part cannot be used together");
 		return 1 + STATUS_USAGE;
 	}
 	a->gather.division.options = compute_options_hash(a);

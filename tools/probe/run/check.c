@@ -60,8 +60,7 @@ static char *add_result_folder(void)
 	free(path);
 	if (mkdtemp(dir))
 		return dir;
-	tool_error(
-		"check: %s: %s; set TMPDIR to a folder that can be written", dir, strerror(errno));
+	tool_error("check: %s: %s; set TMPDIR to a writable folder", dir, strerror(errno));
 	free(dir);
 	return NULL;
 }

@@ -116,18 +116,18 @@ static char *find_skip_reason(const struct check *k)
 {
 	const struct checked *c = &k->seen;
 	uint64_t record = 0;
-	bool told = true, chosen = false;
+	bool all_known = true, chosen = false;
 	char ranks[256], only[256], skip[256];
 
 	for (unsigned i = 0; i < c->n; i++) {
 		const struct checked_process *p = &c->process[i];
 
-		told &= p->told;
+		all_known &= p->told;
 		record += p->record;
 		chosen |= p->record && (p->rank < 0 || !k->cfg.rank.n ||
 					       ranges_contain(&k->cfg.rank, (uint64_t)p->rank));
 	}
-	if (!told || chosen)
+	if (!all_known || chosen)
 		return NULL;
 	config_format(&k->cfg, config_key_find("only", 4, false), only, sizeof(only));
 	config_format(&k->cfg, config_key_find("skip", 4, false), skip, sizeof(skip));
@@ -332,7 +332,7 @@ static void print_layout_facts(const struct check *k, bool all_facts)
 				k->seen.fact[i].name, k->seen.fact[i].off);
 }
 
-static void print_check_text(const struct check *k, const char *wrong, const char *end)
+static void print_check_text(const struct check *k, const char *problem, const char *end)
 {
 	struct library *lib;
 	unsigned n;
@@ -363,11 +363,11 @@ static void print_check_text(const struct check *k, const char *wrong, const cha
 		printf("note: the program is built with AddressSanitizer, whose runtime must come "
 		       "first: LD_PRELOAD=%s:%s, as `probe run` does\n",
 			k->runtime, k->library);
-	if (!wrong && k->obstacle)
+	if (!problem && k->obstacle)
 		printf("note: %s\n", k->obstacle);
-	if (wrong) {
+	if (problem) {
 		printf("%sproblem: %s", out_style(STYLE_BAD), out_plain());
-		out_print_wrapped(wrong, 9, 9);
+		out_print_wrapped(problem, 9, 9);
 	} else {
 		printf("%sfine:%s calls of this program will be recorded\n", out_style(STYLE_GOOD),
 			out_plain());
@@ -413,7 +413,7 @@ static void print_layout_facts_json(const struct check *k)
 	json_end();
 }
 
-static void print_check_json(const struct check *k, const char *wrong)
+static void print_check_json(const struct check *k, const char *problem)
 {
 	struct library *lib;
 	unsigned n;
@@ -455,22 +455,22 @@ static void print_check_json(const struct check *k, const char *wrong)
 	for (unsigned i = 0; i < k->seen.nnote; i++)
 		json_string(NULL, k->seen.note[i]);
 	json_end();
-	json_string("problem", wrong);
+	json_string("problem", problem);
 	json_end();
 }
 
 int check_show(const struct check *k)
 {
-	char *wrong = find_check_problem(k), *end = format_command_end(k->status);
+	char *problem = find_check_problem(k), *end = format_command_end(k->status);
 
 	if (k->json)
-		print_check_json(k, wrong);
+		print_check_json(k, problem);
 	else
-		print_check_text(k, wrong, end);
+		print_check_text(k, problem, end);
 
-	int status = wrong ? STATUS_PROBLEM : STATUS_DONE;
+	int status = problem ? STATUS_PROBLEM : STATUS_DONE;
 
-	free(wrong);
+	free(problem);
 	free(end);
 	return status;
 }

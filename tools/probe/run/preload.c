@@ -153,7 +153,7 @@ char *preload_find_library(void)
 	}
 	if (strpbrk(path, ": \t")) {
 		tool_error("%s: LD_PRELOAD cannot hold a path with blanks or colons; set "
-			   "PROBE_LIBRARY to a link elsewhere",
+			   "PROBE_LIBRARY to a link without them",
 			path);
 		free(path);
 		return NULL;
@@ -255,7 +255,7 @@ static const char *find_environment_dropper(const char *const *argv)
 }
 
 /* Returns true for setuid, setgid and the like: the loader ignores LD_PRELOAD in such a program. */
-static bool is_privileged(const char *path, const struct stat *st)
+static bool is_privileged_program(const char *path, const struct stat *st)
 {
 	if ((st->st_mode & S_ISUID && st->st_uid != geteuid()) ||
 		(st->st_mode & S_ISGID && st->st_gid != getegid()))
@@ -363,13 +363,14 @@ char *preload_check_command(const char *const *argv)
 	path = preload_find_command(argv[0]);
 	for (int depth = 0; path && depth < 4; depth++) {
 		struct stat st;
-		const char *wrong = check_elf_file(path, line, sizeof(line));
+		const char *problem = check_elf_file(path, line, sizeof(line));
 
-		if (wrong)
-			why = tool_format("%s: %s", path, wrong);
-		else if (!line[0] && stat(path, &st) == 0 && is_privileged(path, &st))
-			why = tool_format("%s: it runs with rights of another user or group, and "
-					  "the loader then ignores LD_PRELOAD",
+		if (problem)
+			why = tool_format("%s: %s", path, problem);
+		else if (!line[0] && stat(path, &st) == 0 && is_privileged_program(path, &st))
+			why = tool_format(
+				"%s: it runs with the rights of another user or group, and "
+				"the loader then ignores LD_PRELOAD",
 				path);
 		if (why || !line[0])
 			break;

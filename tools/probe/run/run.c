@@ -240,8 +240,8 @@ unsigned print_unknown_words(const char *file)
 }
 
 /*
- * Reports misspelt words of `skip` and `only` before the command starts. Like all problems in the file
- * of -c, such a word there is an error.
+ * Reports misspelt words of `skip` and `only` before the command starts. Returns an error if such a word is
+ * in the file of -c.
  */
 static int check_words(const char *config)
 {

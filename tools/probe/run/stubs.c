@@ -117,11 +117,11 @@ static char *get_own_folder(void)
 	free(base);
 	if ((mkdir(dir, 0700) < 0 && errno != EEXIST) || lstat(dir, &st) < 0) {
 		tool_warn("%s: %s; functions of libraries that the program loads at start are not "
-			  "recorded; set TMPDIR to a folder that can be written",
+			  "recorded; set TMPDIR to a writable folder",
 			dir, strerror(errno));
 	} else if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() || st.st_mode & 022 ||
 		   strpbrk(dir, ": \t")) {
-		tool_warn("%s: not a folder that only you can write, or a name that LD_PRELOAD "
+		tool_warn("%s: a folder that others can write, or with a name that LD_PRELOAD "
 			  "cannot hold; functions of libraries that the program loads at start are "
 			  "not recorded; set TMPDIR to another place",
 			dir);

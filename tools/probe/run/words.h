@@ -6,9 +6,9 @@
 #include "config/key.h"
 
 /*
- * Reports on stderr the words of skip and only that name nothing in the configuration that a job
- * started here would have. file: the configuration, NULL: none. Returns how many of them are in the
- * file; the others are in the environment.
+ * Reports on stderr the words of `skip` and `only` that match no function or operation, in the
+ * configuration of a job started here. file: the configuration file; NULL: none. Returns how many of these
+ * words are in the file; the others are in the environment.
  */
 unsigned print_unknown_words(const char *file);
 

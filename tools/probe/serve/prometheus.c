@@ -208,15 +208,15 @@ static void write_rank_metrics(const struct live *l, FILE *f)
  * Formats the metric of a scalar: loss is probe_loss, iteration-time is
  * probe_iteration_time_milliseconds.
  */
-static void format_scalar_metric(char *to, size_t cap, enum scalar scalar_id)
+static void format_scalar_metric(char *buf, size_t cap, enum scalar scalar_id)
 {
 	const char *unit = scalar_texts[scalar_id].unit;
 
-	snprintf(to, cap, "probe_%s%s", scalar_names[scalar_id],
+	snprintf(buf, cap, "probe_%s%s", scalar_names[scalar_id],
 		strcmp(unit, "ms") == 0	     ? "_milliseconds"
 		: strcmp(unit, "bytes") == 0 ? "_bytes"
 					     : "");
-	for (char *p = to; *p; p++)
+	for (char *p = buf; *p; p++)
 		*p = isalnum((unsigned char)*p) ? (char)tolower((unsigned char)*p) : '_';
 }
 
@@ -252,21 +252,21 @@ static void write_scalar_metrics(const struct live *l, FILE *f)
 /* ---- operations ---- */
 
 /* Formats the name of an operation as NCCL does: AllReduce for all_reduce. */
-static void format_collective_name(char *to, size_t cap, const char *op)
+static void format_collective_name(char *buf, size_t cap, const char *op)
 {
 	bool upper = true;
 	size_t n = 0;
 
 	for (; *op && n + 1 < cap; op++) {
 		if (*op != '_')
-			to[n++] = upper ? (char)toupper((unsigned char)*op) : *op;
+			buf[n++] = upper ? (char)toupper((unsigned char)*op) : *op;
 		upper = *op == '_';
 	}
-	to[n] = 0;
+	buf[n] = 0;
 }
 
 /*
- * Returns the number of nodes of all ranks; for a communicator, that of its members if these are
+ * Returns the number of nodes of the communicator's members, or of all ranks if the members are not
  * known.
  */
 static unsigned compute_op_nodes(const struct live *l, const struct live_op *o)

@@ -153,8 +153,7 @@ static int serve_until_signal(struct serving *s, const char *address, int port)
 	int err = http_listen(&server, address, port);
 
 	if (err == -EINVAL)
-		tool_error(
-			"serve: --bind %s: accepted: an address in numbers, such as 0.0.0.0 or ::1",
+		tool_error("serve: --bind %s: accepted: a numeric address, such as 0.0.0.0 or ::1",
 			address);
 	else if (err)
 		tool_error("serve: %s port %d: %s; choose another by --port", address, port,

@@ -327,7 +327,7 @@ static void add_rank_cells(struct out_table *t, const struct live *l, const stru
 			out_format_duration((double)(l->now - r->dir->alive_ns)));
 	else if (blocked && r->last_call && r->last_end_ns < l->now)
 		snprintf(text, sizeof(text), "%s: last call %.160s, %s ago",
-			is_rank_named(l, r) ? "the others wait for it, it is in no call"
+			is_rank_named(l, r) ? "in no call, and the others wait for it"
 					    : "in no call",
 			r->last_call, out_format_duration((double)(l->now - r->last_end_ns)));
 	out_add_cell(t, text);

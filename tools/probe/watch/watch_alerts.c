@@ -94,7 +94,7 @@ void watch_alerts_remove_mark(const struct watch_alerts *w)
 }
 
 /* Copies the value of a member without escapes; "" if there is none. */
-static void get_member_text(const char *line, const char *key, char *to, size_t cap)
+static void get_member_text(const char *line, const char *key, char *buf, size_t cap)
 {
 	char quoted[32];
 	const char *p;
@@ -104,9 +104,9 @@ static void get_member_text(const char *line, const char *key, char *to, size_t 
 	p = strstr(line, quoted);
 	for (p = p ? p + strlen(quoted) : ""; *p && *p != '"' && n + 1 < cap; p++) {
 		p += *p == '\\' && p[1];
-		to[n++] = *p;
+		buf[n++] = *p;
 	}
-	to[n] = 0;
+	buf[n] = 0;
 }
 
 /*

@@ -252,7 +252,7 @@ static const char *parse_npy_header(struct array_file *f, const char *s, uint64_
 	return set_array_shape(a, dim, fortran ? stride : NULL, n) ? NULL : "is truncated";
 }
 
-const char *list_npy_array(struct array_file *f)
+const char *add_npy_arrays(struct array_file *f)
 {
 	unsigned char head[12];
 	const char *why;
@@ -311,7 +311,7 @@ static const char *add_safetensor(
 	return set_array_shape(a, dim, NULL, n) ? NULL : "has wrong offsets";
 }
 
-static const char *list_safetensors_header(
+static const char *read_safetensors_header(
 	struct array_file *f, struct json_in *j, struct json_tree *t, uint64_t n)
 {
 	const struct json_node *top = json_read_tree(j, t, json_read_token(j));
@@ -325,7 +325,7 @@ static const char *list_safetensors_header(
 	return why;
 }
 
-const char *list_safetensors(struct array_file *f)
+const char *add_safetensors_arrays(struct array_file *f)
 {
 	unsigned char head[8];
 	struct json_in j = {.src.fd = -1};
@@ -342,7 +342,7 @@ const char *list_safetensors(struct array_file *f)
 		json_close(&j);
 		return why;
 	}
-	why = list_safetensors_header(f, &j, &t, n);
+	why = read_safetensors_header(f, &j, &t, n);
 	json_close(&j);
 	json_tree_free(&t);
 	return why;
@@ -500,7 +500,7 @@ static void add_torch_value(
 	}
 }
 
-const char *list_torch_arrays(struct array_file *f)
+const char *add_torch_arrays(struct array_file *f)
 {
 	struct torch_file t = {.f = f};
 	const struct zip_member *pkl = NULL;

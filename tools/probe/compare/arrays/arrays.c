@@ -43,14 +43,14 @@ int open_array_file(struct array_file *f, const char *path)
 	if (pread(fd, head, sizeof(head), 0) < 0)
 		why = "cannot be read";
 	else if (memcmp(head, "\x93NUMPY", 6) == 0)
-		why = list_npy_array(f);
+		why = add_npy_arrays(f);
 	else if (memcmp(head, "PK\3\4", 4) == 0)
-		why = list_torch_arrays(f);
+		why = add_torch_arrays(f);
 	else if (head[0] == 0x80 && head[1] < 6 && head[1] > 0)
 		why = "was written by torch.save() in its format before PyTorch 1.6; save it "
 		      "again";
 	else
-		why = list_safetensors(f);
+		why = add_safetensors_arrays(f);
 	if (why) {
 		f->why = tool_format("%s: %s", path, why);
 		return -1;

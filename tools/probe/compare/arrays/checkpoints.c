@@ -156,11 +156,11 @@ static void add_file_prefixes(struct checkpoint *c)
 {
 	for (unsigned i = 0; i < c->nparam; i++) {
 		struct parameter *p = &c->param[i];
-		char *was = p->name;
+		char *old_name = p->name;
 
 		p->name = tool_format("%s%s%s", c->relative[p->file],
-			*c->relative[p->file] && *was ? ":" : "", was);
-		free(was);
+			*c->relative[p->file] && *old_name ? ":" : "", old_name);
+		free(old_name);
 	}
 	if (c->nparam)
 		qsort(c->param, c->nparam, sizeof(*c->param), compare_param_names);
@@ -444,7 +444,7 @@ static bool compare_parameters(
 	return same;
 }
 
-int compare_checkpoints(const char *path_a, const char *path_b, const char *out, bool json)
+int compare_checkpoints(const char *path_a, const char *path_b, const char *output, bool json)
 {
 	struct checkpoint a = {0}, b = {0};
 	struct similarity *s = NULL;
@@ -453,7 +453,7 @@ int compare_checkpoints(const char *path_a, const char *path_b, const char *out,
 	bool same;
 
 	if (open_checkpoint(&a, path_a) || open_checkpoint(&b, path_b))
-		goto out;
+		goto output;
 	if (a.shared || b.shared) {
 		add_file_prefixes(&a);
 		add_file_prefixes(&b);
@@ -480,16 +480,16 @@ int compare_checkpoints(const char *path_a, const char *path_b, const char *out,
 			if (target_close(&t, true))
 				status = STATUS_USAGE;
 		}
-		goto out;
+		goto output;
 	}
 	printf("A  %s\nB  %s\n\n%u parameters in A, %u in B, %u paired, %u of them equal\n", path_a,
 		path_b, a.nparam, b.nparam, paired, equal);
 	print_worst(s, n);
 	print_lone_params(s, n, true);
 	print_lone_params(s, n, false);
-	if (out && write_similarities(out, s, n, &a, &b))
+	if (output && write_similarities(output, s, n, &a, &b))
 		status = STATUS_USAGE;
-out:
+output:
 	free(s);
 	close_checkpoint(&a);
 	close_checkpoint(&b);

@@ -185,7 +185,7 @@ static bool print_sign_shares(
 	return good;
 }
 
-static int compare_rank_signs(const char *a, const char *b, const char *rank, const char *out)
+static int compare_rank_signs(const char *a, const char *b, const char *rank, const char *output)
 {
 	struct name_list steps, params = {0};
 	struct sign_count *c = NULL;
@@ -208,7 +208,7 @@ static int compare_rank_signs(const char *a, const char *b, const char *rank, co
 			if (!compare_sign_file(p, q, params.name[k], v)) {
 				free(p);
 				free(q);
-				goto out;
+				goto output;
 			}
 			c[s * width + width - 1].same += v->same;
 			c[s * width + width - 1].all += v->all;
@@ -219,11 +219,11 @@ static int compare_rank_signs(const char *a, const char *b, const char *rank, co
 	if (!params.n) {
 		tool_error(
 			"compare: %s and %s: no step<N> folders with files of signs in both", a, b);
-		goto out;
+		goto output;
 	}
 	status = print_sign_shares(rank, &steps, width, c) ? STATUS_DONE : STATUS_PROBLEM;
-	if (out) {
-		char *path = tool_format("%s/%s/similarities.csv", out, rank);
+	if (output) {
+		char *path = tool_format("%s/%s/similarities.csv", output, rank);
 		struct target t;
 
 		if (target_open(&t, path)) {
@@ -235,14 +235,14 @@ static int compare_rank_signs(const char *a, const char *b, const char *rank, co
 		}
 		free(path);
 	}
-out:
+output:
 	free_names_list(&steps);
 	free_names_list(&params);
 	free(c);
 	return status;
 }
 
-int compare_gradients(const char *a, const char *b, const char *out)
+int compare_gradients(const char *a, const char *b, const char *output)
 {
 	struct name_list ranks;
 	int status = STATUS_DONE, s;
@@ -252,13 +252,13 @@ int compare_gradients(const char *a, const char *b, const char *out)
 		char *p = tool_format("%s/%s", a, ranks.name[i]);
 		char *q = tool_format("%s/%s", b, ranks.name[i]);
 
-		s = compare_rank_signs(p, q, ranks.name[i], out);
+		s = compare_rank_signs(p, q, ranks.name[i], output);
 		status = s > status ? s : status;
 		free(p);
 		free(q);
 	}
 	if (!ranks.n) {
-		tool_error("compare: %s and %s: no rank<R> folder that both have", a, b);
+		tool_error("compare: %s and %s: no common rank<R> folder", a, b);
 		status = STATUS_USAGE;
 	}
 	free_names_list(&ranks);

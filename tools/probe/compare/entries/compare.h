@@ -214,9 +214,13 @@ const struct odd_input *find_odd_input(const struct comparison *c, const struct 
 void free_odd_inputs(struct comparison *c);
 
 /*
- * Returns the first difference of all ranks, by step and order, or NULL. which: 0: first, 1:
- * origin, 2: blamed.
+ * Returns the first difference of that kind on any rank, by step and order, or NULL.
  */
-const struct first_diff *find_first_of_all(const struct comparison *c, unsigned which);
+enum diff_kind {
+	DIFF_FIRST, /* any difference */
+	DIFF_ORIGIN, /* a call with equal inputs and different outputs */
+	DIFF_BLAMED, /* a call that a rule judged wrong */
+};
+const struct first_diff *find_first_of_all(const struct comparison *c, enum diff_kind kind);
 
 #endif

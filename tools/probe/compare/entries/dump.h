@@ -29,7 +29,7 @@ struct dump_key {
 };
 
 struct dump {
-	/* Path of dump.json; the folder that contains it, without a slash at the end. */
+	/* path: that of dump.json. folder: the one that contains it, without a slash at the end. */
 	char *path, *folder;
 	char *task, *level, *framework;
 	char *tensors; /* folder of the tensor files, in the present folder of dump.json */

@@ -287,7 +287,7 @@ static const char *format_comm_description(
 	struct run_calls *r, struct run_step *step, const struct call *c, uint64_t *key)
 {
 	const struct comm_info *k = c->comm ? comms_find(&r->comms, c->comm) : NULL;
-	const char *what;
+	const char *label;
 
 	if (!c->comm) {
 		*key = 0;
@@ -304,11 +304,11 @@ static const char *format_comm_description(
 			*intern_get_name(k->name) ? intern_get_name(k->name) : "world",
 			k->ranks ? k->ranks : "");
 	}
-	what = *intern_get_name(k->name) ? intern_get_name(k->name) : intern_get_name(k->kind);
-	*key = hash_str(hash_str(hash_u64(2, (uint64_t)k->size), what), k->ranks ? k->ranks : "");
+	label = *intern_get_name(k->name) ? intern_get_name(k->name) : intern_get_name(k->kind);
+	*key = hash_str(hash_str(hash_u64(2, (uint64_t)k->size), label), k->ranks ? k->ranks : "");
 	if (k->ranks && *k->ranks)
-		return pool_format(&step->pool, "%s of ranks %s", what, k->ranks);
-	return pool_format(&step->pool, "%s of %" PRId64 " ranks", what, k->size);
+		return pool_format(&step->pool, "%s of ranks %s", label, k->ranks);
+	return pool_format(&step->pool, "%s of %" PRId64 " ranks", label, k->size);
 }
 
 struct nth_op {
