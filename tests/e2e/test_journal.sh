@@ -264,7 +264,7 @@ want=$(open_calls)
 is 'the report has it from the journal' "$want" "[('recv', True, 0, 7)]"
 ipcrm -m "$(cut -d: -f2 <<<"$path")"
 is 'and from open.jsonl when that is gone' "$(open_calls)" "$want"
-like 'recover says that the journal is gone' "$("$probe" recover "$out" 2>&1)" "its journal \($path\) is gone"
+like 'recover says that the journal is gone' "$("$probe" recover "$out" 2>&1)" "its journal \($path\) does not exist any more"
 new_out
 run_one PROBE_JOURNAL_DIR=shm -- 6 "$tmp/counter" wait
 wait_until 30 test -s "$out/rank0/open.jsonl"
