@@ -13,7 +13,7 @@ sources=$(git ls-files 'preload/*.[ch]' 'wrappers/*.[ch]' 'tools/*.[ch]' ':!prel
 read_members=$(cat $sources | grep -oE '(\)|\b(c|cfg|config|([a-z]+_)?keys|t|now))(->|\.)[a-z_0-9]+' |
 	sed -E 's/.*(->|\.)//' | sort -u)
 # shellcheck disable=SC2086
-named=$(cat $sources | grep -oE '(config_key_find\(|json_member\(config, )"[a-z_0-9]+"' | cut -d'"' -f2 | sort -u)
+named=$(cat $sources | grep -oE '(config_key_find\(|json_get_member\(config, )"[a-z_0-9]+"' | cut -d'"' -f2 | sort -u)
 keys=$(sed -nE '/^const struct config_key config_keys/,/^};/s/^\t(\{ROW|[A-Z_]+)\(([a-z_0-9]+),.*/\2/p' preload/config/keys.c)
 [ "$(wc -l <<<"$keys")" -gt 100 ] || echo "only $(wc -l <<<"$keys") keys found in preload/config/keys.c"
 for key in $keys; do

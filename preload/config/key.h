@@ -104,13 +104,13 @@ typedef void config_sink_fn(void *arg, const char *line);
  * Passes the complete effective configuration to sink, as a YAML file with comments; reading the
  * file again gives the same values. common: only the keys that are set often.
  */
-void config_dump(const struct config *cfg, bool common, config_sink_fn *sink, void *arg);
+void config_print_yaml(const struct config *cfg, bool common, config_sink_fn *sink, void *arg);
 
 /*
  * Passes the keys to sink as Markdown tables, one for each group: key, default, accepted values,
  * meaning. common: only the keys that are set often, in one table.
  */
-void config_markdown(bool common, config_sink_fn *sink, void *arg);
+void config_print_markdown(bool common, config_sink_fn *sink, void *arg);
 
 /*
  * Searches for file `name` (probe.yaml, support_wrap_ops.yaml) in <lib_dir>/../configs, then

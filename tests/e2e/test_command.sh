@@ -54,7 +54,7 @@ says 'columns --arrow of a table that is no CSV file' 2 'files: no columns with 
 for v in run check report recover config columns stub csv; do
 	says "$v --help has examples" 0 "^usage: probe $v .* examples:" "$probe" $v --help
 	says "help $v" 0 "^usage: probe $v " "$probe" help $v
-	says "$v: an unknown option" 2 "$v: no option --colour|$v: no option --nonsense" "$probe" $v --nonsense
+	says "$v: an unknown option" 2 "$v: unknown option --colour|$v: unknown option --nonsense" "$probe" $v --nonsense
 done
 says 'report --help names short options' 0 '-r, --rank .*-s, --step .*-n, --top .*-f, --follow ' "$probe" report --help
 says 'recover --help, too' 0 '-f, --force ' "$probe" recover --help

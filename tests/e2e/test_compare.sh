@@ -136,7 +136,7 @@ compare --json --step 50 good same
 is 'nothing_in_common_is_exit_2_with_json' "$status $(sed 1d <<<"$said" | grep -c '"same": false')" '2 1'
 compare good unmarked
 is 'steps_on_one_side_only_are_refused' $status 2
-like 'steps_on_one_side_only_are_said' "$said" 'the steps of [^ ]*/good are marked, those of [^ ]*/unmarked are not'
+like 'steps_on_one_side_only_are_said' "$said" 'the steps of [^ ]*/good are marked, the steps of [^ ]*/unmarked are not'
 compare --json one_rank four_ranks
 is 'a_quarter_of_the_ranks_in_common_is_in_json' "$(json 'd["under_half_paired"], d["paired"]')" '(True, 120)'
 compare good four_ranks
@@ -193,7 +193,7 @@ for side in "ab":
     json.dump(d, open(f"{to}/step0/rank0/dump.json", "w"))
 PY
 compare views_a views_b
-like 'views alone: what differs is reported' "$said" 'No difference in [0-9]+ values of [0-9]+ calls.*1 value differs in what torch.empty'
+like 'views alone: what differs is reported' "$said" 'No difference in [0-9]+ values of [0-9]+ calls.*1 value differs in memory that torch.empty'
 compare --json views_a views_b
 is 'views alone: counted' "$(json 'd["differing"], d["unwritten"]')" '(0, 1)'
 compare dump dump_same

@@ -67,7 +67,7 @@ is 'a C++ name' "$(part functions)" 'gloo: 1 entry'
 explain PROBE_WRAP_OPS="$tmp/acl.yaml"
 is 'operators by rule' "$(part functions)" 'acl: 1 entry'
 explain PROBE_WRAP_OPS="$tmp/nosuch.yaml"
-is 'those without' "$(part functions)" $'none: nothing is recorded\nnosuch: nothing, this libprobe has no wrappers for them'
+is 'those without' "$(part functions)" $'none: nothing is recorded\nnosuch: not recorded, this libprobe has no wrappers for them'
 explain PROBE_WRAP_OPS="$tmp/none.yaml"
 like 'a list that cannot be read: it is reported' "$said" "$tmp/none.yaml: cannot be read"
 like 'a list that cannot be read: the list used instead is explained' "$(part functions)" '^mpi: [0-9]+ entries'

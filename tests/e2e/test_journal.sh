@@ -149,7 +149,7 @@ cp -r "$tmp/out1/rank0" "$tmp/orphan/rank1"
 mv "$out/rank0" "$out.away"
 rmdir "$out"
 mv "$tmp/orphan" "$out"
-like 'an orphan: recover of its folder says so' "$("$probe" recover "$out" 2>&1)" "shm:[0-9]+:0x[0-9a-f]+: a journal of .{,20} is left of a dead process \(host [^ ]+, pid $pid\) whose folder .{,200} is gone: .probe recover --clean $out/rank0. removes it"
+like 'an orphan: recover of its folder says so' "$("$probe" recover "$out" 2>&1)" "shm:[0-9]+:0x[0-9a-f]+: a journal \(.{,20}\) of a dead process \(host [^ ]+, pid $pid\) whose folder .{,200} does not exist: .probe recover --clean $out/rank0. removes it"
 is 'an orphan: recover of another folder says nothing of it' "$("$probe" recover "$tmp/out1" 2>&1)" 'rank 0: complete, nothing to do'
 "$probe" recover --clean "$tmp/out1" >/dev/null 2>&1
 ok 'an orphan: and --clean of another folder leaves it' test -n "$(leftovers)"
@@ -264,7 +264,7 @@ want=$(open_calls)
 is 'the report has it from the journal' "$want" "[('recv', True, 0, 7)]"
 ipcrm -m "$(cut -d: -f2 <<<"$path")"
 is 'and from open.jsonl when that is gone' "$(open_calls)" "$want"
-like 'recover says that the journal is gone' "$("$probe" recover "$out" 2>&1)" "its journal \($path\) is gone"
+like 'recover says that the journal is gone' "$("$probe" recover "$out" 2>&1)" "its journal \($path\) does not exist any more"
 new_out
 run_one PROBE_JOURNAL_DIR=shm -- 6 "$tmp/counter" wait
 wait_until 30 test -s "$out/rank0/open.jsonl"

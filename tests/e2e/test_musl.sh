@@ -71,7 +71,7 @@ for what in say calls; do
 	like "$what: \`probe run\` says so" "$(cat "$tmp/with.err")" 'will have no effect: .*musl'
 	said=$(PROBE_LIBRARY=$lib "$probe" check "$tmp/$what" "$tmp/thing.so" 2>&1)
 	is "$what: \`probe check\`: status" $? 1
-	like "$what: \`probe check\` says so" "$said" "$tmp/$what: it is a program of musl.*glibc"
+	like "$what: \`probe check\` says so" "$said" "$tmp/$what: it is linked against musl.*glibc"
 done
 
 # Nothing that musl lacks is needed to start.

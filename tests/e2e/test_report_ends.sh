@@ -87,6 +87,6 @@ python3 tests/e2e/end_folders.py "$tmp" stood_and_was_killed started_and_not_com
 is 'stood_and_was_killed_blames_no_victim' "$(field stood_and_was_killed '[(x["kind"], x["ranks"]) for x in all if x["severity"] == "bad"]')" "[('skip', [2])]"
 said=$(field started_and_not_complete 'f["text"]')
 like 'a_rank_that_awaits_what_it_started_is_blocked_in_it' "$said" \
-	'^rank 0 is blocked in recv .* ranks 1-3 are blocked in Work.wait of all_reduce #20 on MPI_COMM_WORLD .*, started 13.9 s before, called from train \(train.py:20\)'
+	'^rank 0 is blocked in recv .* ranks 1-3 are blocked in Work.wait of all_reduce #20 on MPI_COMM_WORLD .*, started 13.9 s earlier, called from train \(train.py:20\)'
 unlike 'a_rank_that_awaits_what_it_started_is_in_a_call' "$said" 'no recorded call'
 finish

@@ -28,8 +28,8 @@ says 'no DuckDB: the line that installs it' 2 'no DuckDB: .*python3 -m pip insta
 says 'a folder that is none' 2 "$tmp/empty" "$probe" sql --print "$tmp/empty"
 says 'two queries' 2 'a folder and one query, in quotes' "$probe" sql "$nan" SELECT '*' FROM
 echo 'SELECT 1' >"$tmp/q.sql"
-says 'a query twice' 2 '--file and a query: one of them' "$probe" sql --file "$tmp/q.sql" "$nan" 'SELECT 2'
-says 'an empty file' 2 'there is nothing in it' "$probe" sql --file /dev/null "$nan"
+says 'a query twice' 2 '--file and a query cannot be used together' "$probe" sql --file "$tmp/q.sql" "$nan" 'SELECT 2'
+says 'an empty file' 2 'the file is empty' "$probe" sql --file /dev/null "$nan"
 says 'a file that is not there' 2 'nosuch: No such file' "$probe" sql --file nosuch "$nan"
 like '--print: a view for each table' "$("$probe" sql --print "$nan" | grep -oE 'TEMP VIEW [a-z]+' | cut -d' ' -f3 | sort | tr '\n' ' ')" \
 	'^calls comms findings kinds modules names ranks scalars stacks steps $'

@@ -35,8 +35,8 @@ wrong() { # TEXT PATTERN ARGUMENTS...
 	said=$("$probe" export --format tensorboard "$@" 2>&1)
 	like "$text" "$? $said" "^2 .*$pattern"
 }
-wrong 'no run at that time' 'no folder of these ranks and times' --from Dec01_00-00-00 "$mon"
-wrong 'a time that is none' 'accepted: a time as' --from yesterday "$mon"
+wrong 'no run at that time' 'no folder with the selected ranks and times' --from Dec01_00-00-00 "$mon"
+wrong 'a time that is none' 'accepted: a time such as' --from yesterday "$mon"
 wrong 'a kind that is none' 'accepted: actv' --kinds grads "$mon"
 wrong 'a layout that is none' 'accepted: live, csv2tb' --layout x "$mon"
 wrong 'nothing is overwritten' 'exists already' -o "$tmp/a" "$mon"

@@ -52,7 +52,7 @@ first=$out
 if [ -n "${LONG:-}" ]; then
 	new_out
 	PYTHONHASHSEED=3 run_probe "$tmp/with" --seed 7 -- --manual 11
-	like 'what the user has set stays, and it is reported' "$(cat "$tmp/with.err")" 'PYTHONHASHSEED is 3 already and stays so'
+	like 'what the user has set stays, and it is reported' "$(cat "$tmp/with.err")" 'PYTHONHASHSEED is already set to 3 and is not changed'
 	is '... and meta.json says it' "$(meta 'm["reproducible"]["PYTHONHASHSEED"]')" "{'asked': '7', 'took_effect': False, 'why': 'another value was set'}"
 	new_out
 	interpreter=-E run_probe "$tmp/with" --seed 7 -- --manual 11 --deterministic

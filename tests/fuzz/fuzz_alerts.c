@@ -21,10 +21,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	put_fuzz_file("rank0/alerts.jsonl", data, size);
 	put_fuzz_file("rank0/anomaly.json", data, size);
-	w = watch_alerts_new(fuzz_folder, NULL);
-	watch_alerts_look(w, false);
+	w = watch_alerts_init(fuzz_folder, NULL);
+	watch_alerts_read(w, false);
 	watch_alerts_free(w);
-	anomalies_analyze(&q, fuzz_folder, false);
-	anomalies_analyze(&q, fuzz_folder, true);
+	print_first_anomalies(&q, fuzz_folder, false);
+	print_first_anomalies(&q, fuzz_folder, true);
 	return 0;
 }

@@ -7,7 +7,7 @@
  *	./fuzz_config -max_len=4096 corpus/ configs/
  *
  * Beside crashes it looks for: values out of their ranges, more than one line per finding, and configurations that
- * config_dump does not write so that they come back.
+ * config_print_yaml does not write so that they come back.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -136,7 +136,7 @@ static void check_dump(const struct config *c)
 	if (!is_utf8(c->output_dir) || !is_utf8(c->journal_dir) || !is_utf8(c->wrap_ops) ||
 		!is_utf8(c->step_marker))
 		return;
-	config_dump(c, false, sink, &d);
+	config_print_yaml(c, false, sink, &d);
 	CHECK(config_load_text(&back, "dump", d.text, d.len, NULL, "/cwd", count, &lines) == 0);
 	CHECK(lines == 0);
 	for (size_t i = 0; i < config_nkeys; i++) {

@@ -40,9 +40,9 @@ static struct seen look(const char *path, size_t buffer, bool keep, uint64_t lim
 	static struct csv c;
 	struct seen s = {.opened = csv_open(&c, path, limit, keep, buffer)};
 
-	while (s.opened == 0 && csv_next(&c)) {
+	while (s.opened == 0 && csv_read_row(&c)) {
 		for (unsigned i = 0; i < c.ncolumns; i++) {
-			const struct csv_text *t = csv_at(&c, (int)i);
+			const struct csv_text *t = csv_get_field(&c, (int)i);
 
 			CHECK(t->n == 0 || (t->s >= c.buf && t->s + t->n <= c.buf + c.end));
 			for (size_t k = 0; k < t->n; k++)

@@ -20,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	put_fuzz_file("dump.json", data, size);
 	put_fuzz_file("stack.json", data, size);
 	if (open_dump(&d, fuzz_path(path, "dump.json"), true) == 0) {
-		fill_dump_stacks(&d);
+		compute_stack_hashes(&d);
 		for (unsigned i = 0; i < d.n && i < 256; i++)
 			if (!load_dump_entry(&d, i, &e))
 				abort();

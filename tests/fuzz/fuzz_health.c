@@ -65,7 +65,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	f.dirfd = open(fuzz_folder, O_RDONLY | O_DIRECTORY);
 	health_find_alert_between(f.dirfd, 3, 7, why, sizeof(why));
 	close(f.dirfd);
-	checkpoints_from_health(&found, fuzz_folder);
+	checkpoints_read_health(&found, fuzz_folder);
 	checkpoints_free(&found);
 	return 0;
 }

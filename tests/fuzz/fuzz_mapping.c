@@ -45,7 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	m = read_data_mapping(rules);
 	if (m)
 		free_mapping(m);
-	m = make_mapping();
+	m = mapping_init();
 	if (open_dump(&a, small, true) || open_dump(&b, small, true))
 		abort();
 	map_layers(m, rules, &a, &b);

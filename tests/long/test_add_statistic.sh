@@ -57,8 +57,8 @@ int main(int argc, char **argv)
 	if (argc != 2 || csv_open(&c, argv[1], UINT64_MAX, true, 65536))
 		return 2;
 	csv_find_columns(&c, ROW_HEADER, col);
-	while (csv_next(&c))
-		printf("%.*s\n", (int)csv_at(&c, col[COL_absmax])->n, csv_at(&c, col[COL_absmax])->s);
+	while (csv_read_row(&c))
+		printf("%.*s\n", (int)csv_get_field(&c, col[COL_absmax])->n, csv_get_field(&c, col[COL_absmax])->s);
 	csv_close(&c);
 	return 0;
 }

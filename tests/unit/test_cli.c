@@ -36,7 +36,7 @@ static void line(bool command, const char *words)
 
 static void expect(int what, const char *value)
 {
-	assert_int_equal(cli_next(&c), what);
+	assert_int_equal(cli_read_argument(&c), what);
 	if (value)
 		assert_string_equal(c.value, value);
 	else
@@ -127,7 +127,7 @@ static void nearest(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		const char *have = cli_nearest(cases[i].word, list, 5);
+		const char *have = cli_find_nearest(cases[i].word, list, 5);
 
 		if (cases[i].want) {
 			assert_non_null(have);

@@ -402,7 +402,7 @@ static void dump(void **state)
 	(void)state;
 	assert_int_equal(config_load(&c, NULL, env, CWD, collect, &l), 0);
 	assert_lines(&l, 0);
-	config_dump(&c, false, sink, &d);
+	config_print_yaml(&c, false, sink, &d);
 	load(&back, d.text, NULL, &l);
 	assert_lines(&l, 0);
 	assert_same_config(&c, &back);
@@ -418,10 +418,10 @@ static void dump(void **state)
 			       "0\njournal_mib: 0\n"));
 
 	d.len = d.lines = 0;
-	config_markdown(true, sink, &d);
+	config_print_markdown(true, sink, &d);
 	assert_int_equal(d.lines, 25 + 2);
 	d.len = d.lines = 0;
-	config_markdown(false, sink, &d);
+	config_print_markdown(false, sink, &d);
 	/* Six tables, each with a heading and an empty line, and one between each two. */
 	assert_int_equal(d.lines, config_nkeys + 6 * 4 + 5);
 	assert_non_null(strstr(d.text,

@@ -181,12 +181,12 @@ static void dump_and_find(void **state)
 
 	(void)state;
 	assert_int_equal(config_load(&c, NULL, env, CWD, NULL, NULL), 0);
-	config_dump(&c, false, count_reported_line, &lines);
+	config_print_yaml(&c, false, count_reported_line, &lines);
 	want = lines;
 	for (long n = 0; failed || n == 0; n++) {
 		lines = 0;
 		arm(n, true);
-		config_dump(&c, false, count_reported_line, &lines);
+		config_print_yaml(&c, false, count_reported_line, &lines);
 		assert_int_equal(blocks, 0);
 		armed = false;
 		assert_int_equal(lines, want); /* problems that cannot be shown are mentioned */

@@ -43,11 +43,11 @@ static void open_csv(struct csv *c, const char *text)
 	assert_int_equal(csv_open(c, path, UINT64_MAX, true, 0), 0);
 }
 
-#define assert_field(c, i, text)                                    \
-	do {                                                        \
-		const struct csv_text *field_ = csv_at(c, i);       \
-		assert_int_equal(field_->n, strlen(text));          \
-		assert_memory_equal(field_->s, text, strlen(text)); \
+#define assert_field(c, i, text)                                     \
+	do {                                                         \
+		const struct csv_text *field_ = csv_get_field(c, i); \
+		assert_int_equal(field_->n, strlen(text));           \
+		assert_memory_equal(field_->s, text, strlen(text));  \
 	} while (0)
 
 static void columns_by_name(void **state)
@@ -56,18 +56,18 @@ static void columns_by_name(void **state)
 
 	(void)state;
 	open_csv(&c, "b,a,\"odd, name\"\n1,2,3\n,,\n");
-	assert_int_equal(csv_column(&c, "a"), 1);
-	assert_int_equal(csv_column(&c, "b"), 0);
-	assert_int_equal(csv_column(&c, "odd, name"), 2);
-	assert_int_equal(csv_column(&c, "c"), -1);
-	assert_true(csv_next(&c));
+	assert_int_equal(csv_find_column(&c, "a"), 1);
+	assert_int_equal(csv_find_column(&c, "b"), 0);
+	assert_int_equal(csv_find_column(&c, "odd, name"), 2);
+	assert_int_equal(csv_find_column(&c, "c"), -1);
+	assert_true(csv_read_row(&c));
 	assert_field(&c, 0, "1");
 	assert_field(&c, 1, "2");
 	assert_field(&c, -1, "");
-	assert_true(csv_next(&c));
+	assert_true(csv_read_row(&c));
 	assert_field(&c, 0, "");
 	assert_field(&c, 2, "");
-	assert_false(csv_next(&c));
+	assert_false(csv_read_row(&c));
 	assert_int_equal(c.rows, 2);
 	assert_int_equal(c.damaged, 0);
 	assert_false(c.truncated);
@@ -80,17 +80,17 @@ static void quotes(void **state)
 
 	(void)state;
 	open_csv(&c, "a,b,c\n\"x,y\",\"say \"\"hi\"\"\",\"\"\n\"two\nlines\",\"\"\"\",z\n1,2,3\n");
-	assert_true(csv_next(&c));
+	assert_true(csv_read_row(&c));
 	assert_field(&c, 0, "x,y");
 	assert_field(&c, 1, "say \"hi\"");
 	assert_field(&c, 2, "");
-	assert_true(csv_next(&c));
+	assert_true(csv_read_row(&c));
 	assert_field(&c, 0, "two\nlines");
 	assert_field(&c, 1, "\"");
 	assert_field(&c, 2, "z");
-	assert_true(csv_next(&c));
+	assert_true(csv_read_row(&c));
 	assert_field(&c, 2, "3");
-	assert_false(csv_next(&c));
+	assert_false(csv_read_row(&c));
 	assert_int_equal(c.damaged, 0);
 	csv_close(&c);
 }
@@ -101,15 +101,15 @@ static void crlf(void **state)
 
 	(void)state;
 	open_csv(&c, "a,b\r\n1,2\r\n\"3\",\"4\"\r\n5,\"6\"\r\n");
-	assert_int_equal(csv_column(&c, "b"), 1);
-	assert_true(csv_next(&c));
+	assert_int_equal(csv_find_column(&c, "b"), 1);
+	assert_true(csv_read_row(&c));
 	assert_field(&c, 1, "2");
-	assert_true(csv_next(&c));
+	assert_true(csv_read_row(&c));
 	assert_field(&c, 1, "4");
-	assert_true(csv_next(&c));
+	assert_true(csv_read_row(&c));
 	assert_field(&c, 0, "5");
 	assert_field(&c, 1, "6");
-	assert_false(csv_next(&c));
+	assert_false(csv_read_row(&c));
 	assert_int_equal(c.damaged, 0);
 	csv_close(&c);
 }
@@ -121,9 +121,9 @@ static void truncated_last_line(void **state)
 	(void)state;
 	/* The right number of fields is no proof: the last number may have lost digits. */
 	open_csv(&c, "a,b\n1,2\n3,45");
-	assert_true(csv_next(&c));
+	assert_true(csv_read_row(&c));
 	assert_field(&c, 0, "1");
-	assert_false(csv_next(&c));
+	assert_false(csv_read_row(&c));
 	assert_true(c.truncated);
 	assert_int_equal(c.rows, 1);
 	csv_close(&c);
@@ -137,22 +137,22 @@ static void damaged_lines(void **state)
 
 	(void)state;
 	open_csv(&c, text);
-	assert_true(csv_next(&c));
-	assert_true(csv_next(&c));
+	assert_true(csv_read_row(&c));
+	assert_true(csv_read_row(&c));
 	assert_field(&c, 0, "4");
-	assert_true(csv_next(&c));
+	assert_true(csv_read_row(&c));
 	assert_field(&c, 0, "7");
-	assert_false(csv_next(&c));
+	assert_false(csv_read_row(&c));
 	assert_int_equal(c.rows, 3);
 	assert_int_equal(c.damaged, 5);
 	csv_close(&c);
 	/* A quote in the middle of a field opens nothing. */
 	open_csv(&c, "a,b,c\n1\"x,2,3\n4,5,6\n");
-	assert_true(csv_next(&c));
+	assert_true(csv_read_row(&c));
 	assert_field(&c, 0, "1\"x");
-	assert_true(csv_next(&c));
+	assert_true(csv_read_row(&c));
 	assert_field(&c, 0, "4");
-	assert_false(csv_next(&c));
+	assert_false(csv_read_row(&c));
 	assert_int_equal(c.damaged, 0);
 	csv_close(&c);
 }
@@ -163,7 +163,7 @@ static void headers_only(void **state)
 
 	(void)state;
 	open_csv(&c, "a,b\n");
-	assert_false(csv_next(&c));
+	assert_false(csv_read_row(&c));
 	assert_false(c.truncated);
 	csv_close(&c);
 	put("", 0);
@@ -208,10 +208,10 @@ static void long_line(void **state)
 	put(text, strlen(text));
 	free(text);
 	assert_int_equal(csv_open(&c, path, UINT64_MAX, true, 0), 0);
-	assert_true(csv_next(&c));
-	assert_true(csv_next(&c));
+	assert_true(csv_read_row(&c));
+	assert_true(csv_read_row(&c));
 	assert_field(&c, 0, "3");
-	assert_false(csv_next(&c));
+	assert_false(csv_read_row(&c));
 	assert_int_equal(c.damaged, 1);
 	assert_true(c.cap <= 4 * CSV_ROW_MAX);
 	csv_close(&c);
@@ -229,7 +229,7 @@ static void limit(void **state)
 		unsigned n = 0;
 
 		assert_int_equal(csv_open(&c, path, k, k & 1, 0), 0);
-		while (csv_next(&c))
+		while (csv_read_row(&c))
 			n++;
 		assert_int_equal(n, (k - 4) / 4);
 		assert_int_equal(c.truncated, k % 4 != 0);
@@ -258,16 +258,16 @@ static void compressed(void **state)
 			size_t len = strcspn(p, "\n");
 			uint64_t a, b;
 
-			assert_true(csv_next(&c));
-			assert_true(csv_u64(csv_at(&c, 0), &a));
-			assert_true(csv_u64(csv_at(&c, 1), &b));
+			assert_true(csv_read_row(&c));
+			assert_true(csv_parse_u64(csv_get_field(&c, 0), &a));
+			assert_true(csv_parse_u64(csv_get_field(&c, 1), &b));
 			assert_int_equal(a, rows);
 			assert_int_equal(b, strtoull(strchr(p, ',') + 1, NULL, 10));
 			p += len + 1;
 		}
-		assert_true(csv_next(&c));
+		assert_true(csv_read_row(&c));
 		assert_field(&c, 0, "77");
-		assert_false(csv_next(&c));
+		assert_false(csv_read_row(&c));
 		assert_false(c.truncated);
 		csv_close(&c);
 	}
@@ -287,7 +287,7 @@ static void compressed_and_cut(void **state)
 	put_gz(big, n, false);
 	assert_int_equal(truncate(path, 5000), 0);
 	assert_int_equal(csv_open(&c, path, UINT64_MAX, true, 0), 0);
-	while (csv_next(&c))
+	while (csv_read_row(&c))
 		rows++;
 	assert_true(rows > 100);
 	assert_true(c.truncated);
@@ -300,9 +300,9 @@ static void compressed_and_cut(void **state)
 	gzclose(f);
 	assert_int_equal(truncate(path, 10 + 5 + 8), 0);
 	assert_int_equal(csv_open(&c, path, UINT64_MAX, true, 0), 0);
-	assert_true(csv_next(&c));
+	assert_true(csv_read_row(&c));
 	assert_field(&c, 1, "2");
-	assert_false(csv_next(&c));
+	assert_false(csv_read_row(&c));
 	assert_true(c.truncated);
 	csv_close(&c);
 }
@@ -387,12 +387,12 @@ static void against_plain_reader(void **state)
 		p = plain_row(text, &want);
 		for (unsigned r = 0; r < rows; r++) {
 			p = plain_row(p, &want);
-			assert_true(csv_next(&c));
+			assert_true(csv_read_row(&c));
 			assert_int_equal(want.n, columns);
 			for (unsigned i = 0; i < columns; i++)
 				assert_field(&c, (int)i, want.cell[i]);
 		}
-		assert_false(csv_next(&c));
+		assert_false(csv_read_row(&c));
 		assert_int_equal(c.damaged, 0);
 		csv_close(&c);
 	}
@@ -440,7 +440,7 @@ static void numbers(void **state)
 		struct csv_text t = {u[i].text, strlen(u[i].text)};
 		uint64_t v = 0;
 
-		assert_int_equal(csv_u64(&t, &v), u[i].ok);
+		assert_int_equal(csv_parse_u64(&t, &v), u[i].ok);
 		if (u[i].ok)
 			assert_int_equal(v, u[i].v);
 	}
@@ -448,15 +448,15 @@ static void numbers(void **state)
 		struct csv_text t = {s[i].text, strlen(s[i].text)};
 		int64_t v = 0;
 
-		assert_int_equal(csv_i64(&t, &v), s[i].ok);
+		assert_int_equal(csv_parse_i64(&t, &v), s[i].ok);
 		if (s[i].ok)
 			assert_true(v == s[i].v);
 	}
-	assert_true(csv_double(&(struct csv_text){"-1.5e3,", 6}, &d));
+	assert_true(csv_parse_double(&(struct csv_text){"-1.5e3,", 6}, &d));
 	assert_true(d == -1500);
-	assert_true(csv_double(&(struct csv_text){"nan", 3}, &d) && d != d);
-	assert_false(csv_double(&(struct csv_text){"1.5x", 4}, &d));
-	assert_false(csv_double(&(struct csv_text){"", 0}, &d));
+	assert_true(csv_parse_double(&(struct csv_text){"nan", 3}, &d) && d != d);
+	assert_false(csv_parse_double(&(struct csv_text){"1.5x", 4}, &d));
+	assert_false(csv_parse_double(&(struct csv_text){"", 0}, &d));
 }
 
 static int make(void **state)
@@ -498,9 +498,9 @@ static char *through_a_file(const char *name, char *cell, size_t cap)
 	text_str(&t, ",x\n");
 	put(line, t.len);
 	assert_int_equal(csv_open(&c, path, UINT64_MAX, false, 0), 0);
-	assert_true(csv_next(&c));
-	back = csv_copy_field(csv_at(&c, 1));
-	assert_true(csv_is(csv_at(&c, 2), "x"));
+	assert_true(csv_read_row(&c));
+	back = csv_copy_field(csv_get_field(&c, 1));
+	assert_true(csv_is(csv_get_field(&c, 2), "x"));
 	assert_int_equal(c.damaged, 0);
 	csv_close(&c);
 	return back;

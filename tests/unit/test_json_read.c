@@ -94,7 +94,7 @@ static void escapes_become_utf8(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		const char *text = json_text_of(parse(cases[i].json));
+		const char *text = json_get_text(parse(cases[i].json));
 
 		if (!text || strcmp(text, cases[i].text) != 0)
 			fail_msg("%s became %s", cases[i].json, text ? text : wrong);
@@ -111,20 +111,20 @@ static void members_and_elements_are_in_their_order(void **state)
 	(void)state;
 	assert_int_equal(top->kind, JSON_OBJECT);
 	assert_int_equal(top->n, 4);
-	list = json_member(top, "a"); /* the first of two */
+	list = json_get_member(top, "a"); /* the first of two */
 	assert_int_equal(list->kind, JSON_LIST);
 	assert_int_equal(list->n, 3);
-	assert_true(json_number_of(list->child, &v) && v == 1);
-	assert_string_equal(json_text_of(list->child->next), "two");
+	assert_true(json_get_number(list->child, &v) && v == 1);
+	assert_string_equal(json_get_text(list->child->next), "two");
 	assert_int_equal(list->child->next->next->kind, JSON_NULL);
 	assert_null(list->child->next->next->next);
-	assert_int_equal(json_member(top, "b")->n, 0);
-	assert_null(json_member(top, "d"));
-	assert_null(json_member(list, "a"));
-	assert_null(json_member(NULL, "a"));
-	assert_true(json_number_of(json_member(top, "c"), &v) && v == -2.5);
-	assert_false(json_number_of(list->child->next, &v) || json_number_of(NULL, &v));
-	assert_null(json_text_of(list->child));
+	assert_int_equal(json_get_member(top, "b")->n, 0);
+	assert_null(json_get_member(top, "d"));
+	assert_null(json_get_member(list, "a"));
+	assert_null(json_get_member(NULL, "a"));
+	assert_true(json_get_number(json_get_member(top, "c"), &v) && v == -2.5);
+	assert_false(json_get_number(list->child->next, &v) || json_get_number(NULL, &v));
+	assert_null(json_get_text(list->child));
 }
 
 static void scalars_have_a_text_and_others_none(void **state)
@@ -135,16 +135,16 @@ static void scalars_have_a_text_and_others_none(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(text) / sizeof(*text); i++, n = n->next) {
-		const char *have = json_scalar_text(n);
+		const char *have = json_get_scalar_text(n);
 
 		assert_true(!have == !text[i]);
 		if (have)
 			assert_string_equal(have, text[i]);
 		if (!n->next)
-			assert_true(json_number_of(n, &v) && isnan(v));
+			assert_true(json_get_number(n, &v) && isnan(v));
 	}
 	assert_null(n);
-	assert_null(json_scalar_text(NULL));
+	assert_null(json_get_scalar_text(NULL));
 }
 
 /* n lists in each other. */
@@ -170,7 +170,7 @@ static void depth_and_length_have_limits(void **state)
 	memset(text, 'x', n + 1);
 	text[0] = text[n - 1] = '"';
 	assert_int_equal(
-		strlen(json_text_of(json_parse_tree(&tree, text, n, &why))), JSON_TEXT_MAX);
+		strlen(json_get_text(json_parse_tree(&tree, text, n, &why))), JSON_TEXT_MAX);
 	text[n - 1] = 'x';
 	text[n] = '"';
 	assert_null(json_parse_tree(&tree, text, n + 1, &why));
@@ -215,23 +215,23 @@ static void values_are_found_again_by_their_offset(void **state)
 	fputc(']', f);
 	fclose(f);
 	assert_int_equal(json_open(&j, path), 0);
-	assert_int_equal(json_next(&j), JSON_LIST);
+	assert_int_equal(json_read_token(&j), JSON_LIST);
 	for (int i = 0; i < 3000; i++) {
-		assert_int_equal(json_next(&j), JSON_OBJECT);
+		assert_int_equal(json_read_token(&j), JSON_OBJECT);
 		at[i] = j.offset;
 		assert_true(json_skip(&j, JSON_OBJECT));
 	}
-	assert_int_equal(json_next(&j), JSON_LIST_END);
-	assert_int_equal(json_next(&j), JSON_DONE);
+	assert_int_equal(json_read_token(&j), JSON_LIST_END);
+	assert_int_equal(json_read_token(&j), JSON_DONE);
 	for (int k = 0; k < 200; k++) {
 		int i = k % 2 ? k / 2 : 2999 - 13 * k / 2;
 		const struct json_node *n;
 		double v;
 
 		assert_int_equal(json_seek(&j, at[i]), 0);
-		n = json_read_tree(&j, &tree, json_next(&j));
-		assert_true(n && json_number_of(json_member(n, "number"), &v) && v == i);
-		assert_int_equal(json_next(&j), JSON_DONE); /* a part, whatever follows */
+		n = json_read_tree(&j, &tree, json_read_token(&j));
+		assert_true(n && json_get_number(json_get_member(n, "number"), &v) && v == i);
+		assert_int_equal(json_read_token(&j), JSON_DONE); /* a part, whatever follows */
 	}
 	json_close(&j);
 	unlink(path);

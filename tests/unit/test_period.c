@@ -27,7 +27,7 @@ static unsigned play(const char *text, unsigned n)
 
 	while (n--)
 		for (const char *c = text; *c; c++)
-			ends += period_call(&p, (uint64_t)*c);
+			ends += period_add_call(&p, (uint64_t)*c);
 	return ends;
 }
 
@@ -38,7 +38,7 @@ static bool steady(const char *text, unsigned n)
 		unsigned ends = 0;
 
 		for (const char *c = text; *c; c++)
-			ends += period_call(&p, (uint64_t)*c);
+			ends += period_add_call(&p, (uint64_t)*c);
 		if (ends != 1)
 			return false;
 	}
@@ -51,7 +51,7 @@ static void test_simple(void **state)
 	play("abcd", 20);
 	assert_int_equal(p.length, 4);
 	assert_true(steady("abcd", 100));
-	assert_true(period_confidence(&p) > 0.99);
+	assert_true(period_get_confidence(&p) > 0.99);
 }
 
 static void test_start_is_other(void **state)
@@ -98,7 +98,7 @@ static void test_extra_calls(void **state)
 	}
 	assert_int_equal(ends, 200);
 	assert_int_equal(p.breaks, 0);
-	assert_in_range((int)(period_confidence(&p) * 1000), 980, 999);
+	assert_in_range((int)(period_get_confidence(&p) * 1000), 980, 999);
 }
 
 /* Calls made once at the start are no part of it, and rounds are whole steps of the loop. */
@@ -112,7 +112,7 @@ static void test_start_of_round(void **state)
 	assert_int_equal(p.rounds, 40);
 	assert_int_equal(p.at, 0);
 	assert_true(steady("aabcd", 10));
-	assert_true(period_confidence(&p) == 1);
+	assert_true(period_get_confidence(&p) == 1);
 }
 
 /* Every tenth round an evaluation of many calls, some of them like those of the round. */
@@ -194,7 +194,7 @@ static void test_change(void **state)
 	assert_int_equal(p.length, 5);
 	assert_true(steady("wxyzw", 20));
 	assert_true(p.breaks >= 1);
-	assert_true(period_confidence(&p) <= 0.5);
+	assert_true(period_get_confidence(&p) <= 0.5);
 }
 
 static void test_no_period(void **state)
@@ -204,9 +204,9 @@ static void test_no_period(void **state)
 	(void)state;
 	srand(1);
 	for (unsigned i = 0; i < 20000; i++)
-		ends += period_call(&p, (uint64_t)(rand() % 7));
+		ends += period_add_call(&p, (uint64_t)(rand() % 7));
 	assert_int_equal(ends, 0);
-	assert_true(period_confidence(&p) == 0);
+	assert_true(period_get_confidence(&p) == 0);
 }
 
 static void test_long_period(void **state)
@@ -214,7 +214,7 @@ static void test_long_period(void **state)
 	(void)state;
 	for (unsigned round = 0; round < 8; round++)
 		for (unsigned i = 0; i < 1000; i++)
-			period_call(&p, i * i % 337 + i / 100);
+			period_add_call(&p, i * i % 337 + i / 100);
 	assert_int_equal(p.length, 1000);
 	assert_true(p.rounds >= 3);
 }

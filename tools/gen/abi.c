@@ -11,35 +11,36 @@ static const char *const abi_keys[] = {"flavours", "dtype", "redop", "const", NU
 static const char *const check_keys[] = {
 	"headers", "start", "stop", "dtype_size", "dtype_null", "names", "dtypes", "redops", NULL};
 
-static void copy_name(const struct node *at, char to[static ABI_NAME_BYTES], const char *name)
+static void copy_name(const struct node *source, char to[static ABI_NAME_BYTES], const char *name)
 {
 	if (strlen(name) >= ABI_NAME_BYTES)
-		fail(at->at, "'%s' is too long, at most %u bytes fit", name, ABI_NAME_BYTES - 1);
+		fail(source->at, "'%s' is too long, at most %u bytes fit", name,
+			ABI_NAME_BYTES - 1);
 	else
 		strcpy(to, name);
 }
 
 /* ~: the constant does not exist; an integer; or a symbol whose address is the value. */
-static void cell_read(const struct node *n, struct abi_cell *to)
+static void cell_read(const struct node *n, struct abi_cell *cell)
 {
 	const char *s = node_text(&gen, n, "~");
 
 	if (strcmp(s, "~") == 0 && !n->quotes)
 		return;
 	if (strspn(s, "-0123456789") == 0) {
-		to->form = ABI_ADDRESS;
-		copy_name(n, to->symbol, s);
+		cell->form = ABI_ADDRESS;
+		copy_name(n, cell->symbol, s);
 		return;
 	}
-	to->form = ABI_VALUE;
-	node_int(&gen, n, &to->value);
+	cell->form = ABI_VALUE;
+	node_int(&gen, n, &cell->value);
 }
 
 enum table { TABLE_DTYPE, TABLE_REDOP, TABLE_CONST };
 
 /* [expression, a cell for each flavour]; the expression may be missing in `const`. */
 static void row_read(const struct abi *a, enum table kind, const struct node *n, const char *name,
-	struct abi_row *to)
+	struct abi_row *row)
 {
 	unsigned first = n->n - a->nflavour;
 
@@ -52,16 +53,16 @@ static void row_read(const struct abi *a, enum table kind, const struct node *n,
 			a->nflavour);
 		return;
 	}
-	copy_name(n, to->c.name, name);
-	to->expr = name;
+	copy_name(n, row->c.name, name);
+	row->expr = name;
 	if (kind == TABLE_DTYPE)
-		to->c.to = value_dtype(&gen, n->item[0], &to->c.derived);
+		row->c.to = value_dtype(&gen, n->item[0], &row->c.derived);
 	else if (kind == TABLE_REDOP)
-		to->c.to = value_redop(&gen, n->item[0]);
+		row->c.to = value_redop(&gen, n->item[0]);
 	else if (first)
-		to->expr = node_text(&gen, n->item[0], name);
+		row->expr = node_text(&gen, n->item[0], name);
 	for (unsigned i = 0; i < a->nflavour; i++)
-		cell_read(n->item[first + i], &to->c.at[i]);
+		cell_read(n->item[first + i], &row->c.at[i]);
 }
 
 static void table_read(

@@ -8,7 +8,7 @@
 #include <ctype.h>
 #include <string.h>
 
-static bool word_char(char c)
+static bool is_word_char(char c)
 {
 	return isalnum((unsigned char)c) || c == '_';
 }
@@ -18,7 +18,7 @@ bool has_word(const char *text, const char *word)
 	size_t n = strlen(word);
 
 	for (const char *p = text; (p = strstr(p, word)) != NULL; p += n)
-		if ((p == text || !word_char(p[-1])) && !word_char(p[n]))
+		if ((p == text || !is_word_char(p[-1])) && !is_word_char(p[n]))
 			return true;
 	return false;
 }
@@ -31,7 +31,7 @@ static const char *find_prototype(const char *text, const char *symbol)
 	for (const char *p = text; (p = strstr(p, symbol)) != NULL; p += n) {
 		const char *end = p + n;
 
-		if (p > text && word_char(p[-1]))
+		if (p > text && is_word_char(p[-1]))
 			continue;
 		while (isspace((unsigned char)*end))
 			end++;
@@ -67,16 +67,16 @@ static unsigned split_parameters(const char *p, const char *begin[], size_t len[
 }
 
 /* Returns the last word of a parameter, without []. */
-static const char *last_word_of(const char *p, size_t n)
+static const char *copy_last_word(const char *p, size_t n)
 {
 	const char *bracket = memchr(p, '[', n);
 	size_t begin;
 
 	if (bracket)
 		n = (size_t)(bracket - p);
-	while (n && !word_char(p[n - 1]))
+	while (n && !is_word_char(p[n - 1]))
 		n--;
-	for (begin = n; begin && word_char(p[begin - 1]); begin--)
+	for (begin = n; begin && is_word_char(p[begin - 1]); begin--)
 		;
 	return mem_text(p + begin, n - begin);
 }
@@ -119,18 +119,19 @@ int check_param_names(const struct library *lib, const struct func *f, const cha
 	n = split_parameters(open, begin, len, API_ARGS_MAX);
 	/* f(void), or an old-style f(), which a compiler accepts with any arguments */
 	if (n == 1 && !memchr(begin[0], '*', len[0])) {
-		const char *only = last_word_of(begin[0], len[0]);
+		const char *only = copy_last_word(begin[0], len[0]);
 
 		if (!*only || strcmp(only, "void") == 0)
 			n = 0;
 	}
 	if (n != f->args.n) {
-		fail(f->at, "'%s' has %u parameters, in the header %u", f->symbol, f->args.n, n);
+		fail(f->at, "'%s' has %u parameters in the spec, %u in the header", f->symbol,
+			f->args.n, n);
 		return 0;
 	}
 	for (unsigned i = 0; i < n; i++) {
 		const struct param *p = &f->args.item[i];
-		const char *name = last_word_of(begin[i], len[i]);
+		const char *name = copy_last_word(begin[i], len[i]);
 
 		if (p->role == ROLE_NONE || is_type_name(f, name))
 			continue;

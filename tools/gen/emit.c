@@ -18,7 +18,7 @@ struct out {
 
 static struct out *files;
 
-struct out *out_new(const char *name)
+struct out *add_output(const char *name)
 {
 	struct out *o = mem_new(sizeof(*o));
 
@@ -28,7 +28,7 @@ struct out *out_new(const char *name)
 	return o;
 }
 
-static void put_bytes(struct out *o, const char *s, size_t n)
+static void append_bytes(struct out *o, const char *s, size_t n)
 {
 	if (o->len + n + 1 > o->cap) {
 		size_t cap = o->cap ? o->cap : 4096;
@@ -45,7 +45,7 @@ static void put_bytes(struct out *o, const char *s, size_t n)
 	o->text[o->len] = '\0';
 }
 
-void put_format(struct out *o, const char *fmt, ...)
+void write_format(struct out *o, const char *fmt, ...)
 {
 	char line[4096];
 	va_list ap;
@@ -56,31 +56,32 @@ void put_format(struct out *o, const char *fmt, ...)
 	va_end(ap);
 	if (n < 0 || (size_t)n >= sizeof(line))
 		gen_die("%s: a line is too long", o->name);
-	put_bytes(o, line, (size_t)n);
+	append_bytes(o, line, (size_t)n);
 }
 
-void put_c_text(struct out *o, const char *s, size_t n)
+void write_c_text(struct out *o, const char *s, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		unsigned char c = (unsigned char)s[i];
 
 		if (c == '"' || c == '\\')
-			put_format(o, "\\%c", c);
+			write_format(o, "\\%c", c);
 		else if (c == '\n')
-			put_format(o, "\\n");
+			write_format(o, "\\n");
 		else if (c == '\t')
-			put_format(o, "\\t");
+			write_format(o, "\\t");
 		else if (c < 0x20 || c >= 0x7f || c == '?')
-			put_format(o, "\\%03o",
+			write_format(o, "\\%03o",
 				c); /* three digits need no terminator; ? could begin a trigraph */
 		else
-			put_bytes(o, s + i, 1);
+			append_bytes(o, s + i, 1);
 	}
 }
 
-void put_head(struct out *o, const char *from, const char *what)
+void write_file_header(struct out *o, const char *source, const char *note)
 {
-	put_format(o, "/* Made by genwrap from %s; change that file instead. %s */\n", from, what);
+	write_format(
+		o, "/* Made by genwrap from %s; change that file instead. %s */\n", source, note);
 }
 
 static bool is_file_unchanged(const char *path, const struct out *o)

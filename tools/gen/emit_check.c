@@ -11,18 +11,18 @@
 
 static void write_headers(struct out *o, const struct library *lib)
 {
-	put_head(o, lib->spec->base, "Compares that file with an installed header.");
+	write_file_header(o, lib->spec->base, "Compares that file with an installed header.");
 	for (unsigned i = 0; i < lib->check.headers->n; i++) {
 		const char *name = node_text(&gen, lib->check.headers->item[i], "");
 
 		if (i) /* only the first header must exist */
-			put_format(
+			write_format(
 				o, "#if __has_include(<%s>)\n#include <%s>\n#endif\n", name, name);
 		else
-			put_format(o, "#include <%s>\n", name);
+			write_format(o, "#include <%s>\n", name);
 	}
-	put_format(o, "#include <dlfcn.h>\n#include <stddef.h>\n");
-	put_format(o, "#include <stdint.h>\n#include <stdio.h>\n\n");
+	write_format(o, "#include <dlfcn.h>\n#include <stddef.h>\n");
+	write_format(o, "#include <stdint.h>\n#include <stdio.h>\n\n");
 }
 
 /*
@@ -38,31 +38,31 @@ static void write_types(struct out *o, const struct library *lib, const char *te
 		if (!has_word(text, n))
 			continue;
 		if (t->handle)
-			put_format(o,
+			write_format(o,
 				"_Static_assert(sizeof(%s) == 4 || sizeof(%s) == 8, \"%s\");\n", n,
 				n, n);
 		else if (t->ctype == CT_I64)
-			put_format(o, "_Static_assert(sizeof(%s) == 8 && (%s)-1 < 0, \"%s\");\n", n,
-				n, n);
+			write_format(o, "_Static_assert(sizeof(%s) == 8 && (%s)-1 < 0, \"%s\");\n",
+				n, n, n);
 		else if (t->ctype == CT_I32)
-			put_format(o, "_Static_assert(sizeof(%s) == 4, \"%s\");\n", n, n);
+			write_format(o, "_Static_assert(sizeof(%s) == 4, \"%s\");\n", n, n);
 		else if (t->ctype == CT_P)
-			put_format(o, "_Static_assert(sizeof(%s) == 8, \"%s\");\n", n, n);
+			write_format(o, "_Static_assert(sizeof(%s) == 8, \"%s\");\n", n, n);
 		else if (t->ctype == CT_STRUCT)
-			put_format(o, "_Static_assert(sizeof(%s) == %u, \"%s\");\n", n,
+			write_format(o, "_Static_assert(sizeof(%s) == %u, \"%s\");\n", n,
 				t->words * 8u, n);
 	}
 }
 
 static void write_prototype(struct out *o, const struct func *f)
 {
-	put_format(o, "_Static_assert(__builtin_types_compatible_p(__typeof__(%s), %s(", f->symbol,
-		f->ret.spelling);
+	write_format(o, "_Static_assert(__builtin_types_compatible_p(__typeof__(%s), %s(",
+		f->symbol, f->ret.spelling);
 	if (!f->args.n)
-		put_format(o, "void");
+		write_format(o, "void");
 	for (unsigned i = 0; i < f->args.n; i++)
-		put_format(o, "%s%s", i ? ", " : "", f->args.item[i].type.spelling);
-	put_format(o, ")),\n\t\"%s:%u:%u: the header has another prototype of %s\");\n",
+		write_format(o, "%s%s", i ? ", " : "", f->args.item[i].type.spelling);
+	write_format(o, ")),\n\t\"%s:%u:%u: the header has another prototype of %s\");\n",
 		f->spec->base, f->at.line, f->at.col, f->symbol);
 }
 
@@ -83,7 +83,7 @@ static const char helpers[] =
 	"\tif (form == 2)\n"
 	"\t\twant = (int64_t)(uintptr_t)dlsym(RTLD_DEFAULT, symbol);\n"
 	"\tif (form == 0)\n"
-	"\t\twrong(name, \"the header has it, the table has not\");\n"
+	"\t\twrong(name, \"it is in the header but not in the table\");\n"
 	"\telse if (form == 2 && !want)\n"
 	"\t\twrong(name, \"the library has no such symbol\");\n"
 	"\telse if (width == 4 ? (uint32_t)have != (uint32_t)want : have != want)\n"
@@ -94,20 +94,20 @@ static const char helpers[] =
 
 static void write_helpers(struct out *o, const struct library *lib)
 {
-	put_format(o, "\n#define SPEC \"%s\"\n%s", lib->spec->base, helpers);
+	write_format(o, "\n#define SPEC \"%s\"\n%s", lib->spec->base, helpers);
 	if (!lib->check.dtype_size)
 		return;
-	put_format(o, "\n#define SIZE(h, bytes) \\\n\tdo { \\\n\t\tint size = -1; \\\n\t\t");
+	write_format(o, "\n#define SIZE(h, bytes) \\\n\tdo { \\\n\t\tint size = -1; \\\n\t\t");
 	for (const char *c = lib->check.dtype_size; *c; c++) {
 		if (c[0] == '{' && c[1] == '}') {
-			put_format(o, "h");
+			write_format(o, "h");
 			c++;
 		} else {
-			put_format(o, "%c", *c);
+			write_format(o, "%c", *c);
 		}
 	}
-	put_format(o, "; \\\n\t\tif (size == (bytes)) \\\n\t\t\tsizes++; \\\n\t\telse \\\n");
-	put_format(o, "\t\t\twrong(#h, \"an element has another size\"); \\\n\t} while (0)\n");
+	write_format(o, "; \\\n\t\tif (size == (bytes)) \\\n\t\t\tsizes++; \\\n\t\telse \\\n");
+	write_format(o, "\t\t\twrong(#h, \"an element has another size\"); \\\n\t} while (0)\n");
 }
 
 /* guard: the row's name is a macro that this version of the header may lack. */
@@ -119,16 +119,16 @@ static void write_abi_table(struct out *o, const struct library *lib, const stru
 		const struct abi_cell *x = &r->c.at[flavour];
 
 		if (guard) {
-			put_format(o, "#ifdef %s\n", r->expr);
+			write_format(o, "#ifdef %s\n", r->expr);
 			if (t == &lib->abi.dtype && lib->check.dtype_null)
-				put_format(o, "\tif (%s == %s)\n\t\tabsent++;\n\telse\n", r->expr,
+				write_format(o, "\tif (%s == %s)\n\t\tabsent++;\n\telse\n", r->expr,
 					lib->check.dtype_null);
 		}
-		put_format(o, "\tconstant(\"%s\", (int64_t)(intptr_t)(%s), sizeof(%s), ", r->c.name,
-			r->expr, r->expr);
-		put_format(o, "%u, %lld, \"%s\");\n", x->form, (long long)x->value, x->symbol);
+		write_format(o, "\tconstant(\"%s\", (int64_t)(intptr_t)(%s), sizeof(%s), ",
+			r->c.name, r->expr, r->expr);
+		write_format(o, "%u, %lld, \"%s\");\n", x->form, (long long)x->value, x->symbol);
 		if (guard)
-			put_format(o, "#else\n\tabsent++;\n#endif\n");
+			write_format(o, "#else\n\tabsent++;\n#endif\n");
 	}
 }
 
@@ -148,43 +148,43 @@ static void write_enum(struct out *o, const char *text, const struct node *map,
 		while (v < end && v->to != to)
 			v++;
 		if (v == end)
-			fail(map->item[i]->at, "%s: no value of the file means '%s'", name,
+			fail(map->item[i]->at, "%s: the file maps no value to '%s'", name,
 				node_text(&gen, map->item[i], ""));
 		else if (!has_word(text, name))
-			put_format(o, "\tabsent++; /* %s */\n", name);
+			write_format(o, "\tabsent++; /* %s */\n", name);
 		else
-			put_format(o, "\tconstant(\"%s\", %s, 4, 1, %lld, \"\");\n", name, name,
+			write_format(o, "\tconstant(\"%s\", %s, 4, 1, %lld, \"\");\n", name, name,
 				(long long)v->value);
 	}
 }
 
 static void write_sizes(struct out *o, const struct library *lib)
 {
-	put_format(o, "\t%s;\n", lib->check.start ? lib->check.start : "");
+	write_format(o, "\t%s;\n", lib->check.start ? lib->check.start : "");
 	for (unsigned i = 0; i < lib->abi.dtype.n; i++) {
 		const struct abi_row *r = &lib->abi.dtype.row[i];
 
 		if (r->c.to == DT_OTHER)
 			continue;
-		put_format(o, "#ifdef %s\n", r->expr);
+		write_format(o, "#ifdef %s\n", r->expr);
 		if (lib->check.dtype_null)
-			put_format(o, "\tif (%s != %s)\n", r->expr, lib->check.dtype_null);
-		put_format(o, "\t\tSIZE(%s, %u);\n#endif\n", r->expr, dtype_info(r->c.to)->size);
+			write_format(o, "\tif (%s != %s)\n", r->expr, lib->check.dtype_null);
+		write_format(o, "\t\tSIZE(%s, %u);\n#endif\n", r->expr, dtype_info(r->c.to)->size);
 	}
-	put_format(o, "\t%s;\n", lib->check.stop ? lib->check.stop : "");
+	write_format(o, "\t%s;\n", lib->check.stop ? lib->check.stop : "");
 }
 
 void emit_check(const struct library *lib, const struct funcs *f, const char *preprocessed,
 	const char *path)
 {
-	struct out *o = out_new(path);
+	struct out *o = add_output(path);
 	unsigned declared = 0, names = 0;
 	size_t len;
 	char *text = gen_read_file(preprocessed, &len);
 
 	if (!lib->check.headers) {
 		fail((struct pos){lib->spec->path, 1, 1},
-			"without a key 'check' there is nothing to compare with");
+			"the key 'check' is missing, so there is no header to compare with");
 		return;
 	}
 	write_headers(o, lib);
@@ -199,27 +199,27 @@ void emit_check(const struct library *lib, const struct funcs *f, const char *pr
 		write_prototype(o, f->item[i]);
 	}
 	write_helpers(o, lib);
-	put_format(o, "\nint main(void)\n{\n");
+	write_format(o, "\nint main(void)\n{\n");
 	for (unsigned i = 0; i < lib->abi.nflavour; i++) {
-		put_format(o, "#%s %s\n", i ? "elif" : "if", lib->abi.when[i]);
+		write_format(o, "#%s %s\n", i ? "elif" : "if", lib->abi.when[i]);
 		write_abi_table(o, lib, &lib->abi.dtype, i, true);
 		write_abi_table(o, lib, &lib->abi.redop, i, true);
 		write_abi_table(o, lib, &lib->abi.constant, i, false);
 	}
 	if (lib->abi.nflavour)
-		put_format(o,
+		write_format(o,
 			"#else\n#error \"%s: no flavour of 'abi' fits this header\"\n#endif\n",
 			lib->spec->base);
 	write_enum(o, text, lib->check.dtypes, &lib->spec->dtype, false);
 	write_enum(o, text, lib->check.redops, &lib->spec->redop, true);
 	if (lib->check.dtype_size)
 		write_sizes(o, lib);
-	put_format(o, "\tprintf(\"%s: %u of %u prototypes declared and equal, \"\n",
+	write_format(o, "\tprintf(\"%s: %u of %u prototypes declared and equal, \"\n",
 		lib->spec->library, declared, f->n);
-	put_format(
+	write_format(
 		o, "\t\t\"%u parameter names, %%u constants (%%u not in the header), \"\n", names);
-	put_format(o, "\t\t\"%%u element sizes, %%u wrong\\n\", same, absent, sizes, bad);\n");
-	put_format(o, "\treturn bad%s;\n}\n",
+	write_format(o, "\t\t\"%%u element sizes, %%u wrong\\n\", same, absent, sizes, bad);\n");
+	write_format(o, "\treturn bad%s;\n}\n",
 		lib->abi.nflavour || lib->check.dtypes || lib->check.redops ? " || !same" : "");
 	/* If nothing was compared, the result must not look like success. */
 	if (!declared)

@@ -71,7 +71,7 @@ static const char *const where_c[] = {
 	[ON_BETA] = "ON_BETA",
 };
 
-static const char *upper_with_prefix(const char *prefix, const char *name)
+static const char *format_constant(const char *prefix, const char *name)
 {
 	char *s = mem_print("%s%s", prefix, name);
 
@@ -80,19 +80,19 @@ static const char *upper_with_prefix(const char *prefix, const char *name)
 	return s;
 }
 
-/* Returns a role or another term in the notation of api.h. */
-static const char *word_c(unsigned w)
+/* Returns the enumerator of a role or another term in api.h: ROLE_COUNT, TERM_SIZE. */
+static const char *format_term_constant(unsigned w)
 {
 	if (w == ROLE_NONE)
 		return "ROLE_NONE";
-	return w < ROLE_NROLES ? upper_with_prefix("ROLE_", role_name[w])
-			       : upper_with_prefix("TERM_", term_name[w]);
+	return w < ROLE_NROLES ? format_constant("ROLE_", role_name[w])
+			       : format_constant("TERM_", term_name[w]);
 }
 
-/* maximum length of the name of a kind, including the 0 at the end. */
+/* Maximum size of a kind's name, with its NUL. */
 #define NAME_BYTES 48u
 
-static const char *bounded_name(const char *name)
+static const char *check_name_length(const char *name)
 {
 	if (strlen(name) >= NAME_BYTES)
 		gen_die("%s: a name of %zu bytes; at most %u fit", name, strlen(name),
@@ -100,14 +100,14 @@ static const char *bounded_name(const char *name)
 	return name;
 }
 
-static void write_words(struct out *o, const char *field, const uint8_t *w, unsigned n)
+static void write_terms(struct out *o, const char *field, const uint8_t *w, unsigned n)
 {
 	if (!n)
 		return;
-	put_format(o, ", .%s = {", field);
+	write_format(o, ", .%s = {", field);
 	for (unsigned i = 0; i < n; i++)
-		put_format(o, "%s%s", i ? ", " : "", word_c(w[i]));
-	put_format(o, "}, .n%s = %u", field, n);
+		write_format(o, "%s%s", i ? ", " : "", format_term_constant(w[i]));
+	write_format(o, "}, .n%s = %u", field, n);
 }
 
 static void write_extents(
@@ -115,66 +115,68 @@ static void write_extents(
 {
 	if (!n)
 		return;
-	put_format(o, "\t\t.%s = %u, .%s = {\n", count, n, field);
+	write_format(o, "\t\t.%s = %u, .%s = {\n", count, n, field);
 	for (unsigned i = 0; i < n; i++) {
 		const struct extent *e = &list[i];
 
-		put_format(o, "\t\t\t{.form = %s, .where = %s, .buf = %s, .dtype = %s",
-			form_c[e->form], where_c[e->where], word_c(e->buf), word_c(e->dtype));
-		write_words(o, "term", e->term, e->nterm);
-		write_words(o, "offset", e->offset, e->noffset);
+		write_format(o, "\t\t\t{.form = %s, .where = %s, .buf = %s, .dtype = %s",
+			form_c[e->form], where_c[e->where], format_term_constant(e->buf),
+			format_term_constant(e->dtype));
+		write_terms(o, "term", e->term, e->nterm);
+		write_terms(o, "offset", e->offset, e->noffset);
 		if (e->counts)
-			put_format(o, ", .counts = %s", word_c(e->counts));
+			write_format(o, ", .counts = %s", format_term_constant(e->counts));
 		if (e->displs)
-			put_format(o, ", .displs = %s", word_c(e->displs));
+			write_format(o, ", .displs = %s", format_term_constant(e->displs));
 		if (e->length)
-			put_format(o, ", .length = %s", word_c(e->length));
+			write_format(o, ", .length = %s", format_term_constant(e->length));
 		if (e->step)
-			put_format(o, ", .step = %s", word_c(e->step));
+			write_format(o, ", .step = %s", format_term_constant(e->step));
 		if (e->trans)
-			put_format(o, ", .trans = %s", word_c(e->trans));
+			write_format(o, ", .trans = %s", format_term_constant(e->trans));
 		if (e->triangle)
-			put_format(o, ", .triangle = true");
-		put_format(o, "},\n");
+			write_format(o, ", .triangle = true");
+		write_format(o, "},\n");
 	}
-	put_format(o, "\t\t},\n");
+	write_format(o, "\t\t},\n");
 }
 
 static void write_kinds(struct out *o, const struct kinds *k)
 {
-	put_format(o, "static struct kind kinds[] = {\n");
+	write_format(o, "static struct kind kinds[] = {\n");
 	for (unsigned i = 0; i < k->n; i++) {
 		const struct kind *x = &k->item[i];
 
-		put_format(o, "\t{ /* %u, %s */\n\t\t.collective = %s, .rooted = %s,\n", i, x->name,
-			x->collective ? "true" : "false", x->rooted ? "true" : "false");
+		write_format(o, "\t{ /* %u, %s */\n\t\t.collective = %s, .rooted = %s,\n", i,
+			x->name, x->collective ? "true" : "false", x->rooted ? "true" : "false");
 		if (x->same)
-			put_format(o, "\t\t.same = true,\n");
+			write_format(o, "\t\t.same = true,\n");
 		if (x->local)
-			put_format(o, "\t\t.local = true,\n");
+			write_format(o, "\t\t.local = true,\n");
 		write_extents(o, "nin", "in", x->in, x->nin);
 		write_extents(o, "nout", "out", x->out, x->nout);
 		if (x->alt_buf) {
-			put_format(o, "\t\t.alt_buf = %s, .alt_no_out = %s,\n", word_c(x->alt_buf),
-				x->alt_no_out ? "true" : "false");
+			write_format(o, "\t\t.alt_buf = %s, .alt_no_out = %s,\n",
+				format_term_constant(x->alt_buf), x->alt_no_out ? "true" : "false");
 			write_extents(o, "alt_nin", "alt_in", x->alt_in, x->alt_nin);
 		}
-		put_format(o, "\t},\n");
+		write_format(o, "\t},\n");
 	}
-	put_format(o, "};\n\nstatic const struct {\n\tchar name[%u], op[%u];\n} kind_names[] = {\n",
+	write_format(o,
+		"};\n\nstatic const struct {\n\tchar name[%u], op[%u];\n} kind_names[] = {\n",
 		NAME_BYTES, NAME_BYTES);
 	for (unsigned i = 0; i < k->n; i++)
-		put_format(o, "\t{\"%s\", \"%s\"},\n", bounded_name(k->item[i].name),
-			bounded_name(k->item[i].op));
-	put_format(o,
+		write_format(o, "\t{\"%s\", \"%s\"},\n", check_name_length(k->item[i].name),
+			check_name_length(k->item[i].op));
+	write_format(o,
 		"};\n\nconst struct kind *const kind_table = kinds;\nconst unsigned kind_count = "
 		"%u;\n",
 		k->n);
 }
 
-static const char *dtype_word(uint8_t dt)
+static const char *format_dtype_name(uint8_t dt)
 {
-	return upper_with_prefix("DT_", dtype_info(dt)->name);
+	return format_constant("DT_", dtype_info(dt)->name);
 }
 
 static void write_buf_dtypes(struct out *o, const struct func *f)
@@ -183,17 +185,17 @@ static void write_buf_dtypes(struct out *o, const struct func *f)
 		const struct param *p = &f->args.item[i];
 
 		if (p->role >= ROLE_SEND && p->role <= ROLE_BUF && p->type.dtype)
-			put_format(o, "\t\t.buf_dtype[%s] = %s,\n", word_c(p->role),
-				dtype_word(p->type.dtype));
+			write_format(o, "\t\t.buf_dtype[%s] = %s,\n", format_term_constant(p->role),
+				format_dtype_name(p->type.dtype));
 	}
 }
 
-/* Appends a string to those of put_texts(). Returns its offset. */
-static size_t put_text(struct out *o, size_t *end, const char *text)
+/* Writes a string of the array texts[]. *end: length of the array so far. Returns the offset. */
+static size_t add_name_text(struct out *o, size_t *end, const char *text)
 {
 	size_t at = *end;
 
-	put_format(o, "\n\t\"%s\\0\"", text);
+	write_format(o, "\n\t\"%s\\0\"", text);
 	*end += strlen(text) + 1;
 	return at;
 }
@@ -208,59 +210,60 @@ static unsigned get_row_number(const struct funcs *f, unsigned i)
 	return row;
 }
 
-/* Names of functions in one array, and rows with their offsets. */
+/* Writes the names of all functions as one array, and a table of their offsets in it. */
 static void write_names(struct out *o, const struct funcs *f)
 {
 	size_t end = 1, *at = mem_new(3 * f->n * sizeof(*at));
 
-	put_format(o, "\nstatic const char texts[] = \"\\0\"");
+	write_format(o, "\nstatic const char texts[] = \"\\0\"");
 	for (unsigned i = 0; i < f->n; i++) {
 		const struct func *x = f->item[i];
 
-		at[3 * i] = put_text(o, &end, x->symbol);
-		at[3 * i + 1] =
-			strcmp(x->list, x->symbol) == 0 ? at[3 * i] : put_text(o, &end, x->list);
-		at[3 * i + 2] = x->how ? put_text(o, &end, x->how) : 0;
+		at[3 * i] = add_name_text(o, &end, x->symbol);
+		at[3 * i + 1] = strcmp(x->list, x->symbol) == 0 ? at[3 * i]
+								: add_name_text(o, &end, x->list);
+		at[3 * i + 2] = x->how ? add_name_text(o, &end, x->how) : 0;
 	}
-	put_format(o, ";\n\n/* What is a pointer in a row of specs[]. symbol, list_name, how: of "
-		      "texts[]; lib: "
-		      "of libs[]; kind: of kinds[], from 1 on. row: of libs[lib].rows. "
-		      "*/\nstatic const struct {\n\tuint32_t symbol, list_name, how;\n"
-		      "\tuint16_t row;\n\tuint8_t lib, kind;\n} names[] = {\n");
+	write_format(o,
+		";\n\n/* The pointers of a row of specs[]. symbol, list_name, how: offsets in "
+		"texts[]. lib: index of libs[]. kind: index of kinds[] plus 1. row: "
+		"index of libs[lib].rows. */\nstatic const struct {\n\tuint32_t symbol, list_name, "
+		"how;\n"
+		"\tuint16_t row;\n\tuint8_t lib, kind;\n} names[] = {\n");
 	for (unsigned i = 0; i < f->n; i++)
-		put_format(o, "\t{%zu, %zu, %zu, %u, LIB_%s, %u},\n", at[3 * i], at[3 * i + 1],
+		write_format(o, "\t{%zu, %zu, %zu, %u, LIB_%s, %u},\n", at[3 * i], at[3 * i + 1],
 			at[3 * i + 2], get_row_number(f, i),
-			upper_with_prefix("", f->item[i]->spec->library),
+			format_constant("", f->item[i]->spec->library),
 			f->item[i]->kind ? f->item[i]->kind_id + 1 : 0);
-	put_format(o, "};\n");
+	write_format(o, "};\n");
 }
 
 static void write_spec(struct out *o, const struct func *f)
 {
-	put_format(o, "\t{ /* %s */\n\t\t", f->symbol);
-	put_format(o, ".task = %s, .sub = %s, .completion = %s, .nargs = %u,\n", task_c[f->task],
-		sub_c[f->sub], upper_with_prefix("DONE_", completion_name[f->completion]),
-		f->args.n);
+	write_format(o, "\t{ /* %s */\n\t\t", f->symbol);
+	write_format(o, ".task = %s, .sub = %s, .completion = %s, .nargs = %u,\n", task_c[f->task],
+		sub_c[f->sub], format_constant("DONE_", completion_name[f->completion]), f->args.n);
 	write_buf_dtypes(o, f);
 	if (f->args.n) {
-		put_format(o, "\t\t.args = {\n");
+		write_format(o, "\t\t.args = {\n");
 		for (unsigned i = 0; i < f->args.n; i++) {
 			const struct param *p = &f->args.item[i];
 			bool array = p->role >= ROLE_SCOUNTS && p->role <= ROLE_RDISPLS;
 
-			put_format(o, "\t\t\t{%s, %s, %u, %s, %u, %s},\n", word_c(p->role),
-				ctype_name[p->type.ctype],
+			write_format(o, "\t\t\t{%s, %s, %u, %s, %u, %s},\n",
+				format_term_constant(p->role), ctype_name[p->type.ctype],
 				array && p->type.points_void ? f->spec->counts : p->type.elem,
-				p->type.dtype ? dtype_word(p->type.dtype) : "0", p->type.words,
-				p->type.points_pointer ? "true" : "false");
+				p->type.dtype ? format_dtype_name(p->type.dtype) : "0",
+				p->type.words, p->type.points_pointer ? "true" : "false");
 		}
-		put_format(o, "\t\t},\n\t\t.at = {");
+		write_format(o, "\t\t},\n\t\t.at = {");
 		for (unsigned i = 0; i < f->args.n; i++)
 			if (f->args.item[i].role)
-				put_format(o, "[%s] = %u, ", word_c(f->args.item[i].role), i + 1);
-		put_format(o, "},\n");
+				write_format(o, "[%s] = %u, ",
+					format_term_constant(f->args.item[i].role), i + 1);
+		write_format(o, "},\n");
 	}
-	put_format(o, "\t},\n");
+	write_format(o, "\t},\n");
 }
 
 /* Several threads may fill in a row at once, because they write the same values. */
@@ -327,36 +330,36 @@ static const char functions[] = "struct api *api_get(unsigned i)\n"
 static void write_libraries(
 	struct out *o, const struct library *libs, unsigned nlib, const struct funcs *f)
 {
-	put_format(o, "\nenum {");
+	write_format(o, "\nenum {");
 	for (unsigned i = 0; i < nlib; i++)
-		put_format(o, " %s,", upper_with_prefix("LIB_", libs[i].spec->library));
-	put_format(o, " };\n\nstatic const struct {\n\tconst struct adapter *adapter;\n"
-		      "\tstruct api *rows;\n\tunsigned count;\n"
-		      "\tvoid *(*wrapper)(unsigned row);\n} libs[] = {\n");
+		write_format(o, " %s,", format_constant("LIB_", libs[i].spec->library));
+	write_format(o, " };\n\nstatic const struct {\n\tconst struct adapter *adapter;\n"
+			"\tstruct api *rows;\n\tunsigned count;\n"
+			"\tvoid *(*wrapper)(unsigned row);\n} libs[] = {\n");
 	for (unsigned i = 0; i < nlib; i++) {
 		const char *name = libs[i].spec->library;
 
-		put_format(o, "\t{&adapter_%s, %s_rows, %u, %s_wrapper},\n", name, name,
+		write_format(o, "\t{&adapter_%s, %s_rows, %u, %s_wrapper},\n", name, name,
 			get_row_count(libs[i].spec, f), name);
 	}
-	put_format(o, "};\n");
+	write_format(o, "};\n");
 }
 
 void emit_api_table(
 	const struct library *libs, unsigned nlib, const struct kinds *k, const struct funcs *f)
 {
-	struct out *o = out_new("api_table.c");
+	struct out *o = add_output("api_table.c");
 
-	put_head(o, "configs/apis", "Sorted by symbol.");
-	put_format(o, "#include <string.h>\n\n");
+	write_file_header(o, "configs/apis", "Sorted by symbol.");
+	write_format(o, "#include <string.h>\n\n");
 	for (unsigned i = 0; i < nlib; i++)
-		put_format(o, "#include \"%s_gen.h\"\n", libs[i].spec->library);
-	put_format(o, "\n");
+		write_format(o, "#include \"%s_gen.h\"\n", libs[i].spec->library);
+	write_format(o, "\n");
 	write_kinds(o, k);
 	write_libraries(o, libs, nlib, f);
 	write_names(o, f);
-	put_format(o, "\nstatic struct api_spec specs[] = {\n");
+	write_format(o, "\nstatic struct api_spec specs[] = {\n");
 	for (unsigned i = 0; i < f->n; i++)
 		write_spec(o, f->item[i]);
-	put_format(o, "};\n\nconst unsigned api_count = %u;\n\n%s", f->n, functions);
+	write_format(o, "};\n\nconst unsigned api_count = %u;\n\n%s", f->n, functions);
 }

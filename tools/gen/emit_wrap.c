@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* Returns the C type in which a value is passed, for the ABI. */
-static const char *c_type(const struct type *t)
+static const char *get_c_type(const struct type *t)
 {
 	static const char *const name[] = {
 		[CT_VOID] = "void",
@@ -41,13 +41,13 @@ static bool is_widened(const struct func *f, const struct type *t)
 	return f->wide && t->ctype >= CT_I8 && t->ctype <= CT_U32 && !t->handle;
 }
 
-static const char *param_type(const struct func *f, const struct type *t)
+static const char *get_param_type(const struct func *f, const struct type *t)
 {
-	return is_widened(f, t) ? "uint64_t" : c_type(t);
+	return is_widened(f, t) ? "uint64_t" : get_c_type(t);
 }
 
 /* Returns the member of union arg. */
-static const char *union_member_of(const struct func *f, const struct type *t)
+static const char *get_union_member(const struct func *f, const struct type *t)
 {
 	if (is_widened(f, t))
 		return "u";
@@ -73,101 +73,101 @@ static const char *union_member_of(const struct func *f, const struct type *t)
 static void write_params(struct out *o, const struct func *f, bool names)
 {
 	if (!f->args.n)
-		put_format(o, "void");
+		write_format(o, "void");
 	for (unsigned i = 0; i < f->args.n; i++) {
-		const char *type = param_type(f, &f->args.item[i].type);
+		const char *type = get_param_type(f, &f->args.item[i].type);
 
-		put_format(o, "%s%s", i ? ", " : "", type);
+		write_format(o, "%s%s", i ? ", " : "", type);
 		if (names)
-			put_format(o, "%sa%u", type[strlen(type) - 1] == '*' ? "" : " ", i);
+			write_format(o, "%sa%u", type[strlen(type) - 1] == '*' ? "" : " ", i);
 	}
 }
 
 void emit_prototype(struct out *o, const struct func *f, bool names)
 {
-	const char *ret = c_type(&f->ret);
+	const char *ret = get_c_type(&f->ret);
 
-	put_format(o, "%s%s%s(", ret, ret[strlen(ret) - 1] == '*' ? "" : " ", f->symbol);
+	write_format(o, "%s%s%s(", ret, ret[strlen(ret) - 1] == '*' ? "" : " ", f->symbol);
 	write_params(o, f, names);
-	put_format(o, ")");
+	write_format(o, ")");
 }
 
-static void put_packed(struct out *o, const struct func *f)
+static void write_packed_args(struct out *o, const struct func *f)
 {
-	put_format(o, "\tunion arg v[] = {");
+	write_format(o, "\tunion arg v[] = {");
 	for (unsigned i = 0; i < f->args.n; i++) {
 		const struct type *t = &f->args.item[i].type;
 
-		put_format(o, "%s{.%s = %sa%u}", i ? ", " : "", union_member_of(f, t),
+		write_format(o, "%s{.%s = %sa%u}", i ? ", " : "", get_union_member(f, t),
 			t->ctype == CT_STRUCT ? "&" : "", i);
 	}
-	put_format(o, "%s};\n", f->args.n ? "" : "{.u = 0}");
+	write_format(o, "%s};\n", f->args.n ? "" : "{.u = 0}");
 }
 
 /* The call with the arguments in v[]. */
-static void put_real(struct out *o, const struct func *f)
+static void write_real_call(struct out *o, const struct func *f)
 {
-	put_format(o, "real(");
+	write_format(o, "real(");
 	for (unsigned i = 0; i < f->args.n; i++) {
 		const struct type *t = &f->args.item[i].type;
 
-		put_format(o, "%s", i ? ", " : "");
+		write_format(o, "%s", i ? ", " : "");
 		if (t->ctype == CT_STRUCT)
-			put_format(o, "*(%s *)v[%u].p", c_type(t), i);
+			write_format(o, "*(%s *)v[%u].p", get_c_type(t), i);
 		else if (t->ctype == CT_P || t->ctype == CT_I64 || t->ctype == CT_U64 ||
 			 t->ctype == CT_F64 || is_widened(f, t))
-			put_format(o, "v[%u].%s", i, union_member_of(f, t));
+			write_format(o, "v[%u].%s", i, get_union_member(f, t));
 		else
-			put_format(o, "(%s)v[%u].%s", c_type(t), i, union_member_of(f, t));
+			write_format(o, "(%s)v[%u].%s", get_c_type(t), i, get_union_member(f, t));
 	}
-	put_format(o, ")");
+	write_format(o, ")");
 }
 
-static void write_last(struct out *o, const struct func *f)
+static void write_return(struct out *o, const struct func *f)
 {
 	switch (f->ret.ctype) {
 	case CT_VOID:
-		put_format(o, "\t");
-		put_real(o, f);
-		put_format(o, ";\n\tcall_leave(&c, 0);\n");
+		write_format(o, "\t");
+		write_real_call(o, f);
+		write_format(o, ";\n\tcall_leave(&c, 0);\n");
 		break;
 	case CT_P:
-		put_format(o, "\treturn (%s)call_leave(&c, (int64_t)", c_type(&f->ret));
-		put_real(o, f);
-		put_format(o, ");\n");
+		write_format(o, "\treturn (%s)call_leave(&c, (int64_t)", get_c_type(&f->ret));
+		write_real_call(o, f);
+		write_format(o, ");\n");
 		break;
 	case CT_F32:
 	case CT_F64: /* a computed value, not an error code */
-		put_format(o, "\n\t%s r = ", c_type(&f->ret));
-		put_real(o, f);
-		put_format(o, ";\n\n\tcall_leave(&c, %lld);\n\treturn r;\n",
+		write_format(o, "\n\t%s r = ", get_c_type(&f->ret));
+		write_real_call(o, f);
+		write_format(o, ";\n\n\tcall_leave(&c, %lld);\n\treturn r;\n",
 			(long long)f->spec->success[0]);
 		break;
 	default:
-		put_format(o, "\treturn (%s)call_leave(&c, %s", c_type(&f->ret),
+		write_format(o, "\treturn (%s)call_leave(&c, %s", get_c_type(&f->ret),
 			f->ret.ctype == CT_U64 ? "(int64_t)" : "");
-		put_real(o, f);
-		put_format(o, ");\n");
+		write_real_call(o, f);
+		write_format(o, ");\n");
 		break;
 	}
 }
 
 static void emit_wrapper(struct out *o, const struct func *f, unsigned row)
 {
-	put_format(o, "\n");
+	write_format(o, "\n");
 	emit_prototype(o, f, true);
-	put_format(o, "\n{\n\ttypedef %s fn(", c_type(&f->ret));
+	write_format(o, "\n{\n\ttypedef %s fn(", get_c_type(&f->ret));
 	write_params(o, f, false);
-	put_format(o, ");\n\tstruct api *const f = &%s_rows[%u];\n\n\tif (WRAPPER_OFF(f))%s\n",
+	write_format(o, ");\n\tstruct api *const f = &%s_rows[%u];\n\n\tif (WRAPPER_OFF(f))%s\n",
 		f->spec->library, row, f->ret.ctype == CT_VOID ? " {" : "");
-	put_format(o, "\t\t%s((fn *)WRAPPER_REAL(f))(", f->ret.ctype == CT_VOID ? "" : "return ");
+	write_format(o, "\t\t%s((fn *)WRAPPER_REAL(f))(", f->ret.ctype == CT_VOID ? "" : "return ");
 	for (unsigned i = 0; i < f->args.n; i++)
-		put_format(o, "%sa%u", i ? ", " : "", i);
-	put_format(o, ");\n%s", f->ret.ctype == CT_VOID ? "\t\treturn;\n\t}\n" : "");
-	put_packed(o, f);
-	put_format(o, "\tWRAPPER_ENTER(f, v, %s);\n", c_type(&f->ret));
-	write_last(o, f);
-	put_format(o, "}\n");
+		write_format(o, "%sa%u", i ? ", " : "", i);
+	write_format(o, ");\n%s", f->ret.ctype == CT_VOID ? "\t\treturn;\n\t}\n" : "");
+	write_packed_args(o, f);
+	write_format(o, "\tWRAPPER_ENTER(f, v, %s);\n", get_c_type(&f->ret));
+	write_return(o, f);
+	write_format(o, "}\n");
 }
 
 /* The structures that the library's functions take by value, and prototypes of its wrappers. */
@@ -175,7 +175,7 @@ static void write_declarations(struct out *o, const struct spec *s, const struct
 {
 	bool seen[UINT16_MAX + 1] = {false};
 
-	put_format(o, "\n");
+	write_format(o, "\n");
 	for (unsigned i = 0; i < f->n; i++) {
 		const struct func *x = f->item[i];
 
@@ -183,7 +183,7 @@ static void write_declarations(struct out *o, const struct spec *s, const struct
 			unsigned words = x->args.item[j].type.words;
 
 			if (words && !seen[words])
-				put_format(o, "struct words%u {\n\tuint64_t w[%u];\n};\n", words,
+				write_format(o, "struct words%u {\n\tuint64_t w[%u];\n};\n", words,
 					words);
 			seen[words] = true;
 		}
@@ -191,9 +191,9 @@ static void write_declarations(struct out *o, const struct spec *s, const struct
 	for (unsigned i = 0; i < f->n; i++) {
 		if (f->item[i]->spec != s)
 			continue;
-		put_format(o, "WRAPPER_EXPORT ");
+		write_format(o, "WRAPPER_EXPORT ");
 		emit_prototype(o, f->item[i], false);
-		put_format(o, ";\n");
+		write_format(o, ";\n");
 	}
 }
 
@@ -202,12 +202,12 @@ static void write_addresses(struct out *o, const struct spec *s, const struct fu
 {
 	unsigned row = 0;
 
-	put_format(o, "\nvoid *%s_wrapper(unsigned row)\n{\n\tswitch (row) {\n", s->library);
+	write_format(o, "\nvoid *%s_wrapper(unsigned row)\n{\n\tswitch (row) {\n", s->library);
 	for (unsigned i = 0; i < f->n; i++)
 		if (f->item[i]->spec == s)
-			put_format(o, "\tcase %u:\n\t\treturn (void *)%s;\n", row++,
+			write_format(o, "\tcase %u:\n\t\treturn (void *)%s;\n", row++,
 				f->item[i]->symbol);
-	put_format(o, "\t}\n\treturn NULL;\n}\n");
+	write_format(o, "\t}\n\treturn NULL;\n}\n");
 }
 
 unsigned get_row_count(const struct spec *s, const struct funcs *f)
@@ -222,13 +222,13 @@ unsigned get_row_count(const struct spec *s, const struct funcs *f)
 void emit_wrappers(const struct library *lib, const struct funcs *f)
 {
 	const struct spec *s = lib->spec;
-	struct out *o = out_new(mem_print("wrap_%s.c", s->library));
+	struct out *o = add_output(mem_print("wrap_%s.c", s->library));
 	unsigned row = 0;
 
-	put_head(o, s->base, "Shape: preload/call/wrapper.h.");
-	put_format(o, "#include \"call/wrapper.h\"\n#include \"%s_gen.h\"\n", s->library);
+	write_file_header(o, s->base, "Shape: preload/call/wrapper.h.");
+	write_format(o, "#include \"call/wrapper.h\"\n#include \"%s_gen.h\"\n", s->library);
 	write_declarations(o, s, f);
-	put_format(o, "\nstruct api %s_rows[%u];\n", s->library, get_row_count(s, f));
+	write_format(o, "\nstruct api %s_rows[%u];\n", s->library, get_row_count(s, f));
 	emit_table_rows(o, lib);
 	for (unsigned i = 0; i < f->n; i++)
 		if (f->item[i]->spec == s)

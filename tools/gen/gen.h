@@ -36,9 +36,9 @@ extern struct spec_load gen;
 
 /* Ends the process with status 2: wrong usage, unreadable file, no memory. */
 _Noreturn void gen_die(const char *fmt, ...) LOAD_PRINTF(1, 2);
-int gen_exit_status(void); /* 1 if an error was reported, else 0 */
+int gen_get_exit_status(void); /* 1 if an error was reported, else 0 */
 
-const char *gen_base_name(const char *path);
+const char *gen_get_base_name(const char *path);
 char *gen_read_file(const char *path, size_t *len); /* calls gen_die() if that fails */
 /* Returns the top mapping of a YAML file, or NULL if an error was reported. */
 struct node *yaml_read(const char *path);
@@ -85,11 +85,11 @@ void library_read(struct library *lib, struct spec *s);
 /* ---- emit_*.c ---- */
 
 struct out;
-struct out *out_new(const char *name);
-void put_format(struct out *o, const char *fmt, ...) LOAD_PRINTF(2, 3);
+struct out *add_output(const char *name);
+void write_format(struct out *o, const char *fmt, ...) LOAD_PRINTF(2, 3);
 /* Writes s escaped for the inside of a C string literal. */
-void put_c_text(struct out *o, const char *s, size_t n);
-void put_head(struct out *o, const char *from, const char *what);
+void write_c_text(struct out *o, const char *s, size_t n);
+void write_file_header(struct out *o, const char *source, const char *note);
 /*
  * Writes every output file whose contents have changed into dir. dir NULL: their names are paths.
  */
@@ -104,7 +104,7 @@ void emit_tables(const struct library *lib);
 void emit_table_rows(struct out *o, const struct library *lib);
 void emit_api_table(
 	const struct library *libs, unsigned nlib, const struct kinds *k, const struct funcs *f);
-void emit_map(const struct funcs *f, const char *const *hooks, unsigned nhook);
+void emit_version_script(const struct funcs *f, const char *const *hooks, unsigned nhook);
 void emit_builtin(const char *const *texts, unsigned ntext);
 void emit_name_texts(const struct kinds *k, const struct funcs *f);
 

@@ -11,7 +11,7 @@ static const char usage[] =
 	"  -o  where the generated files go       -t  text file that is compiled in\n"
 	"  -k  the table of kinds                 -x  a further symbol that libprobe.so exports\n"
 	"  --check  writes a program that compares the spec with a library's header;\n"
-	"           -e is that header after the preprocessor (cc -E)\n";
+	"           -e names the preprocessed header (output of cc -E)\n";
 
 struct options {
 	int argc;
@@ -58,7 +58,7 @@ static void options_read(struct options *o)
 		gen_die("%s", usage);
 }
 
-/* Two libraries of one name would write the same files. */
+/* Reports libraries with the same name, because they would write the same files. */
 static void libraries_check(const struct library *lib, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++)
@@ -83,7 +83,7 @@ static void emit_output(const struct options *o, const struct library *lib, unsi
 		emit_tables(&lib[i]);
 	}
 	emit_api_table(lib, n, kinds, funcs);
-	emit_map(funcs, o->hook, o->nhook);
+	emit_version_script(funcs, o->hook, o->nhook);
 	emit_builtin(o->text, o->ntext);
 	emit_name_texts(kinds, funcs);
 	out_write(o->out);
@@ -101,7 +101,7 @@ static void run_generator(struct spec_load *l, void *arg)
 	lib = mem_new((size_t)o->argc * sizeof(*lib));
 	kinds_read(&kinds, o->kinds);
 	if (l->failures)
-		return; /* every row of a kind that is missing now would be reported */
+		return; /* a kind that was not read would cause an error in every row that uses it */
 	for (int i = optind; i < o->argc; i++) {
 		const struct node *top = yaml_read(o->argv[i]);
 
@@ -120,5 +120,5 @@ int main(int argc, char **argv)
 
 	if (load_try(&gen, run_generator, &o) != 0)
 		gen_die("out of memory");
-	return gen_exit_status();
+	return gen_get_exit_status();
 }

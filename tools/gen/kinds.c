@@ -40,15 +40,15 @@ struct cursor {
 	bool bad;
 };
 
-static void report_expected(struct cursor *c, const char *what)
+static void report_expected(struct cursor *c, const char *expected)
 {
 	if (!c->bad)
 		fail(node_column(c->node, (size_t)(c->p - c->node->text)), "'%s': expected %s",
-			c->node->text, what);
+			c->node->text, expected);
 	c->bad = true;
 }
 
-static bool take_symbol(struct cursor *c, const char *s)
+static bool read_symbol(struct cursor *c, const char *s)
 {
 	size_t n = strlen(s);
 
@@ -60,26 +60,26 @@ static bool take_symbol(struct cursor *c, const char *s)
 	return true;
 }
 
-static void expect_symbol(struct cursor *c, const char *s)
+static void read_expected_symbol(struct cursor *c, const char *s)
 {
-	if (!take_symbol(c, s))
+	if (!read_symbol(c, s))
 		report_expected(c, s);
 }
 
-static size_t letters_length(struct cursor *c)
+static size_t measure_letters(struct cursor *c)
 {
 	while (*c->p == ' ')
 		c->p++;
 	return strspn(c->p, "abcdefghijklmnopqrstuvwxyz");
 }
 
-static uint8_t read_role(struct cursor *c, uint8_t first, uint8_t last, const char *what)
+static uint8_t read_role(struct cursor *c, uint8_t first, uint8_t last, const char *expected)
 {
-	size_t n = letters_length(c);
+	size_t n = measure_letters(c);
 	int r = name_find(role_name, ROLE_NROLES, c->p, n);
 
 	if (r < first || r > last) {
-		report_expected(c, what);
+		report_expected(c, expected);
 		return ROLE_NONE;
 	}
 	c->p += n;
@@ -88,7 +88,7 @@ static uint8_t read_role(struct cursor *c, uint8_t first, uint8_t last, const ch
 
 static uint8_t read_counts_role(struct cursor *c)
 {
-	size_t n = letters_length(c);
+	size_t n = measure_letters(c);
 	int r = name_find(role_name, ROLE_NROLES, c->p, n);
 
 	if (r != ROLE_SCOUNTS && r != ROLE_RCOUNTS) {
@@ -102,7 +102,7 @@ static uint8_t read_counts_role(struct cursor *c)
 /* Reads one factor: a count role or a term. */
 static uint8_t read_factor(struct cursor *c)
 {
-	size_t n = letters_length(c);
+	size_t n = measure_letters(c);
 	int r = name_find(role_name, ROLE_NROLES, c->p, n);
 	int t = name_find(term_name, TERM_NTERMS, c->p, n);
 
@@ -125,7 +125,7 @@ static uint8_t read_product(struct cursor *c, uint8_t *terms, unsigned max)
 			return n;
 		}
 		terms[n++] = read_factor(c);
-	} while (take_symbol(c, "*"));
+	} while (read_symbol(c, "*"));
 	return n;
 }
 
@@ -134,22 +134,22 @@ static void read_contiguous(struct cursor *c, struct extent *e)
 {
 	size_t n;
 
-	if (take_symbol(c, "sum(")) {
+	if (read_symbol(c, "sum(")) {
 		e->form = EXT_SUM;
 		e->counts = read_counts_role(c);
 		e->length = TERM_LSIZE;
-		expect_symbol(c, ")");
-	} else if ((n = letters_length(c)) > 0 && c->p[n] == '[') {
+		read_expected_symbol(c, ")");
+	} else if ((n = measure_letters(c)) > 0 && c->p[n] == '[') {
 		e->form = EXT_AT_RANK;
 		e->counts = read_counts_role(c);
-		expect_symbol(c, "[rank]");
+		read_expected_symbol(c, "[rank]");
 	} else {
 		e->form = EXT_PRODUCT;
-		if (!take_symbol(c, "1"))
+		if (!read_symbol(c, "1"))
 			e->nterm = read_product(c, e->term, 3);
 	}
-	expect_symbol(c, "]");
-	if (e->form == EXT_PRODUCT && take_symbol(c, "+"))
+	read_expected_symbol(c, "]");
+	if (e->form == EXT_PRODUCT && read_symbol(c, "+"))
 		e->noffset = read_product(c, e->offset, 2);
 }
 
@@ -159,24 +159,24 @@ static void read_segments(struct cursor *c, struct extent *e)
 	e->form = EXT_SEGMENTS;
 	e->length = TERM_SIZE;
 	e->counts = read_counts_role(c);
-	expect_symbol(c, ",");
+	read_expected_symbol(c, ",");
 	e->displs = read_role(c, ROLE_SDISPLS, ROLE_RDISPLS, "sdispls or rdispls");
 	if (e->displs == ROLE_RCOUNTS)
 		report_expected(c, "sdispls or rdispls");
-	if (take_symbol(c, ":bytes")) {
+	if (read_symbol(c, ":bytes")) {
 		e->form = EXT_TYPED_SEGMENTS;
-		expect_symbol(c, ",");
+		read_expected_symbol(c, ",");
 		e->dtype = read_role(c, ROLE_SDTYPES, ROLE_RDTYPES, "sdtypes or rdtypes");
 	}
-	expect_symbol(c, "}");
-	if (e->form == EXT_SEGMENTS && take_symbol(c, "[rank]"))
+	read_expected_symbol(c, "}");
+	if (e->form == EXT_SEGMENTS && read_symbol(c, "[rank]"))
 		e->form = EXT_SEGMENT_AT_RANK;
 }
 
 /* Reads a dimension: m, n, k or side. */
 static uint8_t read_dimension(struct cursor *c)
 {
-	size_t n = letters_length(c);
+	size_t n = measure_letters(c);
 
 	if (n == 4 && memcmp(c->p, "side", 4) == 0) {
 		c->p += n;
@@ -190,19 +190,19 @@ static void read_matrix(struct cursor *c, struct extent *e)
 {
 	e->form = EXT_VECTOR;
 	e->term[e->nterm++] = read_dimension(c);
-	if (take_symbol(c, "*"))
+	if (read_symbol(c, "*"))
 		e->form = EXT_MATRIX;
-	if (e->form == EXT_MATRIX || take_symbol(c, "|"))
+	if (e->form == EXT_MATRIX || read_symbol(c, "|"))
 		e->term[e->nterm++] = read_dimension(c);
-	expect_symbol(c, ":");
+	read_expected_symbol(c, ":");
 	e->step = e->form == EXT_MATRIX ? read_role(c, ROLE_LDA, ROLE_LDC, "lda, ldb or ldc")
 					: read_role(c, ROLE_INCX, ROLE_INCY, "incx or incy");
-	expect_symbol(c, ")");
-	if (take_symbol(c, "^"))
+	read_expected_symbol(c, ")");
+	if (read_symbol(c, "^"))
 		e->trans = read_role(c, ROLE_TRANSA, ROLE_TRANSB, "transa or transb");
 	else if (e->form == EXT_VECTOR && e->nterm > 1)
 		report_expected(c, "^transa or ^transb, on which its length depends");
-	if (take_symbol(c, "triangle"))
+	if (read_symbol(c, "triangle"))
 		e->triangle = true;
 }
 
@@ -231,16 +231,16 @@ static void extent_read(const struct node *n, struct extent *e)
 	e->dtype = e->buf == ROLE_SEND	 ? ROLE_SDTYPE
 		   : e->buf == ROLE_RECV ? ROLE_RDTYPE
 					 : ROLE_DTYPE;
-	if (take_symbol(&c, "["))
+	if (read_symbol(&c, "["))
 		read_contiguous(&c, e);
-	else if (take_symbol(&c, "{"))
+	else if (read_symbol(&c, "{"))
 		read_segments(&c, e);
-	else if (take_symbol(&c, "("))
+	else if (read_symbol(&c, "("))
 		read_matrix(&c, e);
 	else
 		report_expected(&c, "[, { or (");
-	if (take_symbol(&c, "#")) {
-		size_t len = letters_length(&c);
+	if (read_symbol(&c, "#")) {
+		size_t len = measure_letters(&c);
 		int t = name_find(term_name, TERM_NTERMS, c.p, len);
 
 		if (t < 0 || t == TERM_RANK || !e->length)
@@ -250,19 +250,19 @@ static void extent_read(const struct node *n, struct extent *e)
 			e->length = (uint8_t)t;
 		c.p += len;
 	}
-	if (take_symbol(&c, "@"))
+	if (read_symbol(&c, "@"))
 		e->where = read_where(&c);
 	if (!c.bad && *c.p)
 		report_expected(&c, "the end");
 }
 
 static uint8_t extents_read(
-	const struct node *list, struct extent *e, unsigned max, const char *what)
+	const struct node *list, struct extent *e, unsigned max, const char *key)
 {
-	if (!list || !node_is(&gen, list, NODE_LIST, what))
+	if (!list || !node_is(&gen, list, NODE_LIST, key))
 		return 0;
 	if (list->n > max) {
-		fail(list->at, "%s has %u buffers; at most %u", what, list->n, max);
+		fail(list->at, "%s has %u buffers; at most %u", key, list->n, max);
 		return 0;
 	}
 	for (unsigned i = 0; i < list->n; i++)
@@ -299,7 +299,7 @@ static void alt_read(const struct node *alt, struct kind *k)
 	}
 }
 
-static void rooted_check(const struct kind *k, struct pos at)
+static void rooted_check(const struct kind *k, struct pos place)
 {
 	const struct extent *all[] = {&k->in[0], &k->in[1], &k->out[0], &k->out[1], &k->alt_in[0]};
 	bool marked = false;
@@ -307,7 +307,7 @@ static void rooted_check(const struct kind *k, struct pos at)
 	for (unsigned i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		marked |= all[i]->where == ON_ROOT || all[i]->where == ON_LEAF;
 	if (marked != k->rooted)
-		fail(at, "kind '%s' %s", k->name,
+		fail(place, "kind '%s' %s", k->name,
 			marked ? "has buffers @root or @leaf and so needs rooted: true"
 			       : "is rooted and has no buffer @root or @leaf");
 }

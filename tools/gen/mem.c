@@ -34,14 +34,14 @@ void gen_die(const char *fmt, ...)
 	exit(2);
 }
 
-int gen_exit_status(void)
+int gen_get_exit_status(void)
 {
 	if (gen.failures > FAIL_SHOWN)
-		fprintf(stderr, "genwrap: and %u more\n", gen.failures - FAIL_SHOWN);
+		fprintf(stderr, "genwrap: %u more errors\n", gen.failures - FAIL_SHOWN);
 	return gen.failures ? 1 : 0;
 }
 
-const char *gen_base_name(const char *path)
+const char *gen_get_base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -83,6 +83,6 @@ struct node *yaml_read(const char *path)
 	docs = nodes_read(&gen, path, text, len);
 	if (docs.n > 1)
 		fail(docs.item[1]->at,
-			"a second document begins; a library has one file of its own");
+			"a second YAML document begins here; each file describes one library");
 	return docs.n ? docs.item[0] : NULL;
 }

@@ -11,7 +11,7 @@
  * Counts edits (insert, delete, replace, swap of neighbours) between two words of at most WORD_MAX
  * characters.
  */
-static unsigned count_word_edits(const char *a, size_t n, const char *b, size_t m)
+static unsigned compute_edit_distance(const char *a, size_t n, const char *b, size_t m)
 {
 	unsigned d[WORD_MAX + 1][WORD_MAX + 1];
 
@@ -37,7 +37,7 @@ static unsigned count_word_edits(const char *a, size_t n, const char *b, size_t 
 	return d[n][m];
 }
 
-const char *cli_nearest(const char *word, const char *const *words, unsigned n)
+const char *cli_find_nearest(const char *word, const char *const *words, unsigned n)
 {
 	size_t len = strlen(word);
 	unsigned best = 2 + (unsigned)len / 4; /* words with more edits are not similar */
@@ -47,9 +47,9 @@ const char *cli_nearest(const char *word, const char *const *words, unsigned n)
 		return NULL;
 	for (unsigned i = 0; i < n; i++) {
 		size_t m = strlen(words[i]);
-		unsigned d = m > WORD_MAX ? best : count_word_edits(word, len, words[i], m);
+		unsigned d = m > WORD_MAX ? best : compute_edit_distance(word, len, words[i], m);
 
-		/* A prefix counts as similar, however much is missing. */
+		/* A prefix always counts as similar. */
 		if (m > len && len > 1 && memcmp(words[i], word, len) == 0)
 			d = 1;
 		if (d < best && d < len) {
@@ -71,21 +71,21 @@ static int report_unknown_option(const struct cli *c, const char *name, size_t l
 		words[n++] = c->options[i].name;
 	if (len <= WORD_MAX)
 		memcpy(word, name, len);
-	near = cli_nearest(word, words, n);
+	near = cli_find_nearest(word, words, n);
 	if (near)
-		tool_error("%s: no option --%.*s; did you mean --%s?", c->argv[0], (int)len, name,
-			near);
+		tool_error("%s: unknown option --%.*s; did you mean --%s?", c->argv[0], (int)len,
+			name, near);
 	else
-		tool_error("%s: no option --%.*s; `probe %s --help` lists them", c->argv[0],
-			(int)len, name, c->argv[0]);
+		tool_error("%s: unknown option --%.*s; `probe %s --help` lists all options",
+			c->argv[0], (int)len, name, c->argv[0]);
 	return CLI_WRONG;
 }
 
-static int take_value(
-	struct cli *c, int i, const char *dashes, const char *name, const char *inside)
+static int read_option_value(
+	struct cli *c, int i, const char *dashes, const char *name, const char *attached)
 {
-	if (inside) {
-		c->value = inside;
+	if (attached) {
+		c->value = attached;
 	} else if (c->at < c->argc) {
 		c->value = c->argv[c->at++];
 	} else {
@@ -95,7 +95,7 @@ static int take_value(
 	return i;
 }
 
-static int long_option(struct cli *c, const char *word)
+static int parse_long_option(struct cli *c, const char *word)
 {
 	const char *eq = strchr(word, '=');
 	size_t len = eq ? (size_t)(eq - word) : strlen(word);
@@ -108,7 +108,7 @@ static int long_option(struct cli *c, const char *word)
 		if (strlen(o->name) != len || memcmp(o->name, word, len))
 			continue;
 		if (o->value)
-			return take_value(c, (int)i, "--", o->name, eq ? eq + 1 : NULL);
+			return read_option_value(c, (int)i, "--", o->name, eq ? eq + 1 : NULL);
 		if (eq) {
 			tool_error("%s: --%s takes no value", c->argv[0], o->name);
 			return CLI_WRONG;
@@ -118,7 +118,7 @@ static int long_option(struct cli *c, const char *word)
 	return report_unknown_option(c, word, len);
 }
 
-static int short_option(struct cli *c, const char *word)
+static int parse_short_option(struct cli *c, const char *word)
 {
 	char name[2] = {word[0], 0};
 
@@ -130,7 +130,7 @@ static int short_option(struct cli *c, const char *word)
 		if (o->letter != word[0])
 			continue;
 		if (o->value)
-			return take_value(c, (int)i, "-", name, word[1] ? word + 1 : NULL);
+			return read_option_value(c, (int)i, "-", name, word[1] ? word + 1 : NULL);
 		if (!word[1])
 			return (int)i;
 		tool_error("%s: -%s takes no value", c->argv[0], name);
@@ -139,11 +139,12 @@ static int short_option(struct cli *c, const char *word)
 	/* -json is --json with one dash missing. */
 	if (word[1])
 		return report_unknown_option(c, word, strcspn(word, "="));
-	tool_error("%s: no option -%s; `probe %s --help` lists them", c->argv[0], word, c->argv[0]);
+	tool_error("%s: unknown option -%s; `probe %s --help` lists all options", c->argv[0], word,
+		c->argv[0]);
 	return CLI_WRONG;
 }
 
-int cli_next(struct cli *c)
+int cli_read_argument(struct cli *c)
 {
 	if (c->at == 0)
 		c->at = 1;
@@ -155,19 +156,19 @@ int cli_next(struct cli *c)
 
 	if (!c->ended && strcmp(word, "--") == 0) {
 		c->ended = true;
-		return cli_next(c);
+		return cli_read_argument(c);
 	}
 	if (!c->ended && word[0] == '-' && word[1] == '-')
-		return long_option(c, word + 2);
+		return parse_long_option(c, word + 2);
 	if (!c->ended && word[0] == '-' && word[1])
-		return short_option(c, word + 1);
+		return parse_short_option(c, word + 1);
 	if (c->command)
 		c->ended = true;
 	c->value = word;
 	return CLI_OPERAND;
 }
 
-bool cli_take_folder(const char *verb, const char **folder, const char *operand)
+bool cli_set_folder(const char *verb, const char **folder, const char *operand)
 {
 	if (*folder) {
 		tool_error("%s: %s: only one folder at a time", verb, operand);

@@ -21,10 +21,7 @@ struct cli {
 	char **argv; /* argv[0]: the verb, used in messages */
 	const struct cli_option *options;
 	unsigned noptions;
-	/*
-	 * The first operand ends the options, because the rest is the command line of another
-	 * program.
-	 */
+	/* If set, the first operand ends the options: it starts another program's command line. */
 	bool command;
 	int at; /* index of the next argument; the operand that was returned last is argv[at - 1] */
 	bool ended; /* "--" was read */
@@ -35,15 +32,15 @@ struct cli {
  * Returns the index of the next option in `options`, or one of the numbers above. --help and -h are
  * always accepted.
  */
-int cli_next(struct cli *c);
+int cli_read_argument(struct cli *c);
 
 /*
  * Stores the operand in *folder, the only folder that the verb takes. *folder must be NULL before
  * the first operand. Returns false (reported) if it is set already.
  */
-bool cli_take_folder(const char *verb, const char **folder, const char *operand);
+bool cli_set_folder(const char *verb, const char **folder, const char *operand);
 
 /* Returns the word of the list that is most similar, or NULL if none is similar. */
-const char *cli_nearest(const char *word, const char *const *words, unsigned n);
+const char *cli_find_nearest(const char *word, const char *const *words, unsigned n);
 
 #endif

@@ -11,10 +11,10 @@
 
 #define LINE 1024
 
-static void dump_line(config_sink_fn *sink, void *arg, const char *fmt, ...)
+static void print_to_sink(config_sink_fn *sink, void *arg, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-static void dump_line(config_sink_fn *sink, void *arg, const char *fmt, ...)
+static void print_to_sink(config_sink_fn *sink, void *arg, const char *fmt, ...)
 {
 	char buf[LINE];
 	va_list ap;
@@ -26,7 +26,7 @@ static void dump_line(config_sink_fn *sink, void *arg, const char *fmt, ...)
 }
 
 /* Writes "key: value". Paths and lists may be too long for a buffer on the stack. */
-static void dump_value(
+static void print_key_value(
 	const struct config *cfg, const struct config_key *k, config_sink_fn *sink, void *arg)
 {
 	size_t name = strlen(k->name);
@@ -34,7 +34,7 @@ static void dump_value(
 	char *buf = malloc(need);
 
 	if (!buf) {
-		dump_line(sink, arg, "# %s: out of memory", k->name);
+		print_to_sink(sink, arg, "# %s: out of memory", k->name);
 		return;
 	}
 	memcpy(buf, k->name, name);
@@ -44,23 +44,23 @@ static void dump_value(
 	free(buf);
 }
 
-void config_dump(const struct config *cfg, bool common, config_sink_fn *sink, void *arg)
+void config_print_yaml(const struct config *cfg, bool common, config_sink_fn *sink, void *arg)
 {
 	int saved = errno;
 	char accepted[CONFIG_ACCEPTED_MAX];
 
-	dump_line(
+	print_to_sink(
 		sink, arg, "# The configuration in effect. An empty value stands for the default.");
 	for (size_t i = 0; i < config_nkeys; i++) {
 		const struct config_key *k = &config_keys[i];
 
 		if (common && !is_common_key(k))
 			continue;
-		dump_line(sink, arg, "%s", "");
-		dump_line(sink, arg, "# %s.", k->help);
-		dump_line(sink, arg, "# Accepted: %s. Default: %s",
+		print_to_sink(sink, arg, "%s", "");
+		print_to_sink(sink, arg, "# %s.", k->help);
+		print_to_sink(sink, arg, "# Accepted: %s. Default: %s",
 			config_accepted(k, accepted, sizeof(accepted)), config_default_text(k));
-		dump_value(cfg, k, sink, arg);
+		print_key_value(cfg, k, sink, arg);
 	}
 	errno = saved;
 }
@@ -69,19 +69,19 @@ static void print_key_table(int group, bool common, config_sink_fn *sink, void *
 {
 	char accepted[CONFIG_ACCEPTED_MAX];
 
-	dump_line(sink, arg, "| Key | Default | Accepted | Meaning |");
-	dump_line(sink, arg, "|---|---|---|---|");
+	print_to_sink(sink, arg, "| Key | Default | Accepted | Meaning |");
+	print_to_sink(sink, arg, "|---|---|---|---|");
 	for (size_t i = 0; i < config_nkeys; i++) {
 		const struct config_key *k = &config_keys[i];
 
 		if (common ? is_common_key(k) : find_key_group(i) == (enum key_group)group)
-			dump_line(sink, arg, "| `%s` | `%s` | %s | %s |", k->name,
+			print_to_sink(sink, arg, "| `%s` | `%s` | %s | %s |", k->name,
 				config_default_text(k),
 				config_accepted(k, accepted, sizeof(accepted)), k->help);
 	}
 }
 
-void config_markdown(bool common, config_sink_fn *sink, void *arg)
+void config_print_markdown(bool common, config_sink_fn *sink, void *arg)
 {
 	int saved = errno;
 
@@ -89,9 +89,9 @@ void config_markdown(bool common, config_sink_fn *sink, void *arg)
 		print_key_table(0, true, sink, arg);
 	for (int group = 0; group < KEY_GROUPS && !common; group++) {
 		if (group)
-			dump_line(sink, arg, "%s", "");
-		dump_line(sink, arg, "## %s", key_group_titles[group]);
-		dump_line(sink, arg, "%s", "");
+			print_to_sink(sink, arg, "%s", "");
+		print_to_sink(sink, arg, "## %s", key_group_titles[group]);
+		print_to_sink(sink, arg, "%s", "");
 		print_key_table(group, false, sink, arg);
 	}
 	errno = saved;

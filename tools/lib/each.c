@@ -14,7 +14,7 @@ struct each {
 	_Atomic unsigned next;
 };
 
-static void *take_each(void *arg)
+static void *run_each_item(void *arg)
 {
 	struct each *e = arg;
 
@@ -30,9 +30,9 @@ void do_for_each(unsigned n, unsigned threads, void (*fn)(void *arg, unsigned i)
 	unsigned begun = 0;
 
 	while (begun + 1 < threads && begun + 1 < n &&
-		pthread_create(&thread[begun], NULL, take_each, &e) == 0)
+		pthread_create(&thread[begun], NULL, run_each_item, &e) == 0)
 		begun++;
-	take_each(&e);
+	run_each_item(&e);
 	for (unsigned i = 0; i < begun; i++)
 		pthread_join(thread[i], NULL);
 	free(thread);

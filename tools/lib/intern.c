@@ -19,10 +19,10 @@ static _Atomic uint16_t place[PLACES]; /* the number is stored here when its nam
 static pthread_mutex_t adding = PTHREAD_MUTEX_INITIALIZER;
 
 /* *p: its slot, or the free slot for it. */
-static bool look_for_name(uint64_t h, const char *s, size_t n, uint32_t *p, uint32_t *id)
+static bool find_name_slot(uint64_t h, const char *s, size_t n, uint32_t *slot, uint32_t *id)
 {
-	for (*p = (uint32_t)(h ^ h >> 32) % PLACES;; *p = (*p + 1) % PLACES) {
-		*id = atomic_load_explicit(&place[*p], memory_order_acquire);
+	for (*slot = (uint32_t)(h ^ h >> 32) % PLACES;; *slot = (*slot + 1) % PLACES) {
+		*id = atomic_load_explicit(&place[*slot], memory_order_acquire);
 		if (!*id)
 			return false;
 		if (name[*id].n == n && memcmp(name[*id].text, s, n) == 0)
@@ -35,7 +35,7 @@ static uint32_t add_name(uint64_t h, const char *s, size_t n)
 	uint32_t p, id;
 
 	pthread_mutex_lock(&adding);
-	if (!look_for_name(h, s, n, &p, &id)) {
+	if (!find_name_slot(h, s, n, &p, &id)) {
 		id = 1;
 		if (count < INTERN_MAX) {
 			/* A name from a damaged file may contain a NUL. */
@@ -61,10 +61,10 @@ uint32_t intern_text(const char *s, size_t n)
 		return 0;
 	for (size_t i = 0; i < n; i++)
 		h = (h ^ (unsigned char)s[i]) * UINT64_C(0x100000001b3);
-	return look_for_name(h, s, n, &p, &id) ? id : add_name(h, s, n);
+	return find_name_slot(h, s, n, &p, &id) ? id : add_name(h, s, n);
 }
 
-const char *intern_name(uint32_t id)
+const char *intern_get_name(uint32_t id)
 {
 	return name[id < count ? id : 0].text;
 }

@@ -15,10 +15,10 @@
 #define INTERN_MAX 16384u /* maximum number of names */
 
 uint32_t intern_text(const char *s, size_t n);
-const char *intern_name(uint32_t id);
+const char *intern_get_name(uint32_t id);
 
 /*
- * A yes-no property of names, computed once per name and cached. Objects must be static, with all
+ * A boolean property of names, computed once per name and cached. Objects must be static, with all
  * members zero except `ask`.
  */
 struct name_question {
@@ -32,12 +32,12 @@ enum { NAME_NO = 1, NAME_YES };
  * Returns the property of the name. Any thread may call this: at worst, two threads compute the
  * same answer.
  */
-static inline bool ask_name(struct name_question *q, uint32_t id)
+static inline bool check_name_property(struct name_question *q, uint32_t id)
 {
 	uint8_t known = atomic_load_explicit(&q->answer[id % INTERN_MAX], memory_order_relaxed);
 
 	if (!known) {
-		known = q->ask(intern_name(id)) ? NAME_YES : NAME_NO;
+		known = q->ask(intern_get_name(id)) ? NAME_YES : NAME_NO;
 		atomic_store_explicit(&q->answer[id % INTERN_MAX], known, memory_order_relaxed);
 	}
 	return known == NAME_YES;

@@ -14,10 +14,7 @@ const char *const key_group_titles[KEY_GROUPS] = {
 	[GROUP_FORMATS] = "Formats of other tools",
 };
 
-/*
- * Neighbours in the table of keys belong together, so the first key of each group is enough. In the
- * table's order.
- */
+/* The table of keys is sorted by topic. Each row here is the first key of a run with the same group. */
 static const struct {
 	const char *first;
 	enum key_group group;

@@ -17,15 +17,15 @@
 
 static bool colored;
 
-bool out_color(const char *when)
+bool out_set_color(const char *mode)
 {
 	const char *term = getenv("TERM"), *no = getenv("NO_COLOR");
 
-	if (strcmp(when, "always") == 0)
+	if (strcmp(mode, "always") == 0)
 		colored = true;
-	else if (strcmp(when, "never") == 0)
+	else if (strcmp(mode, "never") == 0)
 		colored = false;
-	else if (strcmp(when, "auto") == 0)
+	else if (strcmp(mode, "auto") == 0)
 		colored = isatty(1) && term && strcmp(term, "dumb") && !(no && *no);
 	else
 		return false;
@@ -53,7 +53,7 @@ const char *out_plain(void)
 
 /* ---- numbers ---- */
 
-static char *next_text_slot(size_t *cap)
+static char *get_text_slot(size_t *cap)
 {
 	static char ring[RING][64];
 	static unsigned at;
@@ -63,10 +63,10 @@ static char *next_text_slot(size_t *cap)
 }
 
 /* Formats a value with three significant digits: 1.23, 12.3, 123. */
-static const char *scaled_text(double v, double base, const char *const *unit, unsigned n)
+static const char *format_scaled(double v, double base, const char *const *unit, unsigned n)
 {
 	size_t cap;
-	char *buf = next_text_slot(&cap);
+	char *buf = get_text_slot(&cap);
 	unsigned i = 0;
 
 	while (v >= base * 0.9995 && i + 1 < n) {
@@ -81,15 +81,15 @@ static const char *scaled_text(double v, double base, const char *const *unit, u
 	return buf;
 }
 
-const char *out_time(double ns)
+const char *out_format_duration(double ns)
 {
 	static const char *const unit[] = {"ns", "us", "ms", "s"};
 	size_t cap;
 	char *buf;
 
 	if (ns < 99.5e9)
-		return scaled_text(ns, 1000, unit, 4);
-	buf = next_text_slot(&cap);
+		return format_scaled(ns, 1000, unit, 4);
+	buf = get_text_slot(&cap);
 
 	uint64_t s = (uint64_t)(ns * 1e-9 + 0.5);
 
@@ -103,24 +103,24 @@ const char *out_time(double ns)
 	return buf;
 }
 
-const char *out_bytes(double bytes)
+const char *out_format_bytes(double bytes)
 {
 	static const char *const unit[] = {"B", "kB", "MB", "GB", "TB", "PB"};
 
-	return scaled_text(bytes, 1000, unit, 6);
+	return format_scaled(bytes, 1000, unit, 6);
 }
 
-const char *out_rate(double bytes, double ns)
+const char *out_format_rate(double bytes, double ns)
 {
 	static const char *const unit[] = {"B/s", "kB/s", "MB/s", "GB/s", "TB/s"};
 
-	return ns > 0 && bytes > 0 ? scaled_text(bytes / ns * 1e9, 1000, unit, 5) : "";
+	return ns > 0 && bytes > 0 ? format_scaled(bytes / ns * 1e9, 1000, unit, 5) : "";
 }
 
-const char *out_count(uint64_t n)
+const char *out_format_count(uint64_t n)
 {
 	size_t cap, at;
-	char *buf = next_text_slot(&cap);
+	char *buf = get_text_slot(&cap);
 	unsigned digits = 0;
 
 	at = cap - 1;
@@ -134,10 +134,10 @@ const char *out_count(uint64_t n)
 	return buf + at;
 }
 
-const char *out_percent(double part)
+const char *out_format_percent(double part)
 {
 	size_t cap;
-	char *buf = next_text_slot(&cap);
+	char *buf = get_text_slot(&cap);
 	double v = part * 100;
 
 	snprintf(buf, cap,
@@ -148,10 +148,10 @@ const char *out_percent(double part)
 	return buf;
 }
 
-const char *out_date(uint64_t ns)
+const char *out_format_date(uint64_t ns)
 {
 	size_t cap;
-	char *buf = next_text_slot(&cap);
+	char *buf = get_text_slot(&cap);
 	time_t t = (time_t)(ns / 1000000000u);
 	struct tm tm;
 
@@ -160,30 +160,30 @@ const char *out_date(uint64_t ns)
 	return buf;
 }
 
-const char *out_plural(uint64_t n, const char *one, const char *many)
+const char *out_format_plural(uint64_t n, const char *singular, const char *plural)
 {
 	size_t cap;
-	char *buf = next_text_slot(&cap);
+	char *buf = get_text_slot(&cap);
 
-	snprintf(buf, cap, "%s %s", out_count(n), n == 1 ? one : many);
+	snprintf(buf, cap, "%s %s", out_format_count(n), n == 1 ? singular : plural);
 	return buf;
 }
 
 /* ---- ranks ---- */
 
-static int by_int(const void *x, const void *y)
+static int compare_ints(const void *x, const void *y)
 {
 	int a = *(const int *)x, b = *(const int *)y;
 
 	return a < b ? -1 : a > b;
 }
 
-char *out_range(int *rank, unsigned n)
+char *out_format_rank_range(int *rank, unsigned n)
 {
 	char *buf = tool_alloc(RANGE_MAX + 96), *at = buf;
 
 	if (n)
-		qsort(rank, n, sizeof(*rank), by_int);
+		qsort(rank, n, sizeof(*rank), compare_ints);
 	for (unsigned i = 0, k; i < n; i = k + 1) {
 		for (k = i; k + 1 < n && rank[k + 1] == rank[k] + 1; k++)
 			;
@@ -198,9 +198,9 @@ char *out_range(int *rank, unsigned n)
 	return buf;
 }
 
-char *out_ranks(int *rank, unsigned n)
+char *out_format_ranks(int *rank, unsigned n)
 {
-	char *list = out_range(rank, n), *all;
+	char *list = out_format_rank_range(rank, n), *all;
 
 	if (!n)
 		all = tool_strdup("no rank");
@@ -215,14 +215,14 @@ char *out_ranks(int *rank, unsigned n)
 
 /* ---- tables and text ---- */
 
-void out_clean(const char *s)
+void out_print_clean(const char *s)
 {
 	for (; *s; s++)
 		putchar((unsigned char)*s < ' ' || *s == 0x7f ? ' ' : *s);
 }
 
 /* Returns the number of columns of a string: continuation bytes of UTF-8 have none. */
-static unsigned text_width(const char *s, size_t n)
+static unsigned measure_text_width(const char *s, size_t n)
 {
 	unsigned w = 0;
 
@@ -231,12 +231,12 @@ static unsigned text_width(const char *s, size_t n)
 	return w;
 }
 
-void out_table_begin(struct out_table *t, unsigned ncol, const char *const *head, const char *align)
+void out_start_table(struct out_table *t, unsigned ncol, const char *const *head, const char *align)
 {
 	*t = (struct out_table){.ncol = ncol, .head = head, .align = align};
 }
 
-void out_cell(struct out_table *t, const char *text)
+void out_add_cell(struct out_table *t, const char *text)
 {
 	TOOL_GROW(t->cell, t->n, t->cap);
 	t->cell[t->n++] = tool_strdup(text);
@@ -251,14 +251,14 @@ static void print_table_line(const struct out_table *t, const unsigned *w, const
 			last = c;
 	putchar(' ');
 	for (unsigned c = 0; c <= last; c++) {
-		unsigned pad = w[c] - text_width(cell[c], strlen(cell[c]));
+		unsigned pad = w[c] - measure_text_width(cell[c], strlen(cell[c]));
 
 		if (!w[c])
 			continue;
 		putchar(' ');
 		if (t->align[c] == 'r')
 			printf("%*s", (int)pad, "");
-		out_clean(cell[c]);
+		out_print_clean(cell[c]);
 		if (t->align[c] != 'r' && c < last)
 			printf("%*s", (int)pad, "");
 		if (c < last)
@@ -267,18 +267,18 @@ static void print_table_line(const struct out_table *t, const unsigned *w, const
 	putchar('\n');
 }
 
-void out_table_end(struct out_table *t)
+void out_print_table(struct out_table *t)
 {
 	unsigned *w = tool_alloc(t->ncol * sizeof(*w));
 
 	for (unsigned i = 0; i < t->n; i++) {
-		unsigned n = text_width(t->cell[i], strlen(t->cell[i]));
+		unsigned n = measure_text_width(t->cell[i], strlen(t->cell[i]));
 
 		if (n > w[i % t->ncol])
 			w[i % t->ncol] = n;
 	}
 	for (unsigned c = 0; c < t->ncol; c++) {
-		unsigned n = text_width(t->head[c], strlen(t->head[c]));
+		unsigned n = measure_text_width(t->head[c], strlen(t->head[c]));
 
 		if (w[c] && n > w[c])
 			w[c] = n;
@@ -298,7 +298,7 @@ void out_table_end(struct out_table *t)
  * Returns the width for wrapping. In a pipe or a file nothing is wrapped, because the reader may
  * wrap the lines itself or search them.
  */
-static unsigned page_width(void)
+static unsigned get_page_width(void)
 {
 	const char *columns = getenv("COLUMNS");
 	struct winsize w;
@@ -315,15 +315,15 @@ static unsigned page_width(void)
 	return n < NARROWEST ? NARROWEST : n > INT_MAX ? INT_MAX : (unsigned)n;
 }
 
-void out_wrap(const char *text, unsigned first, unsigned indent)
+void out_print_wrapped(const char *text, unsigned first, unsigned indent)
 {
-	const unsigned width = page_width();
+	const unsigned width = get_page_width();
 	unsigned at = first;
 	bool space = false;
 
 	while (*text) {
 		size_t n = strcspn(text, " \n");
-		unsigned w = text_width(text, n);
+		unsigned w = measure_text_width(text, n);
 
 		if (at > indent && at + space + w > width) {
 			printf("\n%*s", (int)indent, "");
@@ -346,7 +346,7 @@ void out_wrap(const char *text, unsigned first, unsigned indent)
 	putchar('\n');
 }
 
-void out_heading(const char *text)
+void out_print_heading(const char *text)
 {
 	printf("\n%s%s%s\n", out_style(STYLE_HEAD), text, out_plain());
 }

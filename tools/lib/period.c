@@ -17,21 +17,21 @@ void period_init(struct period *p)
 		p->power[i] = p->power[i - 1] * BASE;
 }
 
-static uint64_t token_at(const struct period *p, uint64_t i)
+static uint64_t get_token(const struct period *p, uint64_t i)
 {
 	return p->token[i % PERIOD_KEPT];
 }
 
 /* Returns the hash of the tokens before number i. */
-static uint64_t sum_before(const struct period *p, uint64_t i)
+static uint64_t get_sum_before(const struct period *p, uint64_t i)
 {
 	return i ? p->sum[(i - 1) % PERIOD_KEPT] : 0;
 }
 
-/* Returns the hash of the n tokens from number `from` on; n is at most PERIOD_MAX. */
-static uint64_t hash_of_tokens(const struct period *p, uint64_t from, uint32_t n)
+/* Returns the hash of the n tokens from number `first` on; n is at most PERIOD_MAX. */
+static uint64_t compute_token_hash(const struct period *p, uint64_t first, uint32_t n)
 {
-	return sum_before(p, from + n) - sum_before(p, from) * p->power[n];
+	return get_sum_before(p, first + n) - get_sum_before(p, first) * p->power[n];
 }
 
 /* Returns true if the last calls repeat with a period of this length. */
@@ -44,28 +44,28 @@ static bool has_period(const struct period *p, uint32_t length)
 	/* The hash also needs the token before the first one. */
 	if (times * length + 1 > n || times * length >= PERIOD_KEPT)
 		return false;
-	last = hash_of_tokens(p, n - length, length);
+	last = compute_token_hash(p, n - length, length);
 	for (uint64_t i = 2; i <= times; i++)
-		if (hash_of_tokens(p, n - i * length, length) != last)
+		if (compute_token_hash(p, n - i * length, length) != last)
 			return false;
 	return true;
 }
 
-/* Uses this period from here on. The rounds in which it was found are complete. */
-static void follow_period(struct period *p, uint32_t length)
+/* Makes this period the pattern. The rounds in which it was found count as complete. */
+static void set_period_pattern(struct period *p, uint32_t length)
 {
 	uint64_t from = p->n - length, oldest = p->n >= PERIOD_KEPT ? p->n - PERIOD_KEPT : 0;
 
 	if (oldest < p->settled)
 		oldest = p->settled;
-	while (from > oldest && token_at(p, from - 1) == token_at(p, from - 1 + length))
+	while (from > oldest && get_token(p, from - 1) == get_token(p, from - 1 + length))
 		from--;
 	p->length = length;
 	p->first = from;
 	p->at = (uint32_t)((p->n - from) % length);
 	p->extra = 0;
 	for (uint32_t i = 0; i < length; i++)
-		p->pattern[i] = token_at(p, from + i);
+		p->pattern[i] = get_token(p, from + i);
 	p->rounds += (p->n - from) / length;
 	p->fitted += p->n - from - p->at;
 	p->settled = p->n - p->at;
@@ -74,12 +74,12 @@ static void follow_period(struct period *p, uint32_t length)
 /* Returns the shortest period, longer than `over`, that ends here; 0: none. */
 static uint32_t find_period(const struct period *p, uint32_t over)
 {
-	uint64_t last = token_at(p, p->n - 1);
+	uint64_t last = get_token(p, p->n - 1);
 	unsigned tries = 0;
 
 	for (uint32_t length = over + 1; length <= PERIOD_MAX && 3 * (uint64_t)length < p->n;
 		length++) {
-		if (token_at(p, p->n - 1 - length) != last)
+		if (get_token(p, p->n - 1 - length) != last)
 			continue;
 		if (has_period(p, length))
 			return length;
@@ -89,22 +89,22 @@ static uint32_t find_period(const struct period *p, uint32_t over)
 	return 0;
 }
 
-static void keep_token(struct period *p, uint64_t token)
+static void record_token(struct period *p, uint64_t token)
 {
 	uint64_t h = hash_mix(token + 1);
 
 	p->token[p->n % PERIOD_KEPT] = token;
-	p->sum[p->n % PERIOD_KEPT] = sum_before(p, p->n) * BASE + h;
+	p->sum[p->n % PERIOD_KEPT] = get_sum_before(p, p->n) * BASE + h;
 	p->n++;
 }
 
-/* One in eight calls of a round may be extra; two in any case. */
-static uint32_t tolerated_extras(const struct period *p)
+/* Returns how many extra calls a round may have: one for each eight calls of the pattern, at least two. */
+static uint32_t get_tolerated_extras(const struct period *p)
 {
 	return p->length / 8 > 2 ? p->length / 8 : 2;
 }
 
-static bool finish_round(struct period *p)
+static bool close_round(struct period *p)
 {
 	p->at = 0;
 	p->extra = 0;
@@ -118,7 +118,7 @@ static bool finish_round(struct period *p)
  * Replaces the pattern. The old one was a loop within a step (`within`), or belonged to another
  * part of the program.
  */
-static bool follow_other(struct period *p, uint32_t length, bool within)
+static bool replace_period_pattern(struct period *p, uint32_t length, bool within)
 {
 	if (within) {
 		p->rounds = p->fitted = p->extras = p->settled = 0;
@@ -126,23 +126,23 @@ static bool follow_other(struct period *p, uint32_t length, bool within)
 		p->breaks++;
 		p->extras -= p->extras < p->extra ? p->extras : p->extra;
 	}
-	follow_period(p, length);
+	set_period_pattern(p, length);
 	return p->at == 0;
 }
 
-bool period_call(struct period *p, uint64_t token)
+bool period_add_call(struct period *p, uint64_t token)
 {
 	uint32_t other;
 
-	keep_token(p, token);
+	record_token(p, token);
 	if (!p->length) {
 		other = find_period(p, 0);
 		if (other)
-			follow_period(p, other);
+			set_period_pattern(p, other);
 		return other != 0 && p->at == 0;
 	}
 	if (token == p->pattern[p->at])
-		return ++p->at == p->length && finish_round(p);
+		return ++p->at == p->length && close_round(p);
 	p->extras++;
 	p->extra++;
 	if (p->length < LOOP) {
@@ -152,19 +152,20 @@ bool period_call(struct period *p, uint64_t token)
 		 */
 		other = find_period(p, p->length);
 		if (other)
-			return follow_other(p, other, true);
+			return replace_period_pattern(p, other, true);
 	}
-	if (p->extra <= tolerated_extras(p))
+	if (p->extra <= get_tolerated_extras(p))
 		return false;
 	/*
 	 * Ten rounds and an evaluation repeat as well, so a pattern is only replaced by one that
 	 * was found later.
 	 */
 	other = p->n - p->settled >= PERIOD_CALLS ? find_period(p, 0) : 0;
-	return other && p->n - p->settled >= 3 * (uint64_t)other && follow_other(p, other, false);
+	return other && p->n - p->settled >= 3 * (uint64_t)other &&
+	       replace_period_pattern(p, other, false);
 }
 
-double period_confidence(const struct period *p)
+double period_get_confidence(const struct period *p)
 {
 	if (!p->length || !p->fitted)
 		return 0;

@@ -46,12 +46,12 @@ struct period {
 void period_init(struct period *p);
 
 /* Adds a call. Returns true if it is the last call of a round. */
-bool period_call(struct period *p, uint64_t token);
+bool period_add_call(struct period *p, uint64_t token);
 
 /*
  * Returns the share of calls that fit, 0 to 1, reduced for each pattern that no longer held. 0
  * while there is no pattern.
  */
-double period_confidence(const struct period *p);
+double period_get_confidence(const struct period *p);
 
 #endif

@@ -10,13 +10,13 @@
 #define FIRST_NS 1000000000u
 #define EACH_NS 200000000u
 
-void progress_begin(struct progress *p, bool on, uint64_t total)
+void progress_start(struct progress *p, bool enabled, uint64_t total)
 {
 	*p = (struct progress){
-		.on = on && isatty(2), .total = total, .begun = clock_ns(CLOCK_MONOTONIC)};
+		.on = enabled && isatty(2), .total = total, .begun = clock_ns(CLOCK_MONOTONIC)};
 }
 
-bool progress_due(struct progress *p)
+bool progress_is_due(struct progress *p)
 {
 	uint64_t now;
 
@@ -26,7 +26,7 @@ bool progress_due(struct progress *p)
 	return now - p->begun >= FIRST_NS && now - p->latest >= EACH_NS;
 }
 
-void progress_show(struct progress *p, uint64_t done)
+void progress_print(struct progress *p, uint64_t done)
 {
 	static const char full[] = "########################################";
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
@@ -41,7 +41,7 @@ void progress_show(struct progress *p, uint64_t done)
 	fflush(stderr);
 }
 
-void progress_end(struct progress *p)
+void progress_stop(struct progress *p)
 {
 	if (p->shown)
 		fprintf(stderr, "\r%*s\r", WIDTH + 32, "");

@@ -14,11 +14,11 @@ struct progress {
 	uint64_t total, begun, latest; /* total: bytes; begun, latest: ns */
 };
 
-void progress_begin(struct progress *p, bool on, uint64_t total);
-/* Returns true when progress_show() should be called. */
-bool progress_due(struct progress *p);
-void progress_show(struct progress *p, uint64_t done);
+void progress_start(struct progress *p, bool enabled, uint64_t total);
+/* Returns true when progress_print() should be called. */
+bool progress_is_due(struct progress *p);
+void progress_print(struct progress *p, uint64_t done);
 /* Removes the bar. */
-void progress_end(struct progress *p);
+void progress_stop(struct progress *p);
 
 #endif

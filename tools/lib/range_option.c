@@ -6,22 +6,22 @@
 #include "config/config_value.h"
 #include "tools/lib/tool.h"
 
-bool option_ranges(const char *verb, struct ranges *r, const char *name, const char *text)
+bool parse_ranges_option(const char *verb, struct ranges *r, const char *name, const char *text)
 {
-	const char *wrong = ranges_add(r, text, strlen(text));
+	const char *problem = ranges_add(r, text, strlen(text));
 
 	ranges_finish(r);
-	if (!wrong && r->n)
+	if (!problem && r->n)
 		return true;
 	tool_error("%s: --%s %s: %s; accepted: 3, 0-7 or 0,4-6", verb, name, text,
-		wrong ? wrong : "empty");
+		problem ? problem : "empty");
 	return false;
 }
 
-bool option_steps(const char *verb, const char *text, uint64_t *lo, uint64_t *hi)
+bool parse_steps_option(const char *verb, const char *text, uint64_t *lo, uint64_t *hi)
 {
 	struct ranges r = {0};
-	bool ok = option_ranges(verb, &r, "step", text);
+	bool ok = parse_ranges_option(verb, &r, "step", text);
 
 	if (ok && r.n > 1) {
 		tool_error("%s: --step %s: only one step or range of steps", verb, text);

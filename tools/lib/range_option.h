@@ -12,9 +12,9 @@
  * Parses "3", "0-7" or "0,4-6" into *r, which the caller frees. Returns false if text has another
  * form (reported).
  */
-bool option_ranges(const char *verb, struct ranges *r, const char *name, const char *text);
+bool parse_ranges_option(const char *verb, struct ranges *r, const char *name, const char *text);
 
 /* Parses one step or one range of steps. Returns false if text has another form (reported). */
-bool option_steps(const char *verb, const char *text, uint64_t *lo, uint64_t *hi);
+bool parse_steps_option(const char *verb, const char *text, uint64_t *lo, uint64_t *hi);
 
 #endif

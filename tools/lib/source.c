@@ -24,7 +24,7 @@ struct source_gz {
 	unsigned char in[GZ_IN];
 };
 
-unsigned source_count_keepable(void)
+unsigned source_get_open_limit(void)
 {
 	struct rlimit l;
 

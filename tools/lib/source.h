@@ -19,8 +19,8 @@ struct source_decoder {
 	/* Like source_read(). Gets its input with source_read_piece(). */
 	ssize_t (*read)(void *state, struct source *s, void *buf, size_t cap);
 	/*
-	 * Continues with the text of the part after byte `offset` of the file. Called only before
-	 * the first read().
+	 * Skips to the text that comes after byte `offset` of the file. Called only before the
+	 * first read().
 	 */
 	void (*skip)(void *state, struct source *s, uint64_t offset);
 	void (*close)(void *state);
@@ -44,7 +44,7 @@ struct source {
  * Returns how many sources may keep their files open at once: the process's limit of open files,
  * raised as far as possible, minus a reserve for other files. 0: no source may.
  */
-unsigned source_count_keepable(void);
+unsigned source_get_open_limit(void);
 
 /*
  * Opens a file. limit: number of bytes to read of a plain file (UINT64_MAX: all). Returns 0 or

@@ -33,14 +33,15 @@ void *table_at(const struct table *t, uint32_t i)
 	return t->page[i >> t->page_bits] + (size_t)(i & ((1u << t->page_bits) - 1)) * t->element;
 }
 
-/* Half of the hash is stored with the number, so that elements with other keys are rarely read. */
-static uint64_t hash_key(uint64_t a, uint64_t b)
+/* Half of the hash is stored with the number: most elements with other keys need not be read. */
+static uint64_t compute_key_hash(uint64_t a, uint64_t b)
 {
 	return hash_u64(a, b);
 }
 
 /* Returns the slot of the key, or the free slot for it. */
-static struct table_place *lookup_key(const struct table *t, uint64_t hash, uint64_t a, uint64_t b)
+static struct table_place *find_key_place(
+	const struct table *t, uint64_t hash, uint64_t a, uint64_t b)
 {
 	uint32_t mask = t->nplace - 1;
 
@@ -58,7 +59,7 @@ static struct table_place *lookup_key(const struct table *t, uint64_t hash, uint
 	}
 }
 
-static void widen_table(struct table *t)
+static void grow_table_places(struct table *t)
 {
 	uint32_t want = t->nplace ? t->nplace * 2 : 64, was = t->nplace;
 	struct table_place *old = t->place;
@@ -72,15 +73,15 @@ static void widen_table(struct table *t)
 		if (!old[i].number)
 			continue;
 		k = table_at(t, old[i].number - 1);
-		hash = hash_key(k->a, k->b);
-		*lookup_key(t, hash, k->a, k->b) = old[i];
+		hash = compute_key_hash(k->a, k->b);
+		*find_key_place(t, hash, k->a, k->b) = old[i];
 	}
 	free(old);
 }
 
 void *table_find(const struct table *t, uint64_t a, uint64_t b)
 {
-	struct table_place *p = t->nplace ? lookup_key(t, hash_key(a, b), a, b) : NULL;
+	struct table_place *p = t->nplace ? find_key_place(t, compute_key_hash(a, b), a, b) : NULL;
 
 	return p && p->number ? table_at(t, p->number - 1) : NULL;
 }
@@ -92,10 +93,10 @@ void *table_get(struct table *t, uint64_t a, uint64_t b)
 	if (k && k->a == a && k->b == b)
 		return k;
 	if (t->n >= t->nplace / 2)
-		widen_table(t);
+		grow_table_places(t);
 
-	uint64_t hash = hash_key(a, b);
-	struct table_place *p = lookup_key(t, hash, a, b);
+	uint64_t hash = compute_key_hash(a, b);
+	struct table_place *p = find_key_place(t, hash, a, b);
 
 	if (p->number)
 		return t->latest = table_at(t, p->number - 1);

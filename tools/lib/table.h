@@ -20,7 +20,7 @@ struct table {
 	uint32_t n, max; /* n: number of elements, at most max */
 	struct table_place *place;
 	uint32_t nplace;
-	/* The element of the last lookup, because the next lookup is often for the same key. */
+	/* Cache: the element of the last lookup. The next lookup is often for the same key. */
 	void *latest;
 	char **page;
 	unsigned npage, page_bits; /* page_bits: binary logarithm of the elements per page */

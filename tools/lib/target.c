@@ -17,7 +17,7 @@
 #define GZ_MODE "wb4" /* the text is repetitive: higher levels are slower and hardly smaller */
 
 /* Creates the folders of the file's path. */
-static void make_folders_of(const char *path)
+static void add_parent_folders(const char *path)
 {
 	char *copy = tool_strdup(path);
 
@@ -39,7 +39,7 @@ int target_open(struct target *t, const char *path)
 		t->file = stdout;
 		return 0;
 	}
-	make_folders_of(path);
+	add_parent_folders(path);
 	t->part = tool_format("%s.part", path);
 	errno = 0;
 	if (n > 3 && strcmp(path + n - 3, ".gz") == 0)
@@ -48,7 +48,7 @@ int target_open(struct target *t, const char *path)
 		t->file = fopen(t->part, "wb");
 	if (t->gz || t->file)
 		return 0;
-	tool_error("%s: cannot be written: %s; name another place", t->part,
+	tool_error("%s: cannot be written: %s; choose another path", t->part,
 		strerror(errno ? errno : ENOMEM));
 	free(t->path);
 	free(t->part);
@@ -73,7 +73,7 @@ int target_open_file(struct target *t, const char *path)
 	return err ? STATUS_USAGE : target_open(t, path);
 }
 
-static void flush_target(struct target *t)
+static void write_target_buffer(struct target *t)
 {
 	if (t->n && !t->err) {
 		errno = 0;
@@ -88,7 +88,7 @@ int target_close(struct target *t, bool keep)
 {
 	int status = 0;
 
-	flush_target(t);
+	write_target_buffer(t);
 	errno = 0;
 	if (t->gz && gzclose(t->gz) != Z_OK && !t->err)
 		t->err = errno ? errno : EIO;
@@ -109,7 +109,7 @@ int target_close(struct target *t, bool keep)
 	return status;
 }
 
-void target_put(struct target *t, const void *bytes, size_t n)
+void target_write(struct target *t, const void *bytes, size_t n)
 {
 	const char *p = bytes;
 
@@ -122,13 +122,13 @@ void target_put(struct target *t, const void *bytes, size_t n)
 		p += k;
 		n -= k;
 		if (t->n == BUFFER)
-			flush_target(t);
+			write_target_buffer(t);
 	}
 }
 
-void target_text(struct target *t, const char *s)
+void target_write_text(struct target *t, const char *s)
 {
-	target_put(t, s, strlen(s));
+	target_write(t, s, strlen(s));
 }
 
 void target_print(struct target *t, const char *fmt, ...)
@@ -141,10 +141,10 @@ void target_print(struct target *t, const char *fmt, ...)
 	n = vsnprintf(buf, sizeof(buf), fmt, ap);
 	va_end(ap);
 	if (n > 0)
-		target_put(t, buf, (size_t)n < sizeof(buf) ? (size_t)n : sizeof(buf) - 1);
+		target_write(t, buf, (size_t)n < sizeof(buf) ? (size_t)n : sizeof(buf) - 1);
 }
 
-void target_json(struct target *t, const char *s)
+void target_write_json(struct target *t, const char *s)
 {
 	size_t cap = 6 * strlen(s) + 3;
 	char small[1024], *buf = cap <= sizeof(small) ? small : tool_alloc(cap);
@@ -154,15 +154,15 @@ void target_json(struct target *t, const char *s)
 	/* Escaped, because the string may be part of a page, which </script> would end. */
 	for (char *p = buf, *q; *p; p = q + (*q != 0)) {
 		q = p + strcspn(p, "<");
-		target_put(t, p, (size_t)(q - p));
+		target_write(t, p, (size_t)(q - p));
 		if (*q)
-			target_text(t, "\\u003c");
+			target_write_text(t, "\\u003c");
 	}
 	if (buf != small)
 		free(buf);
 }
 
-void target_us(struct target *t, int64_t ns)
+void target_write_us(struct target *t, int64_t ns)
 {
 	uint64_t v = ns < 0 ? -(uint64_t)ns : (uint64_t)ns;
 
@@ -170,10 +170,10 @@ void target_us(struct target *t, int64_t ns)
 		(unsigned)(v % 1000));
 }
 
-void target_double(struct target *t, double v)
+void target_write_double(struct target *t, double v)
 {
 	if (isfinite(v))
 		target_print(t, "%.9g", v);
 	else
-		target_text(t, "null");
+		target_write_text(t, "null");
 }

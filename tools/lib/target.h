@@ -34,14 +34,14 @@ int target_open_file(struct target *t, const char *path);
  */
 int target_close(struct target *t, bool keep);
 
-void target_put(struct target *t, const void *bytes, size_t n);
-void target_text(struct target *t, const char *s);
+void target_write(struct target *t, const void *bytes, size_t n);
+void target_write_text(struct target *t, const char *s);
 void target_print(struct target *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Writes s quoted and escaped. */
-void target_json(struct target *t, const char *s);
+void target_write_json(struct target *t, const char *s);
 /* Writes nanoseconds as microseconds with three decimals. */
-void target_us(struct target *t, int64_t ns);
+void target_write_us(struct target *t, int64_t ns);
 /* Writes a number, or null if it is not finite. */
-void target_double(struct target *t, double v);
+void target_write_double(struct target *t, double v);
 
 #endif

@@ -36,7 +36,7 @@ void tool_warn(const char *fmt, ...)
 	va_end(ap);
 }
 
-static void *require_memory(void *p)
+static void *check_allocated(void *p)
 {
 	if (!p) {
 		tool_error("out of memory");
@@ -47,22 +47,22 @@ static void *require_memory(void *p)
 
 void *tool_alloc(size_t bytes)
 {
-	return require_memory(calloc(1, bytes ? bytes : 1));
+	return check_allocated(calloc(1, bytes ? bytes : 1));
 }
 
 void *tool_realloc(void *p, size_t bytes)
 {
-	return require_memory(realloc(p, bytes ? bytes : 1));
+	return check_allocated(realloc(p, bytes ? bytes : 1));
 }
 
 char *tool_strdup(const char *s)
 {
-	return require_memory(strdup(s));
+	return check_allocated(strdup(s));
 }
 
 char *tool_strndup(const char *s, size_t n)
 {
-	return require_memory(strndup(s, n));
+	return check_allocated(strndup(s, n));
 }
 
 char *tool_format(const char *fmt, ...)
@@ -74,7 +74,7 @@ char *tool_format(const char *fmt, ...)
 	if (vasprintf(&s, fmt, ap) < 0)
 		s = NULL;
 	va_end(ap);
-	return require_memory(s);
+	return check_allocated(s);
 }
 
 void *tool_grow_array(void *array, unsigned *cap, size_t element)
@@ -82,7 +82,7 @@ void *tool_grow_array(void *array, unsigned *cap, size_t element)
 	unsigned want = *cap ? *cap * 2 : 16;
 
 	if (want <= *cap)
-		require_memory(NULL);
+		check_allocated(NULL);
 	array = tool_realloc(array, (size_t)want * element);
 	*cap = want;
 	return array;
@@ -96,7 +96,7 @@ double read_monotonic_s(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-const char *tool_self(void)
+const char *tool_get_own_path(void)
 {
 	static char path[PATH_MAX];
 	ssize_t n = path[0] ? 0 : readlink("/proc/self/exe", path, sizeof(path) - 1);
@@ -106,7 +106,7 @@ const char *tool_self(void)
 	return path;
 }
 
-char *tool_absolute(const char *path)
+char *tool_get_absolute_path(const char *path)
 {
 	char *cwd, *all;
 
@@ -114,8 +114,8 @@ char *tool_absolute(const char *path)
 		return tool_strdup(path);
 	cwd = getcwd(NULL, 0);
 	if (!cwd) {
-		tool_error("%s: the working directory is gone, so a relative path means nothing; "
-			   "give an absolute one",
+		tool_error("%s: the working directory was removed, so a relative path cannot be "
+			   "resolved; use an absolute path",
 			path);
 		exit(STATUS_USAGE);
 	}
@@ -139,7 +139,7 @@ void tool_remove_folder(const char *path)
 	rmdir(path);
 }
 
-int tool_finish(int status)
+int tool_close_output(int status)
 {
 	/* A reader that has read enough (head, a closed pager) is not an error. */
 	if (fflush(stdout) == 0 && !ferror(stdout))

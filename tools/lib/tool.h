@@ -62,15 +62,15 @@ void *tool_grow_array(void *array, unsigned *cap, size_t element);
 double read_monotonic_s(void);
 
 /* Returns the path of the running command with links resolved, or "" if it is not known. */
-const char *tool_self(void);
+const char *tool_get_own_path(void);
 
 /* Makes the path absolute with the working directory; malloc'd. */
-char *tool_absolute(const char *path);
+char *tool_get_absolute_path(const char *path);
 
-/* Removes a folder and the files in it, as far as possible. Files whose names begin with a dot stay. */
+/* Removes a folder and the files in it, as far as possible. Does not remove files whose names begin with a dot. */
 void tool_remove_folder(const char *path);
 
 /* Flushes stdout. Returns `status`, or 2 (reported) if the output could not be written. */
-int tool_finish(int status);
+int tool_close_output(int status);
 
 #endif

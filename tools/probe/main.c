@@ -26,21 +26,20 @@ static const char help[] =
 	"and starts a command for each\n"
 	"  probe top [DIR]                            shows the current state of a job in "
 	"the terminal, refreshed\n"
-	"  probe serve [--port N] [DIR]               the same for Prometheus, and as "
-	"JSON, over HTTP\n"
-	"  probe ctl DIR on|off|status|set KEY=VALUE  switches what a running job records, "
+	"  probe serve [--port N] [DIR]               serves this state to Prometheus, and "
+	"as JSON, over HTTP\n"
+	"  probe ctl DIR on|off|status|set KEY=VALUE  changes what a running job records, on "
 	"all ranks at one step\n"
-	"  probe analyze [--anomalies] [DIR]          report --check; or which of many "
-	"alerts was first\n"
-	"  probe ckpt DIR [CHECKPOINTS...]            which checkpoints are healthy; the "
-	"newest that is\n"
+	"  probe analyze [--anomalies] [DIR]          report --check; or prints the first of "
+	"many alerts\n"
+	"  probe ckpt DIR [CHECKPOINTS...]            finds the healthy checkpoints, and the "
+	"newest of them\n"
 	"  probe stub -o FILE CMD                     writes the object to preload for "
 	"functions of your own libraries\n"
 	"  probe config [-c FILE]                     prints the configuration in effect\n"
 	"  probe names [DIR]                          prints a training's parameters and "
 	"buckets\n"
-	"  probe csv [-o OUT] [DIR]                   makes the CSV files of compact "
-	"records\n"
+	"  probe csv [-o OUT] [DIR]                   converts compact files to CSV\n"
 	"  probe sql [DIR] [QUERY]                    starts DuckDB with the files as "
 	"tables\n"
 	"  probe bundle [DIR]                         packs a run's report and evidence "
@@ -82,7 +81,7 @@ static const struct {
 #define NVERBS (sizeof(verbs) / sizeof(*verbs))
 
 /* The verbs have names of fewer than 14 letters. */
-static const char *list_verbs(char text[static 16 * NVERBS])
+static const char *format_verb_list(char text[static 16 * NVERBS])
 {
 	size_t n = 0;
 
@@ -103,11 +102,11 @@ static int report_unknown_verb(const char *word)
 		names[n++] = "--help";
 		names[n++] = "--version";
 	}
-	near = cli_nearest(word, names, n);
+	near = cli_find_nearest(word, names, n);
 	if (near)
 		tool_error("%s: no such verb; did you mean %s?", word, near);
 	else
-		tool_error("%s: no such verb; accepted: %s", word, list_verbs(text));
+		tool_error("%s: no such verb; accepted: %s", word, format_verb_list(text));
 	return STATUS_USAGE;
 }
 
@@ -125,11 +124,11 @@ int main(int argc, char **argv)
 			if (strcmp(argv[2], verbs[i].name) == 0)
 				return verbs[i].run(2, (char *[]){argv[2], (char *)"--help", NULL});
 		fputs(help, stdout);
-		return tool_finish(STATUS_DONE);
+		return tool_close_output(STATUS_DONE);
 	}
 	if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
 		printf("probe %s\n", PROBE_VERSION);
-		return tool_finish(STATUS_DONE);
+		return tool_close_output(STATUS_DONE);
 	}
 	for (unsigned i = 0; i < NVERBS; i++)
 		if (strcmp(word, verbs[i].name) == 0) {

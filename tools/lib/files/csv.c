@@ -16,7 +16,7 @@
 #define EXACT_DIGITS (UINT64_C(1) << 53) /* a double can represent all integers below this */
 
 /* Reads more bytes after those that remain. Returns false if the file has no more. */
-static bool fill_csv_buffer(struct csv *c)
+static bool read_csv_buffer(struct csv *c)
 {
 	if (c->eof)
 		return false;
@@ -47,7 +47,7 @@ static bool fill_csv_buffer(struct csv *c)
  * Returns the length of the line at c->at without its LF, or -1 if the buffer has no complete line.
  * *quoted: the line contains a quote.
  */
-static ssize_t csv_line_length(struct csv *c, bool *quoted)
+static ssize_t measure_csv_line(struct csv *c, bool *quoted)
 {
 	size_t seen = 0;
 
@@ -59,7 +59,7 @@ static ssize_t csv_line_length(struct csv *c, bool *quoted)
 			return nl - p;
 		}
 		seen = c->end - c->at;
-		if (!fill_csv_buffer(c))
+		if (!read_csv_buffer(c))
 			return -1;
 	}
 }
@@ -105,9 +105,9 @@ static unsigned split_plain_line(struct csv_text *field, const char *p, size_t n
 #define BLOCK ((ssize_t)sizeof(__m128i))
 
 /*
- * Splits the line at c->at in one pass. That is possible for nearly all lines: without quotes, and
- * so far from the end of the buffer that whole blocks can be read. Returns the number of fields and
- * moves c->at after the line. Returns 0, with nothing changed, for other lines.
+ * Splits the line at c->at in one pass and moves c->at after it. Returns the number of fields. Returns 0,
+ * with nothing changed, if the line has quotes or is too near the end of the buffer to read whole blocks.
+ * Nearly all lines have neither.
  */
 static unsigned split_usual_line(struct csv *c)
 {
@@ -153,7 +153,7 @@ static unsigned split_usual_line(struct csv *c)
 #endif
 
 /* Replaces "" by one quote. */
-static void undouble_quotes(struct csv_text *t)
+static void merge_doubled_quotes(struct csv_text *t)
 {
 	char *to = (char *)t->s;
 	size_t n = 0;
@@ -207,7 +207,7 @@ static unsigned split_quoted(struct csv *c, size_t *bytes)
 	*bytes = (size_t)(p - (c->buf + c->at));
 	for (unsigned i = 0; i < f && i < CSV_COLUMNS_MAX; i++)
 		if (doubled[i])
-			undouble_quotes(&c->field[i]);
+			merge_doubled_quotes(&c->field[i]);
 	return f;
 }
 
@@ -223,7 +223,7 @@ static bool is_row_whole(struct csv *c)
 		char ch;
 
 		while (i >= c->end - c->at)
-			if (i > CSV_ROW_MAX || !fill_csv_buffer(c))
+			if (i > CSV_ROW_MAX || !read_csv_buffer(c))
 				return false;
 		ch = c->buf[c->at + i];
 		if (at == QUOTED)
@@ -250,14 +250,14 @@ static unsigned read_csv_row(struct csv *c)
 	if (__builtin_expect(usual, 1))
 		return usual;
 	for (;;) {
-		n = csv_line_length(c, &quoted);
+		n = measure_csv_line(c, &quoted);
 		if (n >= 0)
 			break;
 		/* This line is longer than any valid row, or is the rest of a truncated file. */
 		if (!c->eof && c->end - c->at > CSV_ROW_MAX) {
 			c->at = c->end = 0;
 			c->damaged++;
-			while (fill_csv_buffer(c)) {
+			while (read_csv_buffer(c)) {
 				char *nl = memchr(c->buf, '\n', c->end);
 
 				c->at = nl ? (size_t)(nl - c->buf) + 1 : c->end;
@@ -289,7 +289,7 @@ static unsigned read_csv_row(struct csv *c)
 		return f;
 	}
 	/* An open quote must not use up the rest of the file: only this line is lost. */
-	n = csv_line_length(c, &quoted);
+	n = measure_csv_line(c, &quoted);
 	c->at += n < 0 ? 0 : (size_t)n + 1;
 	return UINT32_MAX;
 }
@@ -375,12 +375,12 @@ void csv_skip_to(struct csv *c, uint64_t offset)
 		return;
 	c->at = c->end = 0;
 	c->src.at = offset;
-	n = csv_line_length(c, &quoted);
+	n = measure_csv_line(c, &quoted);
 	if (n >= 0)
 		c->at += (size_t)n + 1;
 }
 
-int csv_column(const struct csv *c, const char *name)
+int csv_find_column(const struct csv *c, const char *name)
 {
 	const char *p = c->names;
 
@@ -390,8 +390,8 @@ int csv_column(const struct csv *c, const char *name)
 	return -1;
 }
 
-/* Returns true if a ' was put before the text. */
-static bool is_marked(const struct csv_text *t)
+/* Returns true if csv_field() put a ' before the text, so that spreadsheets do not run it as a formula. */
+static bool has_formula_guard(const struct csv_text *t)
 {
 	size_t n = 0;
 
@@ -402,14 +402,14 @@ static bool is_marked(const struct csv_text *t)
 
 char *csv_copy_field(const struct csv_text *t)
 {
-	bool marked = is_marked(t);
+	bool marked = has_formula_guard(t);
 	char *text = tool_strndup(t->s + marked, t->n - marked);
 
 	text[text_unescape(text, text, strlen(text))] = 0; /* a damaged field may hold a NUL */
 	return text;
 }
 
-void csv_take_field(char *to, size_t cap, const struct csv_text *t)
+void csv_copy_field_to(char *to, size_t cap, const struct csv_text *t)
 {
 	char *text = csv_copy_field(t);
 
@@ -422,7 +422,7 @@ uint32_t csv_intern_field(const struct csv_text *t)
 	char *text;
 	uint32_t id;
 
-	if (!memchr(t->s, '\\', t->n) && !is_marked(t))
+	if (!memchr(t->s, '\\', t->n) && !has_formula_guard(t))
 		return intern_text(t->s, t->n);
 	text = csv_copy_field(t);
 	id = intern_text(text, strlen(text));
@@ -438,12 +438,12 @@ void csv_find_columns(const struct csv *c, const char *header, int column[])
 		size_t n = strcspn(header, ",\n");
 
 		snprintf(name, sizeof(name), "%.*s", (int)n, header);
-		column[i] = csv_column(c, name);
+		column[i] = csv_find_column(c, name);
 		header += n + (header[n] == ',');
 	}
 }
 
-bool csv_next(struct csv *c)
+bool csv_read_row(struct csv *c)
 {
 	for (;;) {
 		unsigned n = read_csv_row(c);
@@ -470,19 +470,19 @@ bool csv_add_20th_digits(const char *text, uint64_t x, uint64_t *v)
 	return true;
 }
 
-bool csv_i64(const struct csv_text *t, int64_t *v)
+bool csv_parse_i64(const struct csv_text *t, int64_t *v)
 {
 	bool neg = t->n && t->s[0] == '-';
 	struct csv_text digits = {t->s + neg, t->n - neg};
 	uint64_t u;
 
-	if (!csv_u64(&digits, &u) || u > (uint64_t)INT64_MAX + neg)
+	if (!csv_parse_u64(&digits, &u) || u > (uint64_t)INT64_MAX + neg)
 		return false;
 	*v = neg ? (int64_t)(0 - u) : (int64_t)u;
 	return true;
 }
 
-bool csv_double(const struct csv_text *t, double *v)
+bool csv_parse_double(const struct csv_text *t, double *v)
 {
 	char buf[64], *end;
 
@@ -494,7 +494,7 @@ bool csv_double(const struct csv_text *t, double *v)
 	return *end == 0;
 }
 
-bool csv_quick_double(const struct csv_text *t, double *v)
+bool csv_parse_double_fast(const struct csv_text *t, double *v)
 {
 	static const double ten[] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11,
 		1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
@@ -517,11 +517,11 @@ bool csv_quick_double(const struct csv_text *t, double *v)
 		scale = (int)(p - point) - 1;
 		n += scale;
 	}
-	/* `digits` may not have space for more. */
+	/* More digits could overflow `digits`. */
 	if (n > 18)
-		return csv_double(t, v);
+		return csv_parse_double(t, v);
 	if (!n)
-		return csv_double(t, v);
+		return csv_parse_double(t, v);
 	if (p < end && *p == 'e') {
 		down = ++p < end && *p == '-';
 		p += p < end && (*p == '-' || *p == '+');
@@ -530,7 +530,7 @@ bool csv_quick_double(const struct csv_text *t, double *v)
 		scale -= down ? -power : power;
 	}
 	if (p < end || scale > 22 || scale < -22)
-		return csv_double(t, v);
+		return csv_parse_double(t, v);
 	if (__builtin_expect(digits < EXACT_DIGITS, 1)) {
 		*v = scale > 0 ? (double)digits / ten[scale] : (double)digits * ten[-scale];
 	} else {

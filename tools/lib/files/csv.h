@@ -32,7 +32,7 @@ struct csv {
 	bool truncated; /* the last line has no end, or the compressed data ends early */
 	int err; /* -errno if reading failed; the rows returned before are good */
 	struct csv_text field[CSV_COLUMNS_MAX]; /* fields of the current row, without quotes */
-	struct csv_text none;
+	struct csv_text none; /* the empty field, for missing columns */
 };
 
 /*
@@ -47,7 +47,7 @@ int csv_open_decoded(struct csv *c, const char *path, uint64_t limit, bool keep_
 void csv_close(struct csv *c);
 
 /*
- * From now on csv_next() reads the rows in text (n bytes, ncolumns columns) instead of those of the
+ * From now on csv_read_row() reads the rows in text (n bytes, ncolumns columns) instead of those of the
  * file.
  */
 void csv_set_text(struct csv *c, const char *text, size_t n, unsigned ncolumns);
@@ -59,7 +59,7 @@ void csv_set_text(struct csv *c, const char *text, size_t n, unsigned ncolumns);
 void csv_skip_to(struct csv *c, uint64_t offset);
 
 /* Returns the index of the column `name`, or -1. */
-int csv_column(const struct csv *c, const char *name);
+int csv_find_column(const struct csv *c, const char *name);
 
 /*
  * Sets column[i] to the index of the i-th name in `header`, or to -1. header: a header line of
@@ -71,20 +71,20 @@ void csv_find_columns(const struct csv *c, const char *header, int column[]);
  * Reads the next row into field[], which is valid until the next call. Returns false after the last
  * row.
  */
-bool csv_next(struct csv *c);
+bool csv_read_row(struct csv *c);
 
 /* Returns a field of the current row. The field of column -1 is empty. */
-static inline const struct csv_text *csv_at(const struct csv *c, int column)
+static inline const struct csv_text *csv_get_field(const struct csv *c, int column)
 {
 	return column < 0 ? &c->none : &c->field[column];
 }
 
-/* Returns the job's text from which csv_field() (sink/column.h) made the field; malloc'd. */
+/* Returns the original text of the field: undoes the escapes of csv_field() (sink/column.h). malloc'd. */
 char *csv_copy_field(const struct csv_text *t);
 /* Like csv_copy_field(), interned (tools/lib/intern.h). */
 uint32_t csv_intern_field(const struct csv_text *t);
 /* Like csv_copy_field(), cut to cap - 1 bytes. */
-void csv_take_field(char *to, size_t cap, const struct csv_text *t);
+void csv_copy_field_to(char *to, size_t cap, const struct csv_text *t);
 
 static inline bool csv_is(const struct csv_text *t, const char *word)
 {
@@ -119,7 +119,7 @@ static inline bool csv_add_8_digits(const char *text, uint64_t *x)
 bool csv_add_20th_digits(const char *text, uint64_t x, uint64_t *v);
 
 /* Parses a non-negative decimal number. Returns false if the field has any other character. */
-static inline bool csv_u64(const struct csv_text *t, uint64_t *v)
+static inline bool csv_parse_u64(const struct csv_text *t, uint64_t *v)
 {
 	const char *p = t->s, *end = p + t->n;
 	uint64_t x = 0;
@@ -143,15 +143,15 @@ static inline bool csv_u64(const struct csv_text *t, uint64_t *v)
 	return true;
 }
 
-/* Like csv_u64(), with an optional sign. */
-bool csv_i64(const struct csv_text *t, int64_t *v);
+/* Like csv_parse_u64(), with an optional sign. */
+bool csv_parse_i64(const struct csv_text *t, int64_t *v);
 
 /* Parses a number with decimal point, exponent, inf or nan, as in the C locale. */
-bool csv_double(const struct csv_text *t, double *v);
+bool csv_parse_double(const struct csv_text *t, double *v);
 /*
- * Like csv_double(), several times as fast. The result is the nearest double for up to 15 digits,
+ * Like csv_parse_double(), several times as fast. The result is the nearest double for up to 15 digits,
  * and for 17 digits that were printed from a double. Otherwise it is within 1e-15 of it, relative.
  */
-bool csv_quick_double(const struct csv_text *t, double *v);
+bool csv_parse_double_fast(const struct csv_text *t, double *v);
 
 #endif

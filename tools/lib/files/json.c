@@ -15,9 +15,9 @@
 static FILE *to; /* NULL: stdout */
 static char closing[DEPTH_MAX];
 static unsigned depth;
-static bool some; /* the innermost object or list has an element */
+static bool has_element; /* the innermost object or list has an element */
 
-static FILE *json_out(void)
+static FILE *get_json_stream(void)
 {
 	return to ? to : stdout;
 }
@@ -29,20 +29,20 @@ static void print_json_text(const char *s)
 	struct text t = text_over(buf, cap);
 
 	text_json(&t, s);
-	fputs(buf, json_out());
+	fputs(buf, get_json_stream());
 	free(buf);
 }
 
 static void start_json_item(const char *key)
 {
 	if (depth) {
-		fputs(some ? ",\n" : "\n", json_out());
-		fprintf(json_out(), "%*s", (int)depth, "");
+		fputs(has_element ? ",\n" : "\n", get_json_stream());
+		fprintf(get_json_stream(), "%*s", (int)depth, "");
 	}
-	some = true;
+	has_element = true;
 	if (key) {
 		print_json_text(key);
-		fputs(": ", json_out());
+		fputs(": ", get_json_stream());
 	}
 }
 
@@ -56,16 +56,16 @@ void json_begin(void)
 {
 	to = NULL;
 	depth = 0;
-	some = false;
+	has_element = false;
 }
 
 static void open_json_bracket(const char *key, char open, char close)
 {
 	start_json_item(key);
-	putc(open, json_out());
+	putc(open, get_json_stream());
 	if (depth < DEPTH_MAX)
 		closing[depth++] = close;
-	some = false;
+	has_element = false;
 }
 
 void json_object(const char *key)
@@ -83,12 +83,12 @@ void json_end(void)
 	if (!depth)
 		return;
 	depth--;
-	if (some)
-		fprintf(json_out(), "\n%*s", (int)depth, "");
-	putc(closing[depth], json_out());
-	some = true;
+	if (has_element)
+		fprintf(get_json_stream(), "\n%*s", (int)depth, "");
+	putc(closing[depth], get_json_stream());
+	has_element = true;
 	if (!depth)
-		putc('\n', json_out());
+		putc('\n', get_json_stream());
 }
 
 void json_string(const char *key, const char *value)
@@ -104,13 +104,13 @@ void json_string(const char *key, const char *value)
 void json_u64(const char *key, uint64_t v)
 {
 	start_json_item(key);
-	fprintf(json_out(), "%" PRIu64, v);
+	fprintf(get_json_stream(), "%" PRIu64, v);
 }
 
 void json_i64(const char *key, int64_t v)
 {
 	start_json_item(key);
-	fprintf(json_out(), "%" PRId64, v);
+	fprintf(get_json_stream(), "%" PRId64, v);
 }
 
 void json_double(const char *key, double v)
@@ -120,17 +120,17 @@ void json_double(const char *key, double v)
 		return;
 	}
 	start_json_item(key);
-	fprintf(json_out(), "%.9g", v);
+	fprintf(get_json_stream(), "%.9g", v);
 }
 
 void json_bool(const char *key, bool v)
 {
 	start_json_item(key);
-	fputs(v ? "true" : "false", json_out());
+	fputs(v ? "true" : "false", get_json_stream());
 }
 
 void json_null(const char *key)
 {
 	start_json_item(key);
-	fputs("null", json_out());
+	fputs("null", get_json_stream());
 }

@@ -67,7 +67,7 @@ int json_seek(struct json_in *j, uint64_t offset)
 	return 0;
 }
 
-static enum json_token say_json_wrong(struct json_in *j, const char *why)
+static enum json_token record_json_error(struct json_in *j, const char *why)
 {
 	if (!j->why)
 		j->why = why;
@@ -89,14 +89,14 @@ static int peek_json_byte(struct json_in *j)
 	if (n <= 0) {
 		j->eof = true;
 		if (n < 0)
-			say_json_wrong(j, io_error_text((int)n));
+			record_json_error(j, io_error_text((int)n));
 		return -1;
 	}
 	j->end = (size_t)n;
 	return (unsigned char)j->buf[0];
 }
 
-static int peek_json_word(struct json_in *j)
+static int peek_after_json_space(struct json_in *j)
 {
 	int c;
 
@@ -201,20 +201,20 @@ static bool read_json_text(struct json_in *j)
 		const char *at;
 
 		if (c < 0)
-			return say_json_wrong(j, "a string is not terminated") && false;
+			return record_json_error(j, "a string is not terminated") && false;
 		j->at++;
 		if (c == '"')
 			break;
 		if (c != '\\') {
 			if (!write_json_byte(j, (char)c))
-				return say_json_wrong(j, "a string is too long") && false;
+				return record_json_error(j, "a string is too long") && false;
 			continue;
 		}
 		c = peek_json_byte(j);
 		j->at += c >= 0;
 		at = c > 0 ? strchr(from, c) : NULL;
 		if (c == 'u' ? !read_json_escape(j) : !at || !write_json_byte(j, to[at - from]))
-			return say_json_wrong(j, "an invalid escape in a string") && false;
+			return record_json_error(j, "an invalid escape in a string") && false;
 	}
 	j->text[j->len] = 0;
 	return true;
@@ -236,7 +236,7 @@ static enum json_token read_json_word(struct json_in *j)
 		(c == '-' || c == '+' || c == '.' || (c >= '0' && c <= '9') ||
 			((c | 32) >= 'a' && (c | 32) <= 'z'))) {
 		if (!write_json_byte(j, (char)c))
-			return say_json_wrong(j, "a number is too long");
+			return record_json_error(j, "a number is too long");
 		j->at++;
 	}
 	j->text[j->len] = 0;
@@ -245,20 +245,20 @@ static enum json_token read_json_word(struct json_in *j)
 			return words[i].token;
 	p = j->text + (j->text[0] == '-');
 	if (!(*p >= '0' && *p <= '9'))
-		return say_json_wrong(j, "a value is missing");
+		return record_json_error(j, "a value is missing");
 	p += strspn(p, "0123456789");
 	if (*p == '.') {
 		if (!strspn(p + 1, "0123456789"))
-			return say_json_wrong(j, "a wrong number");
+			return record_json_error(j, "a wrong number");
 		p += 1 + strspn(p + 1, "0123456789");
 	}
 	if (*p == 'e' || *p == 'E') {
 		p += 1 + (p[1] == '-' || p[1] == '+');
 		if (!(*p >= '0' && *p <= '9'))
-			return say_json_wrong(j, "a wrong number");
+			return record_json_error(j, "a wrong number");
 		p += strspn(p, "0123456789");
 	}
-	return *p ? say_json_wrong(j, "a wrong number") : JSON_NUMBER;
+	return *p ? record_json_error(j, "a wrong number") : JSON_NUMBER;
 }
 
 static bool is_json_list(const struct json_in *j)
@@ -266,8 +266,8 @@ static bool is_json_list(const struct json_in *j)
 	return j->list[(j->depth - 1) / 8] >> ((j->depth - 1) % 8) & 1;
 }
 
-/* Sets what may come after a value. */
-static void end_json_value(struct json_in *j)
+/* Sets the place of the next token, after a value: JSON_AT_NEXT or JSON_AT_END. */
+static void set_place_after_value(struct json_in *j)
 {
 	j->place = j->depth ? JSON_AT_NEXT : JSON_AT_END;
 }
@@ -275,7 +275,7 @@ static void end_json_value(struct json_in *j)
 static enum json_token open_json_level(struct json_in *j, bool list)
 {
 	if (j->depth == JSON_DEPTH_MAX)
-		return say_json_wrong(j, "lists and objects are nested too deeply");
+		return record_json_error(j, "lists and objects are nested too deeply");
 	if (list)
 		j->list[j->depth / 8] |= (uint8_t)(1u << j->depth % 8);
 	else
@@ -300,11 +300,11 @@ static enum json_token read_json_value(struct json_in *j, int c)
 		t = read_json_word(j);
 	}
 	if (t != JSON_WRONG)
-		end_json_value(j);
+		set_place_after_value(j);
 	return t;
 }
 
-enum json_token json_next(struct json_in *j)
+enum json_token json_read_token(struct json_in *j)
 {
 	int c;
 
@@ -312,16 +312,16 @@ enum json_token json_next(struct json_in *j)
 		return JSON_WRONG;
 	if (j->place == JSON_AT_END && j->part)
 		return JSON_DONE;
-	c = peek_json_word(j);
+	c = peek_after_json_space(j);
 	j->offset = j->base + j->at;
 	if (j->why)
 		return JSON_WRONG;
 	if (j->place == JSON_AT_END)
-		return c < 0 ? JSON_DONE : say_json_wrong(j, "data after the end");
+		return c < 0 ? JSON_DONE : record_json_error(j, "data after the end");
 	if (c < 0)
-		return say_json_wrong(j, j->src.truncated ? "the compressed file is damaged"
-					 : j->begun	  ? "the file is truncated"
-							  : "the file is empty");
+		return record_json_error(j, j->src.truncated ? "the compressed file is damaged"
+					    : j->begun	     ? "the file is truncated"
+							     : "the file is empty");
 	j->begun = true;
 	if (j->place == JSON_AT_FIRST || j->place == JSON_AT_NEXT) {
 		bool list = is_json_list(j);
@@ -329,19 +329,19 @@ enum json_token json_next(struct json_in *j)
 		if (c == (list ? ']' : '}')) {
 			j->at++;
 			j->depth--;
-			end_json_value(j);
+			set_place_after_value(j);
 			return list ? JSON_LIST_END : JSON_OBJECT_END;
 		}
 		if (j->place == JSON_AT_NEXT) {
 			if (c != ',')
-				return say_json_wrong(j, "a comma is missing");
+				return record_json_error(j, "a comma is missing");
 			j->at++;
-			c = peek_json_word(j);
+			c = peek_after_json_space(j);
 			j->offset = j->base + j->at;
 		}
 		if (!list) {
 			if (c != '"')
-				return say_json_wrong(j, "a key is missing");
+				return record_json_error(j, "a key is missing");
 			j->at++;
 			if (!read_json_text(j))
 				return JSON_WRONG;
@@ -350,9 +350,9 @@ enum json_token json_next(struct json_in *j)
 		}
 	} else if (j->place == JSON_AT_COLON) {
 		if (c != ':')
-			return say_json_wrong(j, "a colon is missing");
+			return record_json_error(j, "a colon is missing");
 		j->at++;
-		c = peek_json_word(j);
+		c = peek_after_json_space(j);
 		j->offset = j->base + j->at;
 	}
 	return read_json_value(j, c);
@@ -362,7 +362,7 @@ bool json_skip(struct json_in *j, enum json_token first)
 {
 	unsigned depth = 0;
 
-	for (enum json_token t = first;; t = json_next(j)) {
+	for (enum json_token t = first;; t = json_read_token(j)) {
 		if (t == JSON_WRONG || t == JSON_DONE)
 			return false;
 		if (t == JSON_OBJECT || t == JSON_LIST)
@@ -394,7 +394,7 @@ void json_tree_free(struct json_tree *t)
 }
 
 /* Returns NULL if the tree would exceed its limit. */
-static void *take_tree_bytes(struct json_tree *t, size_t n)
+static void *get_tree_bytes(struct json_tree *t, size_t n)
 {
 	char *p;
 
@@ -423,10 +423,10 @@ static void *take_tree_bytes(struct json_tree *t, size_t n)
 static struct json_node *add_json_node(struct json_in *j, struct json_tree *t, enum json_token kind)
 {
 	bool text = kind == JSON_KEY || kind == JSON_TEXT || kind == JSON_NUMBER;
-	struct json_node *n = take_tree_bytes(t, sizeof(*n) + (text ? j->len + 1 : 0));
+	struct json_node *n = get_tree_bytes(t, sizeof(*n) + (text ? j->len + 1 : 0));
 
 	if (!n) {
-		say_json_wrong(j, "a value is too large");
+		record_json_error(j, "a value is too large");
 		return NULL;
 	}
 	*n = (struct json_node){.kind = kind};
@@ -447,7 +447,7 @@ const struct json_node *json_read_tree(
 	t->used_block = 0;
 	t->used = 0;
 	t->bytes = 0;
-	for (enum json_token k = first;; k = json_next(j)) {
+	for (enum json_token k = first;; k = json_read_token(j)) {
 		if (k == JSON_WRONG || k == JSON_DONE)
 			return NULL;
 		if (k == JSON_OBJECT_END || k == JSON_LIST_END) {
@@ -479,9 +479,9 @@ const struct json_node *json_read_tree(
 static const struct json_node *read_json_document(
 	struct json_in *j, struct json_tree *t, char **why)
 {
-	const struct json_node *n = json_read_tree(j, t, json_next(j));
+	const struct json_node *n = json_read_tree(j, t, json_read_token(j));
 
-	if (n && json_next(j) != JSON_DONE)
+	if (n && json_read_token(j) != JSON_DONE)
 		n = NULL;
 	*why = n ? NULL
 		 : tool_format("%s, at byte %llu", j->why ? j->why : "no JSON",
@@ -512,7 +512,7 @@ const struct json_node *json_parse_tree(struct json_tree *t, const char *text, s
 	return read_json_document(&j, t, why);
 }
 
-const struct json_node *json_member(const struct json_node *n, const char *key)
+const struct json_node *json_get_member(const struct json_node *n, const char *key)
 {
 	if (!n || n->kind != JSON_OBJECT)
 		return NULL;
@@ -522,12 +522,12 @@ const struct json_node *json_member(const struct json_node *n, const char *key)
 	return NULL;
 }
 
-const char *json_text_of(const struct json_node *n)
+const char *json_get_text(const struct json_node *n)
 {
 	return n && n->kind == JSON_TEXT ? n->text : NULL;
 }
 
-const char *json_scalar_text(const struct json_node *n)
+const char *json_get_scalar_text(const struct json_node *n)
 {
 	switch (n ? n->kind : JSON_NULL) {
 	case JSON_TEXT:
@@ -542,7 +542,7 @@ const char *json_scalar_text(const struct json_node *n)
 	}
 }
 
-bool json_number_of(const struct json_node *n, double *v)
+bool json_get_number(const struct json_node *n, double *v)
 {
 	if (!n || n->kind != JSON_NUMBER)
 		return false;

@@ -36,7 +36,8 @@ struct json_in {
 	char *buf;
 	size_t cap, at, end;
 	uint64_t base; /* offset of `buf` in the file */
-	bool eof, begun, part;
+	bool eof, begun;
+	bool part; /* set by json_seek(): the document ends after one value */
 	/* A key, string or number, NUL-terminated; the escapes in strings are replaced. */
 	char *text;
 	size_t len, text_cap;
@@ -54,12 +55,12 @@ void json_open_text(struct json_in *j, const char *text, size_t n);
 void json_close(struct json_in *j);
 
 /*
- * Continues with the value whose first token begins at `offset`. json_next() returns JSON_DONE
+ * Continues with the value whose first token begins at `offset`. json_read_token() returns JSON_DONE
  * after that value, whatever follows it. Returns 0, or -ESPIPE if the file is compressed.
  */
 int json_seek(struct json_in *j, uint64_t offset);
 
-enum json_token json_next(struct json_in *j);
+enum json_token json_read_token(struct json_in *j);
 
 /*
  * Skips the rest of the value that began with the token `first`. Returns false if the JSON is
@@ -113,12 +114,12 @@ const struct json_node *json_parse_tree(
  * Returns the value of `key` in object n, or NULL if there is none. n may be NULL or another kind
  * of node, which has no members.
  */
-const struct json_node *json_member(const struct json_node *n, const char *key);
+const struct json_node *json_get_member(const struct json_node *n, const char *key);
 /* Returns the string of a JSON_TEXT node, or NULL for other nodes. */
-const char *json_text_of(const struct json_node *n);
+const char *json_get_text(const struct json_node *n);
 /* Returns a string or number as text, or "true" or "false". NULL for other nodes. */
-const char *json_scalar_text(const struct json_node *n);
+const char *json_get_scalar_text(const struct json_node *n);
 /* Sets *v to the number of n, which may be NaN or infinite. Returns false if n is not a number. */
-bool json_number_of(const struct json_node *n, double *v);
+bool json_get_number(const struct json_node *n, double *v);
 
 #endif

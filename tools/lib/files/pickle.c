@@ -5,12 +5,12 @@
 
 void pickle_begin(struct target *t)
 {
-	target_put(t, "\x80\x02", 2); /* PROTO 2 */
+	target_write(t, "\x80\x02", 2); /* PROTO 2 */
 }
 
 void pickle_end(struct target *t)
 {
-	target_put(t, ".", 1); /* STOP */
+	target_write(t, ".", 1); /* STOP */
 }
 
 static void write_little(struct target *t, uint64_t v, unsigned bytes)
@@ -19,7 +19,7 @@ static void write_little(struct target *t, uint64_t v, unsigned bytes)
 
 	for (unsigned i = 0; i < bytes; i++)
 		b[i] = (unsigned char)(v >> 8 * i);
-	target_put(t, b, bytes);
+	target_write(t, b, bytes);
 }
 
 /*
@@ -53,51 +53,51 @@ void pickle_text(struct target *t, const char *s)
 		k = measure_character((const unsigned char *)p);
 		n += k ? k : 1;
 	}
-	target_put(t, "X", 1);
+	target_write(t, "X", 1);
 	write_little(t, n, 4);
 	for (; *s; s += k ? k : 1) {
 		k = measure_character((const unsigned char *)s);
-		target_put(t, k ? s : "?", k ? k : 1);
+		target_write(t, k ? s : "?", k ? k : 1);
 	}
 }
 
 void pickle_int(struct target *t, int64_t v)
 {
 	if (v >= INT32_MIN && v <= INT32_MAX) {
-		target_put(t, "J", 1); /* BININT */
+		target_write(t, "J", 1); /* BININT */
 		write_little(t, (uint32_t)v, 4);
 	} else {
-		target_put(t, "\x8a\x08", 2); /* LONG1 of 8 bytes, two's complement */
+		target_write(t, "\x8a\x08", 2); /* LONG1 of 8 bytes, two's complement */
 		write_little(t, (uint64_t)v, 8);
 	}
 }
 
 void pickle_bool(struct target *t, bool v)
 {
-	target_put(t, v ? "\x88" : "\x89", 1);
+	target_write(t, v ? "\x88" : "\x89", 1);
 }
 
 void pickle_begin_dict(struct target *t)
 {
-	target_put(t, "}(", 2); /* EMPTY_DICT MARK */
+	target_write(t, "}(", 2); /* EMPTY_DICT MARK */
 }
 
 void pickle_end_dict(struct target *t)
 {
-	target_put(t, "u", 1); /* SETITEMS */
+	target_write(t, "u", 1); /* SETITEMS */
 }
 
 void pickle_begin_list(struct target *t)
 {
-	target_put(t, "](", 2); /* EMPTY_LIST MARK */
+	target_write(t, "](", 2); /* EMPTY_LIST MARK */
 }
 
 void pickle_end_list(struct target *t)
 {
-	target_put(t, "e", 1); /* APPENDS */
+	target_write(t, "e", 1); /* APPENDS */
 }
 
 void pickle_pair(struct target *t)
 {
-	target_put(t, "\x86", 1); /* TUPLE2 */
+	target_write(t, "\x86", 1); /* TUPLE2 */
 }

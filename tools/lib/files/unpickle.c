@@ -20,22 +20,22 @@ struct machine {
 	unsigned nmemo, cap_memo;
 };
 
-static const char cut[] = "the pickle ends in the middle";
+static const char cut[] = "the pickle is truncated";
 static const char wrong[] = "the pickle is damaged";
 
-static bool say_pickle_wrong(struct machine *m, const char *why)
+static bool record_pickle_error(struct machine *m, const char *why)
 {
 	if (!m->u->why)
 		m->u->why = why;
 	return false;
 }
 
-static struct pickled *make_pickled(struct machine *m, enum pickled_kind kind)
+static struct pickled *add_pickled(struct machine *m, enum pickled_kind kind)
 {
 	struct pickled *v;
 
 	if (m->u->n == NODES_MAX) {
-		say_pickle_wrong(m, "the pickle has too many values");
+		record_pickle_error(m, "the pickle has too many values");
 		return NULL;
 	}
 	v = tool_alloc(sizeof(*v));
@@ -49,40 +49,40 @@ static bool push_pickled(struct machine *m, struct pickled *v)
 	if (!v)
 		return false;
 	if (m->n == STACK_MAX)
-		return say_pickle_wrong(m, "the pickle is nested too deeply");
+		return record_pickle_error(m, "the pickle is nested too deeply");
 	TOOL_GROW(m->stack, m->n, m->cap);
 	m->stack[m->n++] = v;
 	return true;
 }
 
-static unsigned stack_floor(const struct machine *m)
+static unsigned get_stack_floor(const struct machine *m)
 {
 	return m->nmark ? m->mark[m->nmark - 1] : 0;
 }
 
 static struct pickled *pop_pickled(struct machine *m)
 {
-	if (m->n <= stack_floor(m)) {
-		say_pickle_wrong(m, wrong);
+	if (m->n <= get_stack_floor(m)) {
+		record_pickle_error(m, wrong);
 		return NULL;
 	}
 	return m->stack[--m->n];
 }
 
-static bool take_pickle_bytes(struct machine *m, size_t n, const unsigned char **at)
+static bool read_pickle_bytes(struct machine *m, size_t n, const unsigned char **bytes)
 {
 	if ((size_t)(m->end - m->p) < n)
-		return say_pickle_wrong(m, cut);
-	*at = m->p;
+		return record_pickle_error(m, cut);
+	*bytes = m->p;
 	m->p += n;
 	return true;
 }
 
-static bool take_pickle_number(struct machine *m, unsigned bytes, uint64_t *v)
+static bool read_pickle_number(struct machine *m, unsigned bytes, uint64_t *v)
 {
 	const unsigned char *at;
 
-	if (!take_pickle_bytes(m, bytes, &at))
+	if (!read_pickle_bytes(m, bytes, &at))
 		return false;
 	*v = 0;
 	for (unsigned i = 0; i < bytes; i++)
@@ -91,12 +91,12 @@ static bool take_pickle_number(struct machine *m, unsigned bytes, uint64_t *v)
 }
 
 /* Reads the rest of the line. */
-static bool take_line(struct machine *m, const char **s, size_t *n)
+static bool read_pickle_line(struct machine *m, const char **s, size_t *n)
 {
 	const unsigned char *end = memchr(m->p, '\n', (size_t)(m->end - m->p));
 
 	if (!end)
-		return say_pickle_wrong(m, cut);
+		return record_pickle_error(m, cut);
 	*s = (const char *)m->p;
 	*n = (size_t)(end - m->p);
 	m->p = end + 1;
@@ -105,7 +105,7 @@ static bool take_line(struct machine *m, const char **s, size_t *n)
 
 static bool push_pickled_int(struct machine *m, int64_t i)
 {
-	struct pickled *v = make_pickled(m, PICKLED_INT);
+	struct pickled *v = add_pickled(m, PICKLED_INT);
 
 	if (v)
 		v->i = i;
@@ -114,7 +114,7 @@ static bool push_pickled_int(struct machine *m, int64_t i)
 
 static bool push_pickled_text(struct machine *m, enum pickled_kind kind, const char *s, size_t n)
 {
-	struct pickled *v = make_pickled(m, kind);
+	struct pickled *v = add_pickled(m, kind);
 
 	if (!v)
 		return false;
@@ -130,7 +130,7 @@ static bool push_counted_text(struct machine *m, unsigned bytes)
 	const unsigned char *at;
 	uint64_t n;
 
-	return take_pickle_number(m, bytes, &n) && take_pickle_bytes(m, (size_t)n, &at) &&
+	return read_pickle_number(m, bytes, &n) && read_pickle_bytes(m, (size_t)n, &at) &&
 	       push_pickled_text(m, PICKLED_TEXT, (const char *)at, (size_t)n);
 }
 
@@ -140,7 +140,7 @@ static bool push_long_int(struct machine *m, unsigned bytes)
 	const unsigned char *at;
 	uint64_t n, v = 0;
 
-	if (!take_pickle_number(m, bytes, &n) || !take_pickle_bytes(m, (size_t)n, &at))
+	if (!read_pickle_number(m, bytes, &n) || !read_pickle_bytes(m, (size_t)n, &at))
 		return false;
 	for (size_t i = 0; i < n && i < 8; i++)
 		v |= (uint64_t)at[i] << 8 * i;
@@ -165,7 +165,7 @@ static struct pickled **pop_to_mark(struct machine *m, unsigned *n)
 
 	*n = 0;
 	if (!m->nmark) {
-		say_pickle_wrong(m, wrong);
+		record_pickle_error(m, wrong);
 		return NULL;
 	}
 	at = m->mark[--m->nmark];
@@ -176,10 +176,10 @@ static struct pickled **pop_to_mark(struct machine *m, unsigned *n)
 
 static bool push_group(struct machine *m, enum pickled_kind kind, unsigned n)
 {
-	struct pickled *v = make_pickled(m, kind);
+	struct pickled *v = add_pickled(m, kind);
 
-	if (!v || m->n - stack_floor(m) < n)
-		return v && say_pickle_wrong(m, wrong);
+	if (!v || m->n - get_stack_floor(m) < n)
+		return v && record_pickle_error(m, wrong);
 	for (unsigned i = 0; i < n; i++)
 		add_pickled_item(v, m->stack[m->n - n + i]);
 	m->n -= n;
@@ -189,7 +189,7 @@ static bool push_group(struct machine *m, enum pickled_kind kind, unsigned n)
 static bool push_group_to_mark(struct machine *m, enum pickled_kind kind)
 {
 	unsigned n;
-	struct pickled **at = pop_to_mark(m, &n), *v = at ? make_pickled(m, kind) : NULL;
+	struct pickled **at = pop_to_mark(m, &n), *v = at ? add_pickled(m, kind) : NULL;
 
 	for (unsigned i = 0; v && i < n; i++)
 		add_pickled_item(v, at[i]);
@@ -202,8 +202,8 @@ static bool add_to_mark(struct machine *m)
 	unsigned n;
 	struct pickled **at = pop_to_mark(m, &n);
 
-	if (!at || m->n <= stack_floor(m))
-		return say_pickle_wrong(m, wrong);
+	if (!at || m->n <= get_stack_floor(m))
+		return record_pickle_error(m, wrong);
 	for (unsigned i = 0; i < n; i++)
 		add_pickled_item(m->stack[m->n - 1], at[i]);
 	return true;
@@ -211,31 +211,31 @@ static bool add_to_mark(struct machine *m)
 
 static bool add_below(struct machine *m, unsigned n)
 {
-	if (m->n - stack_floor(m) < n + 1)
-		return say_pickle_wrong(m, wrong);
+	if (m->n - get_stack_floor(m) < n + 1)
+		return record_pickle_error(m, wrong);
 	for (unsigned i = 0; i < n; i++)
 		add_pickled_item(m->stack[m->n - n - 1], m->stack[m->n - n + i]);
 	m->n -= n;
 	return true;
 }
 
-static bool keep_memo(struct machine *m, uint64_t at)
+static bool set_memo(struct machine *m, uint64_t index)
 {
-	if (m->n <= stack_floor(m) || at >= NODES_MAX)
-		return say_pickle_wrong(m, wrong);
-	while (m->nmemo <= at) {
+	if (m->n <= get_stack_floor(m) || index >= NODES_MAX)
+		return record_pickle_error(m, wrong);
+	while (m->nmemo <= index) {
 		TOOL_GROW(m->memo, m->nmemo, m->cap_memo);
 		m->memo[m->nmemo++] = NULL;
 	}
-	m->memo[at] = m->stack[m->n - 1];
+	m->memo[index] = m->stack[m->n - 1];
 	return true;
 }
 
-static bool push_memo(struct machine *m, uint64_t at)
+static bool push_memo(struct machine *m, uint64_t index)
 {
-	if (at >= m->nmemo || !m->memo[at])
-		return say_pickle_wrong(m, wrong);
-	return push_pickled(m, m->memo[at]);
+	if (index >= m->nmemo || !m->memo[index])
+		return record_pickle_error(m, wrong);
+	return push_pickled(m, m->memo[index]);
 }
 
 static bool push_global(
@@ -250,7 +250,7 @@ static bool push_global(
 
 static bool push_call(struct machine *m, struct pickled *call, struct pickled *args)
 {
-	struct pickled *v = call && args ? make_pickled(m, PICKLED_CALL) : NULL;
+	struct pickled *v = call && args ? add_pickled(m, PICKLED_CALL) : NULL;
 
 	if (!v)
 		return false;
@@ -267,13 +267,13 @@ static bool read_decimal_line(struct machine *m, bool longer)
 	char text[64];
 	size_t n;
 
-	if (!take_line(m, &s, &n))
+	if (!read_pickle_line(m, &s, &n))
 		return false;
 	n = n < sizeof(text) ? n : sizeof(text) - 1;
 	memcpy(text, s, n);
 	text[n] = 0;
 	if (!longer && (strcmp(text, "00") == 0 || strcmp(text, "01") == 0)) {
-		struct pickled *v = make_pickled(m, PICKLED_BOOL);
+		struct pickled *v = add_pickled(m, PICKLED_BOOL);
 
 		if (v)
 			v->i = text[1] == '1';
@@ -284,7 +284,7 @@ static bool read_decimal_line(struct machine *m, bool longer)
 
 static bool push_pickled_double(struct machine *m, double f)
 {
-	struct pickled *v = make_pickled(m, PICKLED_FLOAT);
+	struct pickled *v = add_pickled(m, PICKLED_FLOAT);
 
 	if (v)
 		v->f = f;
@@ -298,7 +298,7 @@ static bool read_binary_float(struct machine *m)
 	uint64_t bits = 0;
 	double f;
 
-	if (!take_pickle_bytes(m, 8, &at))
+	if (!read_pickle_bytes(m, 8, &at))
 		return false;
 	for (unsigned i = 0; i < 8; i++)
 		bits = bits << 8 | at[i];
@@ -308,14 +308,14 @@ static bool read_binary_float(struct machine *m)
 
 static bool push_pickled_bool(struct machine *m, bool b)
 {
-	struct pickled *v = make_pickled(m, PICKLED_BOOL);
+	struct pickled *v = add_pickled(m, PICKLED_BOOL);
 
 	if (v)
 		v->i = b;
 	return push_pickled(m, v);
 }
 
-static bool begin_mark(struct machine *m)
+static bool add_mark(struct machine *m)
 {
 	TOOL_GROW(m->mark, m->nmark, m->cap_mark);
 	m->mark[m->nmark++] = m->n;
@@ -324,7 +324,7 @@ static bool begin_mark(struct machine *m)
 
 static bool push_stored(struct machine *m, struct pickled *id)
 {
-	struct pickled *v = id ? make_pickled(m, PICKLED_STORED) : NULL;
+	struct pickled *v = id ? add_pickled(m, PICKLED_STORED) : NULL;
 
 	if (v)
 		v->args = id;
@@ -335,8 +335,8 @@ static bool set_pickled_state(struct machine *m)
 {
 	struct pickled *state = pop_pickled(m);
 
-	if (!state || m->n <= stack_floor(m))
-		return say_pickle_wrong(m, wrong);
+	if (!state || m->n <= get_stack_floor(m))
+		return record_pickle_error(m, wrong);
 	m->stack[m->n - 1]->state = state;
 	return true;
 }
@@ -348,8 +348,8 @@ static bool remove_mark(struct machine *m)
 	return pop_to_mark(m, &n) != NULL || !m->u->why;
 }
 
-/* Runs an opcode that is followed by a number or a string. */
-static bool run_value_opcode(struct machine *m, unsigned char op)
+/* Handles an opcode that is followed by a number or a string. */
+static bool handle_value_opcode(struct machine *m, unsigned char op)
 {
 	const unsigned char *at;
 	const char *s, *t;
@@ -361,22 +361,22 @@ static bool run_value_opcode(struct machine *m, unsigned char op)
 	case 'L':
 		return read_decimal_line(m, op == 'L');
 	case 'J':
-		return take_pickle_number(m, 4, &v) && push_pickled_int(m, (int32_t)(uint32_t)v);
+		return read_pickle_number(m, 4, &v) && push_pickled_int(m, (int32_t)(uint32_t)v);
 	case 'K':
-		return take_pickle_number(m, 1, &v) && push_pickled_int(m, (int64_t)v);
+		return read_pickle_number(m, 1, &v) && push_pickled_int(m, (int64_t)v);
 	case 'M':
-		return take_pickle_number(m, 2, &v) && push_pickled_int(m, (int64_t)v);
+		return read_pickle_number(m, 2, &v) && push_pickled_int(m, (int64_t)v);
 	case 0x8a:
 		return push_long_int(m, 1);
 	case 0x8b:
 		return push_long_int(m, 4);
 	case 'F':
-		return take_line(m, &s, &n) && push_pickled_double(m, strtod(s, NULL));
+		return read_pickle_line(m, &s, &n) && push_pickled_double(m, strtod(s, NULL));
 	case 'G':
 		return read_binary_float(m);
 	case 'S':
 	case 'V':
-		return take_line(m, &s, &n) && push_pickled_text(m, PICKLED_TEXT, s, n);
+		return read_pickle_line(m, &s, &n) && push_pickled_text(m, PICKLED_TEXT, s, n);
 	case 'T':
 	case 'X':
 	case 'B':
@@ -390,32 +390,33 @@ static bool run_value_opcode(struct machine *m, unsigned char op)
 	case 0x96:
 		return push_counted_text(m, 8);
 	case 'c':
-		return take_line(m, &s, &n) && take_line(m, &t, &k) && push_global(m, s, n, t, k);
+		return read_pickle_line(m, &s, &n) && read_pickle_line(m, &t, &k) &&
+		       push_global(m, s, n, t, k);
 	case 'p':
-		return take_line(m, &s, &n) && keep_memo(m, strtoull(s, NULL, 10));
+		return read_pickle_line(m, &s, &n) && set_memo(m, strtoull(s, NULL, 10));
 	case 'g':
-		return take_line(m, &s, &n) && push_memo(m, strtoull(s, NULL, 10));
+		return read_pickle_line(m, &s, &n) && push_memo(m, strtoull(s, NULL, 10));
 	case 'q':
-		return take_pickle_number(m, 1, &v) && keep_memo(m, v);
+		return read_pickle_number(m, 1, &v) && set_memo(m, v);
 	case 'r':
-		return take_pickle_number(m, 4, &v) && keep_memo(m, v);
+		return read_pickle_number(m, 4, &v) && set_memo(m, v);
 	case 'h':
-		return take_pickle_number(m, 1, &v) && push_memo(m, v);
+		return read_pickle_number(m, 1, &v) && push_memo(m, v);
 	case 'j':
-		return take_pickle_number(m, 4, &v) && push_memo(m, v);
+		return read_pickle_number(m, 4, &v) && push_memo(m, v);
 	case 'P':
-		return take_line(m, &s, &n) && push_pickled_text(m, PICKLED_TEXT, s, n) &&
+		return read_pickle_line(m, &s, &n) && push_pickled_text(m, PICKLED_TEXT, s, n) &&
 		       push_stored(m, pop_pickled(m));
 	case 0x80:
-		return take_pickle_bytes(m, 1, &at);
+		return read_pickle_bytes(m, 1, &at);
 	case 0x95:
-		return take_pickle_bytes(m, 8, &at);
+		return read_pickle_bytes(m, 8, &at);
 	default:
-		return say_pickle_wrong(m, "the pickle has an unknown opcode");
+		return record_pickle_error(m, "the pickle has an unknown opcode");
 	}
 }
 
-static bool run_call_opcode(struct machine *m, unsigned char op)
+static bool handle_call_opcode(struct machine *m, unsigned char op)
 {
 	struct pickled *a, *b, *kw;
 
@@ -434,42 +435,42 @@ static bool run_call_opcode(struct machine *m, unsigned char op)
 		b = pop_pickled(m);
 		a = pop_pickled(m);
 		if (!a || !b || a->kind != PICKLED_TEXT || b->kind != PICKLED_TEXT)
-			return say_pickle_wrong(m, wrong);
+			return record_pickle_error(m, wrong);
 		return push_global(m, a->text, a->length, b->text, b->length);
 	case 'Q':
 		return push_stored(m, pop_pickled(m));
 	case 'b':
 		return set_pickled_state(m);
 	default:
-		return run_value_opcode(m, op);
+		return handle_value_opcode(m, op);
 	}
 }
 
-static bool run_opcode(struct machine *m, unsigned char op)
+static bool handle_opcode(struct machine *m, unsigned char op)
 {
 	switch (op) {
 	case '(':
-		return begin_mark(m);
+		return add_mark(m);
 	case '0':
 		return pop_pickled(m) != NULL;
 	case '1':
 		return remove_mark(m);
 	case '2':
-		if (m->n <= stack_floor(m))
-			return say_pickle_wrong(m, wrong);
+		if (m->n <= get_stack_floor(m))
+			return record_pickle_error(m, wrong);
 		return push_pickled(m, m->stack[m->n - 1]);
 	case 'N':
-		return push_pickled(m, make_pickled(m, PICKLED_NONE));
+		return push_pickled(m, add_pickled(m, PICKLED_NONE));
 	case 0x88:
 	case 0x89:
 		return push_pickled_bool(m, op == 0x88);
 	case ']':
 	case 0x8f:
-		return push_pickled(m, make_pickled(m, PICKLED_LIST));
+		return push_pickled(m, add_pickled(m, PICKLED_LIST));
 	case '}':
-		return push_pickled(m, make_pickled(m, PICKLED_DICT));
+		return push_pickled(m, add_pickled(m, PICKLED_DICT));
 	case ')':
-		return push_pickled(m, make_pickled(m, PICKLED_TUPLE));
+		return push_pickled(m, add_pickled(m, PICKLED_TUPLE));
 	case 't':
 		return push_group_to_mark(m, PICKLED_TUPLE);
 	case 'l':
@@ -490,9 +491,9 @@ static bool run_opcode(struct machine *m, unsigned char op)
 	case 's':
 		return add_below(m, 2);
 	case 0x94:
-		return keep_memo(m, m->nmemo);
+		return set_memo(m, m->nmemo);
 	default:
-		return run_call_opcode(m, op);
+		return handle_call_opcode(m, op);
 	}
 }
 
@@ -509,14 +510,14 @@ const struct pickled *read_pickle(struct unpickler *u, const char *bytes, size_t
 		unsigned char op;
 
 		if (m.p == m.end) {
-			say_pickle_wrong(&m, cut);
+			record_pickle_error(&m, cut);
 			break;
 		}
 		op = *m.p++;
 		if (op == '.')
 			top = pop_pickled(&m);
 		else
-			run_opcode(&m, op);
+			handle_opcode(&m, op);
 	}
 	free(m.stack);
 	free(m.mark);

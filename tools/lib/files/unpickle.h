@@ -21,7 +21,7 @@ enum pickled_kind {
 	PICKLED_LIST, /* also sets */
 	PICKLED_DICT, /* items: keys and values alternately */
 	PICKLED_GLOBAL, /* text: "module name" */
-	/* A call of `call` with `args`; items: those added to the result, as for a dict or list. */
+	/* A call of `call` with `args`. Its items were added to the result, a dict or a list. */
 	PICKLED_CALL,
 	PICKLED_STORED, /* `args`: the id of an object outside the pickle */
 };
@@ -38,8 +38,8 @@ struct pickled {
 };
 
 /*
- * Values may be shared and may contain themselves, so who walks over them must limit depth and
- * number.
+ * Values may be shared and may contain themselves. So a function that walks over them must limit
+ * the depth and the number of values.
  */
 struct unpickler {
 	struct pickled **all; /* all values, to free them */

@@ -7,7 +7,7 @@
 #include "base/io.h"
 #include "tools/lib/tool.h"
 
-char *read_whole_file(const char *path, size_t most, ssize_t *n)
+char *read_whole_file(const char *path, size_t max, ssize_t *n)
 {
 	struct stat st;
 	size_t space = stat(path, &st) == 0 && st.st_size > 0 ? (size_t)st.st_size : 0;
@@ -15,10 +15,10 @@ char *read_whole_file(const char *path, size_t most, ssize_t *n)
 
 	/* Reads one byte more than the file's size to detect its end; a file that has grown since is read again. */
 	for (;; space = 2 * space + 64) {
-		space = space < most ? space : most;
+		space = space < max ? space : max;
 		text = tool_realloc(text, space + 2);
 		*n = io_read_file(AT_FDCWD, path, text, space + 1);
-		if (*n <= (ssize_t)space || space == most)
+		if (*n <= (ssize_t)space || space == max)
 			break;
 	}
 	text[*n > 0 ? *n : 0] = 0;

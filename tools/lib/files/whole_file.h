@@ -7,9 +7,9 @@
 
 /*
  * Reads a regular file. Returns its contents, followed by a 0, malloc'd; never NULL. *n: the number
- * of bytes. If the file is larger than `most`, *n is most + 1 and the result holds the first most +
+ * of bytes. If the file is larger than `max`, *n is max + 1 and the result holds the first max +
  * 1 bytes. If reading fails, *n is -errno and the result is empty.
  */
-char *read_whole_file(const char *path, size_t most, ssize_t *n);
+char *read_whole_file(const char *path, size_t max, ssize_t *n);
 
 #endif

@@ -17,7 +17,7 @@
 
 static const char damaged[] = "the zip file is damaged";
 
-static uint64_t take_little(const unsigned char *p, unsigned bytes)
+static uint64_t read_little_endian(const unsigned char *p, unsigned bytes)
 {
 	uint64_t v = 0;
 
@@ -26,19 +26,19 @@ static uint64_t take_little(const unsigned char *p, unsigned bytes)
 	return v;
 }
 
-static bool read_exactly(int fd, void *buf, size_t n, uint64_t at)
+static bool read_exactly(int fd, void *buf, size_t n, uint64_t offset)
 {
 	char *to = buf;
 
 	while (n) {
-		ssize_t k = pread(fd, to, n, (off_t)at);
+		ssize_t k = pread(fd, to, n, (off_t)offset);
 
 		if (k < 0 && errno == EINTR)
 			continue;
 		if (k <= 0)
 			return false;
 		to += k;
-		at += (uint64_t)k;
+		offset += (uint64_t)k;
 		n -= (size_t)k;
 	}
 	return true;
@@ -48,7 +48,7 @@ static bool read_exactly(int fd, void *buf, size_t n, uint64_t at)
  * Finds the list of members. Its offset is in the record at the end of the file; for large files in
  * the record before that.
  */
-static bool find_directory(int fd, uint64_t size, uint64_t *at, uint64_t *bytes)
+static bool find_directory(int fd, uint64_t size, uint64_t *offset, uint64_t *bytes)
 {
 	size_t n = size < END_BYTES + COMMENT_MAX ? (size_t)size : END_BYTES + COMMENT_MAX;
 	unsigned char *tail = tool_alloc(n), far[56];
@@ -63,35 +63,35 @@ static bool find_directory(int fd, uint64_t size, uint64_t *at, uint64_t *bytes)
 		if (memcmp(tail + i, "PK\5\6", 4) != 0)
 			continue;
 		found = true;
-		*bytes = take_little(tail + i + 12, 4);
-		*at = take_little(tail + i + 16, 4);
+		*bytes = read_little_endian(tail + i + 12, 4);
+		*offset = read_little_endian(tail + i + 16, 4);
 		if (i >= 20 && memcmp(tail + i - 20, "PK\6\7", 4) == 0) {
-			record = take_little(tail + i - 20 + 8, 8);
+			record = read_little_endian(tail + i - 20 + 8, 8);
 			if (record <= size - sizeof(far) && size >= sizeof(far) &&
 				read_exactly(fd, far, sizeof(far), record) &&
 				memcmp(far, "PK\6\6", 4) == 0) {
-				*bytes = take_little(far + 40, 8);
-				*at = take_little(far + 48, 8);
+				*bytes = read_little_endian(far + 40, 8);
+				*offset = read_little_endian(far + 48, 8);
 			}
 		}
 	}
 	free(tail);
-	return found && *at <= size && *bytes <= size - *at && *bytes <= DIRECTORY_MAX;
+	return found && *offset <= size && *bytes <= size - *offset && *bytes <= DIRECTORY_MAX;
 }
 
 /* Reads the numbers of the extra field: those that do not fit into 32 bits. */
-static void take_large_numbers(struct zip_member *m, const unsigned char *extra, size_t n)
+static void read_zip64_numbers(struct zip_member *m, const unsigned char *extra, size_t n)
 {
 	while (n >= 4) {
-		size_t bytes = (size_t)take_little(extra + 2, 2), at = 4;
+		size_t bytes = (size_t)read_little_endian(extra + 2, 2), at = 4;
 		uint64_t *number[] = {&m->bytes, &m->packed, &m->header};
 
 		if (bytes > n - 4)
 			return;
-		if (take_little(extra, 2) == 1)
+		if (read_little_endian(extra, 2) == 1)
 			for (unsigned i = 0; i < 3; i++)
 				if (*number[i] == UINT32_MAX && at + 8 <= bytes + 4) {
-					*number[i] = take_little(extra + at, 8);
+					*number[i] = read_little_endian(extra + at, 8);
 					at += 8;
 				}
 		extra += bytes + 4;
@@ -99,7 +99,7 @@ static void take_large_numbers(struct zip_member *m, const unsigned char *extra,
 	}
 }
 
-const char *zip_list(struct zip *z, int fd)
+const char *zip_read_directory(struct zip *z, int fd)
 {
 	unsigned char *list, *p, *end;
 	uint64_t at = 0, bytes = 0;
@@ -115,18 +115,18 @@ const char *zip_list(struct zip *z, int fd)
 		return damaged;
 	}
 	while (end - p >= 46 && memcmp(p, "PK\1\2", 4) == 0 && z->n < MEMBERS_MAX) {
-		size_t name = (size_t)take_little(p + 28, 2),
-		       extra = (size_t)take_little(p + 30, 2);
-		size_t comment = (size_t)take_little(p + 32, 2);
-		unsigned method = (unsigned)take_little(p + 10, 2);
-		struct zip_member m = {.packed = take_little(p + 20, 4),
-			.bytes = take_little(p + 24, 4),
-			.header = take_little(p + 42, 4),
+		size_t name = (size_t)read_little_endian(p + 28, 2),
+		       extra = (size_t)read_little_endian(p + 30, 2);
+		size_t comment = (size_t)read_little_endian(p + 32, 2);
+		unsigned method = (unsigned)read_little_endian(p + 10, 2);
+		struct zip_member m = {.packed = read_little_endian(p + 20, 4),
+			.bytes = read_little_endian(p + 24, 4),
+			.header = read_little_endian(p + 42, 4),
 			.deflated = method == 8};
 
 		if ((size_t)(end - p) < 46 + name + extra + comment)
 			break;
-		take_large_numbers(&m, p + 46 + name, extra);
+		read_zip64_numbers(&m, p + 46 + name, extra);
 		if (method == 0 || method == 8) {
 			m.name = tool_strndup((char *)p + 46, name);
 			TOOL_GROW(z->member, z->n, z->cap);
@@ -154,13 +154,14 @@ const struct zip_member *zip_find(const struct zip *z, const char *name)
 	return NULL;
 }
 
-const char *zip_locate(const struct zip *z, const struct zip_member *m, uint64_t *offset)
+const char *zip_find_data(const struct zip *z, const struct zip_member *m, uint64_t *offset)
 {
 	unsigned char head[30];
 
 	if (!read_exactly(z->fd, head, sizeof(head), m->header) || memcmp(head, "PK\3\4", 4) != 0)
 		return damaged;
-	*offset = m->header + 30 + take_little(head + 26, 2) + take_little(head + 28, 2);
+	*offset = m->header + 30 + read_little_endian(head + 26, 2) +
+		  read_little_endian(head + 28, 2);
 	return NULL;
 }
 
@@ -169,7 +170,7 @@ char *zip_load(const struct zip *z, const struct zip_member *m, size_t max, cons
 	char *packed, *out;
 	uint64_t at;
 
-	*why = zip_locate(z, m, &at);
+	*why = zip_find_data(z, m, &at);
 	if (*why)
 		return NULL;
 	if (m->bytes > max || m->packed > max) {

@@ -27,13 +27,13 @@ struct zip {
  * Lists the members of the open file fd, which remains the caller's. Returns NULL, or the problem,
  * a constant string. Call zip_free() in any case.
  */
-const char *zip_list(struct zip *z, int fd);
+const char *zip_read_directory(struct zip *z, int fd);
 void zip_free(struct zip *z);
 
 const struct zip_member *zip_find(const struct zip *z, const char *name);
 
 /* Finds the offset of the member's data in the file. Returns NULL, or the problem. */
-const char *zip_locate(const struct zip *z, const struct zip_member *m, uint64_t *offset);
+const char *zip_find_data(const struct zip *z, const struct zip_member *m, uint64_t *offset);
 
 /*
  * Returns the unpacked member, at most `max` bytes, followed by a NUL; malloc'd. Returns NULL if

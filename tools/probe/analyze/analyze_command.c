@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The verb `analyze`: the report with a status, and (--anomalies) which of many alerts came first. */
+/*
+ * The verb `analyze`: the report with an exit status; with --anomalies, the first of many alerts instead.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,24 +20,24 @@ static const char help[] =
 	"Without --anomalies: probe report --check.\n"
 	"With it: reads anomaly_detected/rank<R>/anomaly.json below DIR (written with "
 	"`anomaly_json: true`, or by msprobe's\n"
-	"monitor), puts the anomalies of all ranks into the order in which they can have "
-	"caused each other, prints the first\n"
+	"monitor), sorts the anomalies of all ranks so that a possible cause comes before "
+	"its effects, prints the first\n"
 	"ones and writes them into anomaly_analyse.json. The order is that of msprobe's "
 	"anomaly_processor: step, micro step,\n"
 	"forward before backward before optimizer; in the forward pass from the first "
-	"stage of a pipeline to the last, else\n"
-	"backwards; then the order of calls. DIR: an output folder, or one that holds "
-	"rank<R>/ itself.\n"
+	"pipeline stage to the last, else\n"
+	"from the last to the first; then the order of calls. DIR: an output folder, or a "
+	"folder that contains rank<R>/.\n"
 	"\n"
-	"  -a, --anomalies     this, instead of the report\n"
-	"  -k, --top N         the first N of them (8)\n"
-	"  -s, --step STEPS    of these steps only: 3, 0-4, [1,2]\n"
-	"  -o, --output DIR    folder of anomaly_analyse.json (default: that of the ranks' "
-	"folders)\n"
-	"      --json          prints them as JSON\n"
+	"  -a, --anomalies     sorts anomalies instead of printing the report\n"
+	"  -k, --top N         prints the first N anomalies (8)\n"
+	"  -s, --step STEPS    only anomalies of these steps: 3, 0-4, [1,2]\n"
+	"  -o, --output DIR    folder of anomaly_analyse.json (default: the folder that "
+	"contains rank<R>/)\n"
+	"      --json          prints the anomalies as JSON\n"
 	"\n"
-	"Exit status: 0 nothing was found, 1 something was, 2 usage, or input that cannot "
-	"be read.\n"
+	"Exit status: 0 nothing found; 1 a finding or an anomaly; 2 usage, or input that "
+	"cannot be read.\n"
 	"\n"
 	"examples:\n"
 	"  probe analyze --anomalies /scratch/run7\n"
@@ -64,7 +66,7 @@ static int report_and_check(int argc, char **argv)
 	return status;
 }
 
-static bool wants_anomalies(int argc, char **argv)
+static bool has_anomalies_option(int argc, char **argv)
 {
 	for (int i = 1; i < argc; i++)
 		if (strcmp(argv[i], "--anomalies") == 0 || strcmp(argv[i], "-a") == 0)
@@ -72,7 +74,7 @@ static bool wants_anomalies(int argc, char **argv)
 	return false;
 }
 
-static bool set_anomaly_count(unsigned *k, const char *text)
+static bool set_anomaly_count(unsigned *top, const char *text)
 {
 	char *end;
 	unsigned long v = strtoul(text, &end, 10);
@@ -81,7 +83,7 @@ static bool set_anomaly_count(unsigned *k, const char *text)
 		tool_error("analyze: -k %s: accepted: a number from 1 to 1000000", text);
 		return false;
 	}
-	*k = (unsigned)v;
+	*top = (unsigned)v;
 	return true;
 }
 
@@ -128,10 +130,10 @@ int verb_analyze(int argc, char **argv)
 	bool json = false;
 	int o, status;
 
-	if (!wants_anomalies(argc, argv) &&
+	if (!has_anomalies_option(argc, argv) &&
 		!(argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)))
 		return report_and_check(argc, argv);
-	while ((o = cli_next(&c)) != CLI_END) {
+	while ((o = cli_read_argument(&c)) != CLI_END) {
 		bool ok = true;
 
 		switch (o) {
@@ -150,18 +152,18 @@ int verb_analyze(int argc, char **argv)
 			json = true;
 			break;
 		case CLI_OPERAND:
-			ok = cli_take_folder("analyze", &dir, c.value);
+			ok = cli_set_folder("analyze", &dir, c.value);
 			break;
 		case CLI_HELP:
 			fputs(help, stdout);
-			return tool_finish(STATUS_DONE);
+			return tool_close_output(STATUS_DONE);
 		default:
 			ok = false;
 		}
 		if (!ok)
 			return STATUS_USAGE;
 	}
-	status = anomalies_analyze(&q, dir ? dir : folders_default(), json);
+	status = print_first_anomalies(&q, dir ? dir : folders_default(), json);
 	free(q.span);
-	return tool_finish(status);
+	return tool_close_output(status);
 }

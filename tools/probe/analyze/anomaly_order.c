@@ -32,7 +32,7 @@ struct anomaly_read {
 	unsigned nmates;
 	int64_t *mate;
 	enum anomaly_stage stage;
-	unsigned place; /* order of reading, which decides between equal anomalies */
+	unsigned place; /* position in the order of reading; the last sort key */
 };
 
 struct anomaly_set {
@@ -60,15 +60,15 @@ static enum anomaly_stage find_anomaly_stage(const char *tag)
 
 /* ---- reading ---- */
 
-/* Returns a number, also one that is written as a string; 0 for everything else. */
+/* Returns the value of a number, or of a string that contains a number; 0 for any other node. */
 static int64_t read_whole_number(const struct json_node *n)
 {
-	const char *s = json_scalar_text(n);
+	const char *s = json_get_scalar_text(n);
 
 	return s ? strtoll(s, NULL, 10) : 0;
 }
 
-static void read_mates(const struct json_node *list, struct anomaly_read *a)
+static void read_group_mates(const struct json_node *list, struct anomaly_read *a)
 {
 	if (list->kind != JSON_LIST)
 		return;
@@ -77,7 +77,7 @@ static void read_mates(const struct json_node *list, struct anomaly_read *a)
 		a->mate[a->nmates++] = read_whole_number(i);
 }
 
-/* Returns false if the node cannot be parsed as an anomaly. */
+/* Parses an anomaly. Returns false if the node has another form. */
 static bool read_anomaly(const char *key, const struct json_node *n, struct anomaly_read *a)
 {
 	static const struct {
@@ -98,18 +98,18 @@ static bool read_anomaly(const char *key, const struct json_node *n, struct anom
 		return false;
 	for (unsigned i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
 		*(int64_t *)((char *)a + numbers[i].at) =
-			read_whole_number(json_member(n, numbers[i].name));
+			read_whole_number(json_get_member(n, numbers[i].name));
 	for (unsigned i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
-		const char *text = json_scalar_text(json_member(n, texts[i]));
+		const char *text = json_get_scalar_text(json_get_member(n, texts[i]));
 
 		*to[i] = tool_strdup(text ? text : "");
 	}
-	mates = json_member(n, "group_mates");
+	mates = json_get_member(n, "group_mates");
 	if (mates)
-		read_mates(mates, a);
+		read_group_mates(mates, a);
 	a->key = tool_strdup(key);
 	a->stage = find_anomaly_stage(a->tag);
-	return json_member(n, "step");
+	return json_get_member(n, "step");
 }
 
 static void free_anomaly(struct anomaly_read *a)
@@ -148,8 +148,8 @@ static int read_anomaly_file(const struct anomaly_query *q, struct anomaly_set *
 	}
 	top = json_load_tree(&tree, path, 0, &why);
 	if (!top) {
-		tool_error(
-			"analyze: %s: no JSON: %s; it may be half written: try again", path, why);
+		tool_error("analyze: %s: not valid JSON: %s; it may be incomplete: try again", path,
+			why);
 		free(why);
 		json_tree_free(&tree);
 		return STATUS_USAGE;
@@ -177,14 +177,14 @@ static int compare_rank_numbers(const void *a, const void *b)
 }
 
 /* Lists the numbers R of the folders rank<R> in dir, ascending. */
-static unsigned list_rank_folders(const char *dir, unsigned long **rank)
+static unsigned find_rank_numbers(const char *dir, unsigned long **numbers)
 {
 	DIR *d = opendir(dir);
 	struct dirent *e;
 	unsigned n = 0, cap = 0;
 	char *end;
 
-	*rank = NULL;
+	*numbers = NULL;
 	while (d && (e = readdir(d))) {
 		unsigned long r;
 
@@ -193,20 +193,20 @@ static unsigned list_rank_folders(const char *dir, unsigned long **rank)
 		r = strtoul(e->d_name + 4, &end, 10);
 		if (*end)
 			continue;
-		TOOL_GROW(*rank, n, cap);
-		(*rank)[n++] = r;
+		TOOL_GROW(*numbers, n, cap);
+		(*numbers)[n++] = r;
 	}
 	if (d)
 		closedir(d);
 	if (n)
-		qsort(*rank, n, sizeof(**rank), compare_rank_numbers);
+		qsort(*numbers, n, sizeof(**numbers), compare_rank_numbers);
 	return n;
 }
 
 static int read_all_anomalies(const struct anomaly_query *q, struct anomaly_set *s, const char *dir)
 {
 	unsigned long *rank;
-	unsigned n = list_rank_folders(dir, &rank);
+	unsigned n = find_rank_numbers(dir, &rank);
 	int status = STATUS_DONE;
 
 	for (unsigned i = 0; i < n && !status; i++) {
@@ -221,9 +221,9 @@ static int read_all_anomalies(const struct anomaly_query *q, struct anomaly_set 
 
 /* ---- the order ---- */
 
-static int compare_anomaly_numbers(int64_t a, int64_t b)
+static int compare_anomaly_numbers(int64_t number_a, int64_t number_b)
 {
-	return (a > b) - (a < b);
+	return (number_a > number_b) - (number_a < number_b);
 }
 
 static int compare_anomalies(const void *x, const void *y)
@@ -243,7 +243,7 @@ static int compare_anomalies(const void *x, const void *y)
 
 /* ---- the file ---- */
 
-static void put_analysed_number(struct text *t, const char *key, int64_t v)
+static void write_analysed_number(struct text *t, const char *key, int64_t v)
 {
 	text_str(t, "  \"");
 	text_str(t, key);
@@ -252,17 +252,17 @@ static void put_analysed_number(struct text *t, const char *key, int64_t v)
 	text_str(t, ",\n");
 }
 
-static void put_analysed(struct text *t, const struct anomaly_read *a)
+static void write_analysed_anomaly(struct text *t, const struct anomaly_read *a)
 {
 	text_char(t, ' ');
 	text_json(t, a->key);
 	text_str(t, ": {\n");
-	put_analysed_number(t, "rank", a->rank);
-	put_analysed_number(t, "step", a->step);
-	put_analysed_number(t, "micro_step", a->micro_step);
-	put_analysed_number(t, "pp_stage", a->pp_stage);
-	put_analysed_number(t, "vpp_stage", a->vpp_stage);
-	put_analysed_number(t, "call_id", a->call_id);
+	write_analysed_number(t, "rank", a->rank);
+	write_analysed_number(t, "step", a->step);
+	write_analysed_number(t, "micro_step", a->micro_step);
+	write_analysed_number(t, "pp_stage", a->pp_stage);
+	write_analysed_number(t, "vpp_stage", a->vpp_stage);
+	write_analysed_number(t, "call_id", a->call_id);
 	text_str(t, "  \"tag_name\": ");
 	text_json(t, a->tag);
 	text_str(t, ",\n  \"message\": ");
@@ -291,7 +291,7 @@ static int write_analysis(const struct anomaly_set *s, unsigned n, const char *d
 	t = text_over(buf, cap);
 	text_str(&t, n ? "{\n" : "{");
 	for (unsigned i = 0; i < n; i++) {
-		put_analysed(&t, &s->at[i]);
+		write_analysed_anomaly(&t, &s->at[i]);
 		text_str(&t, i + 1 < n ? ",\n" : "\n");
 	}
 	text_char(&t, '}');
@@ -316,14 +316,14 @@ static int write_analysis(const struct anomaly_set *s, unsigned n, const char *d
 
 static void print_analysis(const struct anomaly_set *s, unsigned n, const char *file)
 {
-	printf("%s in %s; the first %u, in the order in which they can have caused each other "
+	printf("%s in %s; the first %u, possible causes before their effects "
 	       "(%s):\n",
-		out_plural(s->n, "anomaly", "anomalies"), out_plural(s->files, "file", "files"), n,
-		file);
+		out_format_plural(s->n, "anomaly", "anomalies"),
+		out_format_plural(s->files, "file", "files"), n, file);
 	for (unsigned i = 0; i < n; i++) {
 		printf("  %2u  rank %lld, step %lld: ", i + 1, (long long)s->at[i].rank,
 			(long long)s->at[i].step);
-		out_clean(s->at[i].message);
+		out_print_clean(s->at[i].message);
 		putchar('\n');
 	}
 }
@@ -362,7 +362,7 @@ static bool is_folder(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-int anomalies_analyze(const struct anomaly_query *q, const char *dir, bool json)
+int print_first_anomalies(const struct anomaly_query *q, const char *dir, bool json)
 {
 	char *below = tool_format("%s/anomaly_detected", dir), *file;
 	const char *from = is_folder(below) ? below : dir, *to = q->output ? q->output : from;

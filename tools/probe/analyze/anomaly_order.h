@@ -18,6 +18,6 @@ struct anomaly_query {
 };
 
 /* Reads the anomalies, prints them and writes anomaly_analyse.json. Returns an exit status. */
-int anomalies_analyze(const struct anomaly_query *q, const char *dir, bool json);
+int print_first_anomalies(const struct anomaly_query *q, const char *dir, bool json);
 
 #endif

@@ -34,22 +34,22 @@ static const char help[] =
 	"fit.\n"
 	"\n"
 	"  -o, --output FILE    (probe_bundle.tar.gz); -: stdout\n"
-	"      --limit SIZE     of all files before compression: 500K, 50M (the default), "
-	"2G. The most informative files\n"
-	"                       for their size go in first\n"
-	"      --calls N        rows of calls of each rank, the last ones (1000); 0: all\n"
+	"      --limit SIZE     maximum size of all files before compression: 500K, 50M "
+	"(the default), 2G. Files with most\n"
+	"                       information for their size are added first\n"
+	"      --calls N        keeps the last N rows of each rank's calls (1000); 0: all\n"
 	"      --stream         writes the folders of this node's ranks to stdout as a tar "
-	"archive, without a report:\n"
-	"                       all calls, 2G, unless --calls or --limit is given. "
-	"Archives of many nodes, joined,\n"
-	"                       are unpacked by tar -ixf -\n"
-	"      --print-command  prints the lines for srun, ssh and kubectl that collect "
-	"folders which lie on the nodes\n"
+	"archive, without a report.\n"
+	"                       Defaults: --calls 0 --limit 2G. Concatenated archives of "
+	"several nodes are unpacked\n"
+	"                       by tar -ixf -\n"
+	"      --print-command  prints the srun, ssh and kubectl commands that collect "
+	"folders from the nodes\n"
 	"\n"
-	"Stacks, names of hosts and programs and the configuration are in it: check it "
-	"before you publish it.\n"
-	"Archives are written by the system's tar. Exit status: 0 done; 2 usage, or input "
-	"or output that failed.\n"
+	"The archive contains stacks, host names, program names and the configuration: "
+	"check it before you publish it.\n"
+	"The system's tar writes it. Exit status: 0 done; 2 usage, or input or output that "
+	"failed.\n"
 	"\n"
 	"examples:\n"
 	"  probe bundle -o run7.tar.gz run7\n"
@@ -77,7 +77,7 @@ struct asked {
 
 /* ---- the folder that tar packs ---- */
 
-static char *open_stage(void)
+static char *add_stage_folder(void)
 {
 	const char *tmp = getenv("TMPDIR");
 	char *path = tool_format("%s/probe-bundle.XXXXXX", tmp && *tmp ? tmp : "/tmp");
@@ -89,11 +89,11 @@ static char *open_stage(void)
 	return NULL;
 }
 
-static int remove_stage_entry(const char *path, const struct stat *st, int type, struct FTW *at)
+static int remove_stage_entry(const char *path, const struct stat *st, int type, struct FTW *walk)
 {
 	(void)st;
 	(void)type;
-	(void)at;
+	(void)walk;
 	return remove(path);
 }
 
@@ -133,7 +133,7 @@ static int add_stage_file(const char *root, const struct bundle_file *k)
 		if (!f || fclose(f) || !written)
 			err = EIO;
 	} else if (!err) {
-		target = tool_absolute(k->path);
+		target = tool_get_absolute_path(k->path);
 		err = symlink(target, path) ? errno : 0;
 		free(target);
 	}
@@ -172,7 +172,8 @@ static void print_bundle_sums(FILE *f, const char *title, const struct bundle_su
 		if (sum[c].files)
 			fprintf(f, "  %-30s %5llu files, %s\n",
 				get_bundle_class_name((enum bundle_class)c),
-				(unsigned long long)sum[c].files, out_bytes((double)sum[c].bytes));
+				(unsigned long long)sum[c].files,
+				out_format_bytes((double)sum[c].bytes));
 }
 
 static struct bundle_sum add_sums(const struct bundle_sum sum[])
@@ -222,7 +223,7 @@ static int write_stage_contents(const char *root, const char *name, const struct
  * Packs the contents of the folder `stage`. to: a file; "-": stdout. Returns 0 or STATUS_USAGE
  * (reported).
  */
-static int start_tar(const char *stage, const char *to, bool compress)
+static int start_tar(const char *stage, const char *output, bool compress)
 {
 	/*
 	 * The shell lists the names, because an entry for the folder itself would change the mode
@@ -236,13 +237,13 @@ static int start_tar(const char *stage, const char *to, bool compress)
 	int status = 0, err;
 
 	posix_spawn_file_actions_init(&actions);
-	if (strcmp(to, "-"))
+	if (strcmp(output, "-"))
 		posix_spawn_file_actions_addopen(
-			&actions, STDOUT_FILENO, to, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+			&actions, STDOUT_FILENO, output, O_WRONLY | O_CREAT | O_TRUNC, 0666);
 	err = posix_spawn(&pid, argv[0], &actions, NULL, argv, environ);
 	posix_spawn_file_actions_destroy(&actions);
 	if (err) {
-		tool_error("bundle: %s: %s", strcmp(to, "-") ? to : "tar", strerror(err));
+		tool_error("bundle: %s: %s", strcmp(output, "-") ? output : "tar", strerror(err));
 		return STATUS_USAGE;
 	}
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
@@ -275,8 +276,8 @@ static void print_skipped_warning(const struct asked *a, const struct bundle *b)
 
 	if (all.files)
 		tool_warn("bundle: --limit %s: %s, %s, skipped (contents%s.txt lists them)",
-			a->limit_text, out_plural(all.files, "file", "files"),
-			out_bytes((double)all.bytes), a->stream ? "-*" : "");
+			a->limit_text, out_format_plural(all.files, "file", "files"),
+			out_format_bytes((double)all.bytes), a->stream ? "-*" : "");
 }
 
 static int load_stage(const char *stage, const struct asked *a, const struct folders *f)
@@ -296,7 +297,7 @@ static int load_stage(const char *stage, const struct asked *a, const struct fol
 						  .progress = true});
 	}
 	if (!status && r) {
-		out_color("never");
+		out_set_color("never");
 		status = write_stage_report(root, "report.txt", r, report_text);
 		if (!status)
 			status = write_stage_report(root, "report.json", r, report_json);
@@ -326,11 +327,12 @@ static int write_bundle(const struct asked *a)
 	if (status)
 		return status;
 	if (a->stream && isatty(STDOUT_FILENO)) {
-		tool_error("bundle: --stream writes an archive, and stdout is a terminal: | tar "
-			   "-ixf - -C FOLDER, or > FILE");
+		tool_error("bundle: --stream writes an archive to stdout, which is a terminal; "
+			   "append | tar "
+			   "-ixf - -C FOLDER or > FILE");
 		status = STATUS_USAGE;
 	}
-	stage = status ? NULL : open_stage();
+	stage = status ? NULL : add_stage_folder();
 	if (!stage) {
 		folders_close(&f);
 		return STATUS_USAGE;
@@ -345,19 +347,19 @@ static int write_bundle(const struct asked *a)
 		struct stat st;
 
 		printf("%s: %s\n", a->output,
-			stat(a->output, &st) ? "written" : out_bytes((double)st.st_size));
+			stat(a->output, &st) ? "written" : out_format_bytes((double)st.st_size));
 	}
 	return status;
 }
 
 /*
- * Prints the commands that collect a folder which each node has locally. They collect into a folder
- * with the last part of its path.
+ * Prints the commands that collect a folder that each node has locally. The target folder gets the
+ * last part of its path as its name.
  */
 static void print_commands(const char *dir)
 {
 	const char *job = getenv("SLURM_JOB_ID");
-	char *path = tool_absolute(dir), *name = strrchr(path, '/');
+	char *path = tool_get_absolute_path(dir), *name = strrchr(path, '/');
 
 	name = name && name[1] ? name + 1 : (char *)"run";
 	printf("mkdir -p %s\n", name);
@@ -373,7 +375,7 @@ static void print_commands(const char *dir)
 	       "for pod in PODS; do kubectl exec \"$pod\" -- probe bundle --stream %s; done | tar "
 	       "-ixf - -C %s\n",
 		path, name);
-	printf("# where a node has no probe: tar -cf - -C %s . in place of probe bundle --stream "
+	printf("# on a node without probe: tar -cf - -C %s . in place of probe bundle --stream "
 	       "%s\n"
 	       "probe bundle -o %s.tar.gz %s\n",
 		path, path, name, name);
@@ -437,7 +439,7 @@ int verb_bundle(int argc, char **argv)
 	struct asked a = {0};
 	int o;
 
-	while ((o = cli_next(&c)) != CLI_END) {
+	while ((o = cli_read_argument(&c)) != CLI_END) {
 		bool ok = true;
 
 		switch (o) {
@@ -458,9 +460,9 @@ int verb_bundle(int argc, char **argv)
 			break;
 		case CLI_HELP:
 			fputs(help, stdout);
-			return tool_finish(STATUS_DONE);
+			return tool_close_output(STATUS_DONE);
 		case CLI_OPERAND:
-			ok = cli_take_folder("bundle", &a.dir, c.value);
+			ok = cli_set_folder("bundle", &a.dir, c.value);
 			break;
 		default:
 			ok = false;
@@ -471,7 +473,7 @@ int verb_bundle(int argc, char **argv)
 	set_bundle_defaults(&a);
 	if (a.print) {
 		print_commands(a.dir);
-		return tool_finish(STATUS_DONE);
+		return tool_close_output(STATUS_DONE);
 	}
-	return tool_finish(write_bundle(&a));
+	return tool_close_output(write_bundle(&a));
 }

@@ -66,7 +66,7 @@ static uint64_t parse_first_step(const char *name)
 }
 
 /* qsort(): the most useful files first, by class, then the newest steps, then by rank. */
-static int compare_by_worth(const void *x, const void *y)
+static int compare_bundle_priority(const void *x, const void *y)
 {
 	const struct bundle_file *a = x, *b = y;
 
@@ -104,12 +104,12 @@ static void add_folder_files(struct bundle *b, const struct rank_dir *d, unsigne
 }
 
 /* Replaces the contents of the file by its last rows. Returns their number. */
-static unsigned load_last_rows(struct bundle_file *f, unsigned most)
+static unsigned load_last_rows(struct bundle_file *f, unsigned max)
 {
 	size_t bytes, n = strlen(f->name);
 	unsigned rows = 0;
 	int whole;
-	char *text = read_last_rows(f->path, most, &bytes, &rows, &whole);
+	char *text = read_last_rows(f->path, max, &bytes, &rows, &whole);
 
 	if (!text || whole) {
 		free(text);
@@ -133,7 +133,7 @@ void find_bundle_files(struct bundle *b, const struct folders *f, unsigned calls
 		add_folder_files(b, &f->dir[i], i);
 	}
 	if (b->n)
-		qsort(b->file, b->n, sizeof(*b->file), compare_by_worth);
+		qsort(b->file, b->n, sizeof(*b->file), compare_bundle_priority);
 	for (unsigned i = 0; i < b->n; i++) {
 		struct bundle_file *k = &b->file[i];
 		unsigned rows = 0;

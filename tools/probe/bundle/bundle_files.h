@@ -43,7 +43,7 @@ struct bundle {
 	uint64_t bytes, limit; /* bytes before compression */
 	/* skipped: did not fit into the limit. */
 	struct bundle_sum taken[BUNDLE_CLASSES], skipped[BUNDLE_CLASSES];
-	/* Calls files of which the user asked only for the end, or that are before that end. */
+	/* Number of calls files that were truncated to their last rows, or skipped as older. */
 	uint64_t cut;
 };
 

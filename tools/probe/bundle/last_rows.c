@@ -47,17 +47,17 @@ static int read_tail(struct tail *t, gzFile g)
 }
 
 /*
- * Returns the offset of the last `most` whole lines; *rows: their number. An unterminated last line
+ * Returns the offset of the last `max` whole lines; *rows: their number. An unterminated last line
  * does not count.
  */
-static size_t find_last_lines(struct tail *t, unsigned most, unsigned *rows)
+static size_t find_last_lines(struct tail *t, unsigned max, unsigned *rows)
 {
 	size_t at;
 
 	while (t->n && t->text[t->n - 1] != '\n')
 		t->n--;
 	*rows = 0;
-	for (at = t->n; at && *rows < most;) {
+	for (at = t->n; at && *rows < max;) {
 		const char *end = at > 1 ? memrchr(t->text, '\n', at - 1) : NULL;
 
 		/* The first line may lack its beginning. */
@@ -69,9 +69,9 @@ static size_t find_last_lines(struct tail *t, unsigned most, unsigned *rows)
 	return at;
 }
 
-char *read_last_rows(const char *path, unsigned most, size_t *bytes, unsigned *rows, int *whole)
+char *read_last_rows(const char *path, unsigned max, size_t *bytes, unsigned *rows, int *whole)
 {
-	struct tail t = {.keep = (size_t)most * ROW_BYTES + PIECE};
+	struct tail t = {.keep = (size_t)max * ROW_BYTES + PIECE};
 	char header[HEADER_MAX], *text = NULL;
 	struct stat st;
 	gzFile g = gzopen(path, "rbe");
@@ -85,7 +85,7 @@ char *read_last_rows(const char *path, unsigned most, size_t *bytes, unsigned *r
 			gzseek(g, (z_off_t)((size_t)st.st_size - t.keep), SEEK_SET);
 		}
 		(void)read_tail(&t, g);
-		at = find_last_lines(&t, most, rows);
+		at = find_last_lines(&t, max, rows);
 		*whole = !t.cut && !at;
 		*bytes = n + t.n - at;
 		text = tool_alloc(*bytes + 1);

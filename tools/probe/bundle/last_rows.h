@@ -6,10 +6,10 @@
 #include <stddef.h>
 
 /*
- * Returns the header and the last `most` lines of a plain or gzip-compressed file, malloc'd, *bytes
+ * Returns the header and the last `max` lines of a plain or gzip-compressed file, malloc'd, *bytes
  * long. *rows: number of these lines. *whole: true if they are all lines of the file. Returns NULL
  * if the file cannot be read or has no header.
  */
-char *read_last_rows(const char *path, unsigned most, size_t *bytes, unsigned *rows, int *whole);
+char *read_last_rows(const char *path, unsigned max, size_t *bytes, unsigned *rows, int *whole);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which checkpoints of a run are healthy, judged by their files, and by what the ranks recorded in
- * the last step before the files were created.
+ * Decides which checkpoints of a run are healthy: from their files, and from the data that the ranks
+ * recorded in the last step before the files were created.
  */
 #ifndef PROBE_TOOLS_CKPT_H
 #define PROBE_TOOLS_CKPT_H
@@ -39,7 +39,7 @@ struct checkpoints {
  */
 bool checkpoints_find(struct checkpoints *c, const char *pattern);
 /* Adds the checkpoints that the job itself judged (key health_checkpoint) and that still exist. */
-void checkpoints_from_health(struct checkpoints *c, const char *dir);
+void checkpoints_read_health(struct checkpoints *c, const char *dir);
 /* Sorts by the time of creation. */
 void checkpoints_sort(struct checkpoints *c);
 void checkpoints_free(struct checkpoints *c);
@@ -57,6 +57,6 @@ struct ckpt_rule {
 /*
  * Judges all checkpoints by the records of the ranks. Returns an exit status (errors are reported).
  */
-int checkpoints_judge(struct checkpoints *c, const struct folders *f, const struct ckpt_rule *r);
+int checkpoints_check(struct checkpoints *c, const struct folders *f, const struct ckpt_rule *r);
 
 #endif

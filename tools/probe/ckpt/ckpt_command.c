@@ -24,27 +24,28 @@ static const char help[] =
 	"Judges which checkpoints of a run are healthy, and writes DIR/health_ckpts.json. "
 	"DIR is its output folder; CHECKPOINTS\n"
 	"are folders, files or patterns: torch.save, safetensors, folders of "
-	"torch.distributed.checkpoint, any other file. Without any: those that the job "
-	"judged itself (key health_checkpoint).\n"
+	"torch.distributed.checkpoint, any other file.\n"
+	"Without CHECKPOINTS: those that the job judged itself (key health_checkpoint).\n"
 	"A checkpoint belongs to the last step that had ended when its first file was "
-	"made. It is unhealthy where on any rank\n"
-	"the embedding's gradient of that step, before it is reduced, is not finite or too "
-	"large, or where an alert (key alerts)\n"
-	"fired since the previous checkpoint. The run must be recorded with kinds: "
+	"created. It is unhealthy if an alert\n"
+	"(key alerts) fired after the previous checkpoint, or if on any rank the "
+	"embedding's gradient of that step, before\n"
+	"reduction, is too large or not finite. Record the run with kinds: "
 	"[grad_unreduced] and scalars: [iteration-time];\n"
-	"targets: [embed] restricts that to the embedding.\n"
+	"targets: [embed] restricts the gradients to the embedding's.\n"
 	"\n"
-	"  -l, --latest-healthy   prints the path of the newest complete healthy one, and "
-	"nothing else\n"
-	"  -t, --threshold X      unhealthy from this value on (1.0)\n"
+	"  -l, --latest-healthy   prints only the path of the newest complete healthy "
+	"checkpoint\n"
+	"  -t, --threshold X      the smallest unhealthy value (1.0)\n"
 	"      --norm WORD        the value compared: sum_squares (default), as MindSpore "
 	"Transformers computes it, or l2\n"
 	"  -e, --embedding REGEX  name of the embedding's parameter\n"
-	"      --elements N       or the number of its elements: hidden size times "
-	"vocabulary. Without both: by usual names\n"
-	"      --json             the list as JSON\n"
+	"      --elements N       number of elements of the embedding: hidden size times "
+	"vocabulary. Default of both\n"
+	"                         options: the parameter is found by its usual names\n"
+	"      --json             prints the list as JSON\n"
 	"\n"
-	"Exit status: 0 done; 1 no healthy one (--latest-healthy), or one is unhealthy; 2 "
+	"Exit status: 0 done; 1 one is unhealthy, or (--latest-healthy) none is healthy; 2 "
 	"usage, or input that cannot be read.\n"
 	"\n"
 	"examples:\n"
@@ -105,12 +106,12 @@ static int write_health_file(const struct checkpoints *c, const char *dir)
 		close(fd);
 	free(buf);
 	if (err)
-		tool_warn("ckpt: %s/" HEALTH_FILE ": %s: the list is printed only", dir,
+		tool_warn("ckpt: %s/" HEALTH_FILE ": %s: the list is printed but not written", dir,
 			io_error_text(err));
 	return STATUS_DONE;
 }
 
-static const char *word_of_health(const struct checkpoint *c)
+static const char *get_health_word(const struct checkpoint *c)
 {
 	if (c->state != CKPT_COMPLETE)
 		return "incomplete";
@@ -122,24 +123,24 @@ static void print_checkpoints(const struct checkpoints *c)
 	static const char *const head[] = {"checkpoint", "format", "step", "health", "rank", "why"};
 	struct out_table t;
 
-	out_table_begin(&t, 6, head, "llrlrl");
+	out_start_table(&t, 6, head, "llrlrl");
 	for (unsigned i = 0; i < c->n; i++) {
 		const struct checkpoint *at = &c->at[i];
 		char number[24] = "";
 
-		out_cell(&t, at->name);
-		out_cell(&t, at->format);
+		out_add_cell(&t, at->name);
+		out_add_cell(&t, at->format);
 		if (at->step >= 0)
 			snprintf(number, sizeof(number), "%lld", (long long)at->step);
-		out_cell(&t, number);
-		out_cell(&t, word_of_health(at));
+		out_add_cell(&t, number);
+		out_add_cell(&t, get_health_word(at));
 		number[0] = 0;
 		if (at->rank >= 0)
 			snprintf(number, sizeof(number), "%d", at->rank);
-		out_cell(&t, number);
-		out_cell(&t, at->reason ? at->reason : "");
+		out_add_cell(&t, number);
+		out_add_cell(&t, at->reason ? at->reason : "");
 	}
-	out_table_end(&t);
+	out_print_table(&t);
 }
 
 static void print_checkpoints_json(const struct checkpoints *c)
@@ -185,11 +186,11 @@ static int print_latest_healthy(const struct checkpoints *c)
 		}
 	}
 	tool_error("ckpt: none of %s is complete and healthy",
-		out_plural(c->n, "checkpoint", "checkpoints"));
+		out_format_plural(c->n, "checkpoint", "checkpoints"));
 	return STATUS_PROBLEM;
 }
 
-static int judge_asked(const struct asked *a)
+static int check_asked_checkpoints(const struct asked *a)
 {
 	struct checkpoints c = {0};
 	struct folders f;
@@ -202,13 +203,13 @@ static int judge_asked(const struct asked *a)
 		if (!checkpoints_find(&c, a->pattern[i]))
 			tool_warn("ckpt: %s: no checkpoint there", a->pattern[i]);
 	if (!a->npattern)
-		checkpoints_from_health(&c, a->dir);
+		checkpoints_read_health(&c, a->dir);
 	checkpoints_sort(&c);
 	if (!c.n && !a->npattern)
-		tool_error(
-			"ckpt: which checkpoints? `probe ckpt DIR CHECKPOINTS...`; without, those "
-			"that the job has judged (key health_checkpoint): there are none");
-	status = c.n			    ? checkpoints_judge(&c, &f, &a->rule)
+		tool_error("ckpt: no checkpoints: none was given (probe ckpt DIR CHECKPOINTS...), "
+			   "and the "
+			   "job judged none (key health_checkpoint)");
+	status = c.n			    ? checkpoints_check(&c, &f, &a->rule)
 		 : a->latest && a->npattern ? STATUS_DONE
 		 : a->latest		    ? STATUS_PROBLEM
 					    : STATUS_USAGE;
@@ -230,12 +231,12 @@ static int judge_asked(const struct asked *a)
 	return status;
 }
 
-static bool set_ckpt_number(double *to, const char *option, const char *text)
+static bool set_ckpt_number(double *number, const char *option, const char *text)
 {
 	char *end;
 
-	*to = strtod(text, &end);
-	if (end > text && !*end && *to >= 0 && isfinite(*to))
+	*number = strtod(text, &end);
+	if (end > text && !*end && *number >= 0 && isfinite(*number))
 		return true;
 	tool_error("ckpt: --%s %s: accepted: a number of 0 or more", option, text);
 	return false;
@@ -260,7 +261,7 @@ static bool set_ckpt_name(struct ckpt_rule *r, const char *pattern)
 	return r->named;
 }
 
-static bool take_ckpt_option(struct asked *a, int o, const char *value)
+static bool set_ckpt_option(struct asked *a, int o, const char *value)
 {
 	double v;
 
@@ -301,23 +302,24 @@ int verb_ckpt(int argc, char **argv)
 	struct asked a = {.rule.threshold = 1};
 	int o, status = STATUS_DONE;
 
-	while (!status && (o = cli_next(&c)) != CLI_END) {
+	while (!status && (o = cli_read_argument(&c)) != CLI_END) {
 		if (o == CLI_HELP) {
 			fputs(help, stdout);
-			return tool_finish(STATUS_DONE);
+			return tool_close_output(STATUS_DONE);
 		}
-		if (!take_ckpt_option(&a, o, c.value))
+		if (!set_ckpt_option(&a, o, c.value))
 			status = STATUS_USAGE;
 	}
 	if (!status && !a.dir) {
-		tool_error("ckpt: of which run? `probe ckpt DIR [CHECKPOINTS...]`; --help says "
+		tool_error("ckpt: no output folder given: probe ckpt DIR [CHECKPOINTS...]; --help "
+			   "says "
 			   "more");
 		status = STATUS_USAGE;
 	}
 	if (!status)
-		status = judge_asked(&a);
+		status = check_asked_checkpoints(&a);
 	if (a.rule.named)
 		regfree(&a.rule.name);
 	free(a.pattern);
-	return tool_finish(status);
+	return tool_close_output(status);
 }

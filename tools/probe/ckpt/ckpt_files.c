@@ -27,14 +27,14 @@ static void free_checkpoint(struct checkpoint *c)
 }
 
 /* named: the path matches the user's pattern, so any name is accepted */
-static bool add_checkpoint(struct checkpoints *all, const char *path, bool folder, bool named)
+static bool add_checkpoint(struct checkpoints *list, const char *path, bool folder, bool named)
 {
 	const char *slash = strrchr(path, '/');
 	struct checkpoint c = {.path = tool_strdup(path),
 		.name = tool_strdup(slash ? slash + 1 : path),
 		.step = -1,
 		.rank = -1};
-	bool is = !is_known_checkpoint(all, path);
+	bool is = !is_known_checkpoint(list, path);
 	struct ckpt_file_state l;
 
 	if (is && folder)
@@ -50,13 +50,13 @@ static bool add_checkpoint(struct checkpoints *all, const char *path, bool folde
 	c.format = l.format;
 	c.state = l.complete ? CKPT_COMPLETE : CKPT_PARTIAL;
 	c.begun_ns = l.begun_ns;
-	TOOL_GROW(all->at, all->n, all->cap);
-	all->at[all->n++] = c;
+	TOOL_GROW(list->at, list->n, list->cap);
+	list->at[list->n++] = c;
 	return true;
 }
 
 /* Finds the checkpoints in a folder and in the folders below it. */
-static bool find_below(struct checkpoints *c, const char *dir, unsigned deep)
+static bool find_folder_checkpoints(struct checkpoints *c, const char *dir, unsigned depth)
 {
 	DIR *d = opendir(dir);
 	struct dirent *e;
@@ -71,7 +71,7 @@ static bool find_below(struct checkpoints *c, const char *dir, unsigned deep)
 		path = tool_format("%s/%s", dir, e->d_name);
 		if (lstat(path, &st) == 0 && S_ISDIR(st.st_mode))
 			found |= add_checkpoint(c, path, true, false) ||
-				 (deep && find_below(c, path, deep - 1));
+				 (depth && find_folder_checkpoints(c, path, depth - 1));
 		else if (S_ISREG(st.st_mode))
 			found |= add_checkpoint(c, path, false, false);
 		free(path);
@@ -95,7 +95,7 @@ bool checkpoints_find(struct checkpoints *c, const char *pattern)
 				continue;
 			if (S_ISDIR(st.st_mode))
 				found |= add_checkpoint(c, path, true, true) ||
-					 find_below(c, path, 4);
+					 find_folder_checkpoints(c, path, 4);
 			else if (S_ISREG(st.st_mode))
 				found |= add_checkpoint(c, path, false, true);
 		}
@@ -118,7 +118,7 @@ static char *copy_health_path(const char *line)
 	return path;
 }
 
-void checkpoints_from_health(struct checkpoints *c, const char *dir)
+void checkpoints_read_health(struct checkpoints *c, const char *dir)
 {
 	char *pattern = tool_format("%s/health/rank*.jsonl", dir), *line = NULL;
 	size_t cap = 0;

@@ -45,12 +45,12 @@ struct rank_health {
 
 struct judging {
 	const struct ckpt_rule *rule;
-	/* Names of gradients that are not those of an embedding. */
+	/* Names of recorded gradients that do not belong to an embedding. */
 	char *candidate[CANDIDATES_SHOWN];
 	unsigned ncandidate, embeddings;
 };
 
-static void each_csv(const char *folder, const char *head, void *arg,
+static void read_csv_rows(const char *folder, const char *head, void *arg,
 	void (*row)(void *arg, struct csv *c, const int *column), const char *const *names,
 	unsigned n)
 {
@@ -68,8 +68,8 @@ static void each_csv(const char *folder, const char *head, void *arg,
 		path = tool_format("%s/%s", folder, e->d_name);
 		if (csv_open(&c, path, UINT64_MAX, false, 1 << 16) == 0) {
 			for (unsigned i = 0; i < n; i++)
-				column[i] = csv_column(&c, names[i]);
-			while (csv_next(&c))
+				column[i] = csv_find_column(&c, names[i]);
+			while (csv_read_row(&c))
 				row(arg, &c, column);
 		}
 		csv_close(&c);
@@ -79,18 +79,18 @@ static void each_csv(const char *folder, const char *head, void *arg,
 		closedir(d);
 }
 
-static void take_embedding_scalar(
+static void record_embedding_scalar(
 	struct rank_health *h, uint64_t step, const struct csv_text *value)
 {
 	double v = NAN;
 
-	csv_double(value, &v);
+	csv_parse_double(value, &v);
 	TOOL_GROW(h->scalar, h->nscalar, h->cap_scalar);
 	h->scalar[h->nscalar++] = (struct step_value){step, h->l2 ? v * v : v, !isfinite(v)};
 }
 
 /* Returns true if the job's configuration asks for the l2 norm. */
-static bool says_l2(const struct rank_dir *dir)
+static bool is_l2_configured(const struct rank_dir *dir)
 {
 	char *json = meta_config_text(dir->path);
 	bool l2 = json && strstr(json, "\"health_norm\": \"l2\"");
@@ -99,8 +99,8 @@ static bool says_l2(const struct rank_dir *dir)
 	return l2;
 }
 
-/* Used if no gradients were recorded and the user named no other parameter. */
-static void take_scalars_for_values(struct judging *j, struct rank_health *h)
+/* Uses the job's scalar instead of gradients, if none were recorded and the user named no parameter. */
+static void copy_embedding_scalars(struct judging *j, struct rank_health *h)
 {
 	if (h->nvalue || j->rule->named || j->rule->elements || !h->nscalar)
 		return;
@@ -111,15 +111,16 @@ static void take_scalars_for_values(struct judging *j, struct rank_health *h)
 	j->embeddings++;
 }
 
-static void take_step_end(void *arg, struct csv *c, const int *column)
+static void record_step_end(void *arg, struct csv *c, const int *column)
 {
 	struct rank_health *h = arg;
 	uint64_t step, ns;
 
-	if (!csv_u64(csv_at(c, column[0]), &step) || !csv_u64(csv_at(c, column[1]), &ns))
+	if (!csv_parse_u64(csv_get_field(c, column[0]), &step) ||
+		!csv_parse_u64(csv_get_field(c, column[1]), &ns))
 		return;
-	if (csv_is(csv_at(c, column[2]), "embedding_local_norm"))
-		take_embedding_scalar(h, step, csv_at(c, column[3]));
+	if (csv_is(csv_get_field(c, column[2]), "embedding_local_norm"))
+		record_embedding_scalar(h, step, csv_get_field(c, column[3]));
 	/* If a step has several scalars, its end is the time of the last one. */
 	if (h->nend && h->end[h->nend - 1].step == step) {
 		if (ns > h->end[h->nend - 1].ns)
@@ -131,7 +132,7 @@ static void take_step_end(void *arg, struct csv *c, const int *column)
 }
 
 /* "[16, 8]" */
-static uint64_t count_elements(const struct csv_text *shape)
+static uint64_t compute_element_count(const struct csv_text *shape)
 {
 	uint64_t n = 1, v = 0;
 	bool digits = false;
@@ -156,7 +157,7 @@ static bool is_embedding(const struct ckpt_rule *r, const char *name, const stru
 	if (r->named)
 		return regexec(&r->name, name, 0, NULL, 0) == 0;
 	if (r->elements)
-		return count_elements(shape) == r->elements;
+		return compute_element_count(shape) == r->elements;
 	return is_embedding_name(name);
 }
 
@@ -176,15 +177,15 @@ struct taking {
 	char *name;
 };
 
-static void take_gradient(void *arg, struct csv *c, const int *column)
+static void record_gradient(void *arg, struct csv *c, const int *column)
 {
 	struct taking *t = arg;
-	char *name = csv_copy_field(csv_at(c, column[1]));
+	char *name = csv_copy_field(csv_get_field(c, column[1]));
 	uint64_t step, nans = 0, infs = 0;
 	double norm = NAN;
 	struct rank_health *h = t->h;
 
-	if (!is_embedding(t->j->rule, name, csv_at(c, column[5])) ||
+	if (!is_embedding(t->j->rule, name, csv_get_field(c, column[5])) ||
 		(t->name && strcmp(t->name, name))) {
 		if (!t->name)
 			record_candidate(t->j, name);
@@ -197,11 +198,11 @@ static void take_gradient(void *arg, struct csv *c, const int *column)
 	} else {
 		free(name);
 	}
-	if (!csv_u64(csv_at(c, column[0]), &step))
+	if (!csv_parse_u64(csv_get_field(c, column[0]), &step))
 		return;
-	csv_double(csv_at(c, column[2]), &norm);
-	csv_u64(csv_at(c, column[3]), &nans);
-	csv_u64(csv_at(c, column[4]), &infs);
+	csv_parse_double(csv_get_field(c, column[2]), &norm);
+	csv_parse_u64(csv_get_field(c, column[3]), &nans);
+	csv_parse_u64(csv_get_field(c, column[4]), &infs);
 	TOOL_GROW(h->value, h->nvalue, h->cap_value);
 	h->value[h->nvalue++] =
 		(struct step_value){step, norm * norm, nans || infs || !isfinite(norm)};
@@ -234,10 +235,10 @@ static void read_rank_health(struct judging *j, struct rank_health *h, const str
 											"shape"};
 	struct taking t = {.j = j, .h = h};
 
-	*h = (struct rank_health){.rank = dir->rank, .l2 = says_l2(dir)};
-	each_csv(dir->path, "scalars_", h, take_step_end, ends, 4);
-	each_csv(dir->path, "grad_unreduced_", &t, take_gradient, values, 6);
-	take_scalars_for_values(j, h);
+	*h = (struct rank_health){.rank = dir->rank, .l2 = is_l2_configured(dir)};
+	read_csv_rows(dir->path, "scalars_", h, record_step_end, ends, 4);
+	read_csv_rows(dir->path, "grad_unreduced_", &t, record_gradient, values, 6);
+	copy_embedding_scalars(j, h);
 	read_alert_lines(dir->path, add_alert_span, h);
 	if (h->nend)
 		qsort(h->end, h->nend, sizeof(*h->end), compare_step_ends);
@@ -264,7 +265,7 @@ static int64_t find_step_at(const struct rank_health *h, uint64_t ns)
 	return step;
 }
 
-static void call_unhealthy(struct checkpoint *c, int rank, char *reason)
+static void set_unhealthy(struct checkpoint *c, int rank, char *reason)
 {
 	if (c->healthy) {
 		c->healthy = false;
@@ -278,7 +279,7 @@ static void call_unhealthy(struct checkpoint *c, int rank, char *reason)
 static void check_value(
 	struct checkpoint *c, const struct rank_health *h, const struct ckpt_rule *r)
 {
-	const char *what = r->l2 ? "norm" : "sum of squares";
+	const char *norm_name = r->l2 ? "norm" : "sum of squares";
 
 	for (unsigned i = 0; i < h->nvalue; i++) {
 		const struct step_value *v = &h->value[i];
@@ -290,14 +291,14 @@ static void check_value(
 		if (isnan(c->value) || x > c->value)
 			c->value = x;
 		if (v->bad)
-			call_unhealthy(c, h->rank,
+			set_unhealthy(c, h->rank,
 				tool_format("the embedding's gradient is not finite in step %llu",
 					(unsigned long long)v->step));
 		else if (x >= r->threshold)
-			call_unhealthy(c, h->rank,
+			set_unhealthy(c, h->rank,
 				tool_format("the embedding's gradient has a %s of %g in step %llu, "
 					    "threshold %g",
-					what, x, (unsigned long long)v->step, r->threshold));
+					norm_name, x, (unsigned long long)v->step, r->threshold));
 	}
 }
 
@@ -316,11 +317,11 @@ static void check_alerts(struct checkpoint *c, const struct rank_health *h, int6
 
 		c->judged = true;
 		if (inside)
-			call_unhealthy(c, h->rank, tool_format("alert: %s", a->text));
+			set_unhealthy(c, h->rank, tool_format("alert: %s", a->text));
 	}
 }
 
-static int report_no_embedding(const struct judging *j, const struct checkpoints *c)
+static int print_no_embedding(const struct judging *j, const struct checkpoints *c)
 {
 	char *list = tool_strdup("");
 
@@ -336,7 +337,8 @@ static int report_no_embedding(const struct judging *j, const struct checkpoints
 		list = more;
 	}
 	if (j->ncandidate)
-		tool_warn("ckpt: no gradient is an embedding's; candidates: %s; select one by "
+		tool_warn("ckpt: no recorded gradient belongs to an embedding; candidates: %s; "
+			  "select one by "
 			  "--embedding REGEX",
 			list);
 	else
@@ -346,7 +348,7 @@ static int report_no_embedding(const struct judging *j, const struct checkpoints
 	return STATUS_USAGE;
 }
 
-int checkpoints_judge(struct checkpoints *c, const struct folders *f, const struct ckpt_rule *r)
+int checkpoints_check(struct checkpoints *c, const struct folders *f, const struct ckpt_rule *r)
 {
 	struct rank_health *h = tool_alloc((f->n + 1) * sizeof(*h));
 	struct judging j = {.rule = r};
@@ -374,12 +376,13 @@ int checkpoints_judge(struct checkpoints *c, const struct folders *f, const stru
 		}
 	}
 	if (!ended) {
-		tool_error("ckpt: %s: no rank recorded when its steps ended; record with `scalars: "
-			   "[iteration-time]`",
+		tool_error(
+			"ckpt: %s: no rank recorded the ends of its steps; record with `scalars: "
+			"[iteration-time]`",
 			f->path);
 		status = STATUS_USAGE;
 	} else if (!j.embeddings) {
-		status = report_no_embedding(&j, c);
+		status = print_no_embedding(&j, c);
 	}
 	for (unsigned i = 0; i < f->n; i++)
 		free_rank_health(&h[i]);

@@ -269,7 +269,7 @@ static void print_man_text(const char *s)
 	}
 }
 
-static void print_man(const struct fact_table *t)
+static void print_man_table(const struct fact_table *t)
 {
 	for (size_t i = 0; i < t->n; i++) {
 		const struct fact *f = &t->fact[i];
@@ -286,9 +286,9 @@ static void print_man(const struct fact_table *t)
 	}
 }
 
-static void print_text(const struct fact_table *t)
+static void print_table_text(const struct fact_table *t)
 {
-	out_heading(t->title);
+	out_print_heading(t->title);
 	for (size_t i = 0; i < t->n; i++) {
 		const struct fact *f = &t->fact[i];
 		int at = printf("  %s%s", f->name, f->more);
@@ -320,10 +320,10 @@ static void print_facts(const struct fact_table *t, enum shape shape)
 		print_markdown(t);
 		return;
 	case SHAPE_MAN:
-		print_man(t);
+		print_man_table(t);
 		return;
 	default:
-		print_text(t);
+		print_table_text(t);
 	}
 }
 
@@ -336,7 +336,7 @@ static const struct fact_table *find_fact_table(const char *name)
 			return &tables[i];
 		table[i] = tables[i].name;
 	}
-	near = cli_nearest(name, table, NTABLES);
+	near = cli_find_nearest(name, table, NTABLES);
 	tool_error("columns: %s: no such table; %s%s%s", name,
 		near ? "did you mean "
 		     : "accepted: files, calls, stack_info, comms, modules, names, scalar_rows, "
@@ -357,7 +357,7 @@ int verb_columns(int argc, char **argv)
 	unsigned n = 0;
 	int o;
 
-	while ((o = cli_next(&c)) != CLI_END) {
+	while ((o = cli_read_argument(&c)) != CLI_END) {
 		switch (o) {
 		case OPT_NAMES:
 			shape = SHAPE_NAMES;
@@ -377,10 +377,10 @@ int verb_columns(int argc, char **argv)
 			break;
 		case CLI_HELP:
 			fputs(help, stdout);
-			return tool_finish(STATUS_DONE);
+			return tool_close_output(STATUS_DONE);
 		case CLI_OPERAND:
 			if (n == NTABLES) {
-				tool_error("columns: %s: more tables than there are", c.value);
+				tool_error("columns: %s: too many tables", c.value);
 				return STATUS_USAGE;
 			}
 			wanted[n] = find_fact_table(c.value);
@@ -412,5 +412,5 @@ int verb_columns(int argc, char **argv)
 			putchar('\n');
 		print_facts(wanted[i], shape);
 	}
-	return tool_finish(STATUS_DONE);
+	return tool_close_output(STATUS_DONE);
 }

@@ -31,9 +31,9 @@ static const char help[] =
 	"  -o, --output DIR       writes a table for each rank into DIR: "
 	"compare_result_rank<R>_<time>.csv, msprobe's columns\n"
 	"      --merge            one table for all ranks and steps instead\n"
-	"      --metric COMMAND   with -o, of dumps that have the tensors: runs COMMAND "
-	"FILE_A FILE_B for each pair; column Metric\n"
-	"                         has the first line that it prints\n"
+	"      --metric COMMAND   with -o, for dumps with tensors: runs COMMAND FILE_A "
+	"FILE_B for each pair and writes the first\n"
+	"                         line of its output to column Metric\n"
 	"      --exact            bit by bit: any difference is an error; by checksums "
 	"where both have them\n"
 	"      --by-name          pairs calls of dumps by their numbers alone, as msprobe "
@@ -45,25 +45,26 @@ static const char help[] =
 	"                         Needs stack.json and construct.json\n"
 	"      --ckpt             A and B are checkpoints: safetensors, files of "
 	"torch.save(), or folders of them\n"
-	"      --grad             signs of gradients, rank<R>/step<N>/<parameter>.npy: the "
-	"share that is equal\n"
-	"      --weights          A is a training, B what serves its weights: which "
-	"tensors B has, by checksum and name, which ones\n"
-	"                         the last transfer skipped. Both record with "
-	"PROBE_CHECKSUM=crc32\n"
-	"      --config-check     the initial state of two output folders: program, "
-	"libraries, configuration, environment, packages,\n"
-	"                         seeds, arguments, first weights and inputs, random "
-	"operators\n"
-	"      --html FILE        curves of both runs over their steps, as one page for a "
-	"browser: scalars, statistics of\n"
-	"                         parameters, norms of communicated tensors; and where "
-	"they first diverge\n"
+	"      --grad             compares signs of gradients, "
+	"rank<R>/step<N>/<parameter>.npy: prints the share of equal signs\n"
+	"      --weights          A is a training, B a server of its weights: prints which "
+	"tensors B has, by checksum and name,\n"
+	"                         and which ones the last transfer skipped. Both record "
+	"with PROBE_CHECKSUM=crc32\n"
+	"      --config-check     compares the initial state of two output folders: "
+	"program, libraries, configuration,\n"
+	"                         environment, packages, seeds, arguments, first weights "
+	"and inputs, random operators\n"
+	"      --html FILE        writes one page for a browser with curves of both runs "
+	"over their steps, and the step at\n"
+	"                         which they first diverge: scalars, statistics of "
+	"parameters, norms of communicated tensors\n"
 	"      --series REGEX     with --html: only curves whose names match\n"
-	"      --of WHAT          calls or dump, of folders that have both; default: dump\n"
+	"      --of WHAT          calls or dump, for folders that contain both; default: "
+	"dump\n"
 	"  -r, --rank RANKS       only these ranks: 0-3,8\n"
 	"  -s, --step STEPS       only these steps: 4-6\n"
-	"      --json             for programs\n"
+	"      --json             prints JSON\n"
 	"      --color WHEN       auto, always or never\n"
 	"\n"
 	"Exit status: 0 no significant difference; 1 differences; 2 usage, or input that "
@@ -174,10 +175,10 @@ static void free_comparison(struct comparison *c)
 	free_side(&c->b);
 }
 
-/* Returns the contents that both sides have and that the user asked for. */
-static unsigned choose_contents(struct comparison *c, unsigned want)
+/* Returns the kinds of data that both folders contain and that the user asked for. */
+static unsigned find_common_contents(struct comparison *c, unsigned wanted)
 {
-	unsigned both = c->a.contents & c->b.contents & (want ? want : ~0u);
+	unsigned both = c->a.contents & c->b.contents & (wanted ? wanted : ~0u);
 
 	if (!both && !(c->a.contents && c->b.contents))
 		tool_error("compare: %s: contains nothing to compare: no rank<R> folder of an "
@@ -185,11 +186,11 @@ static unsigned choose_contents(struct comparison *c, unsigned want)
 			c->a.contents ? c->b.path : c->a.path);
 	else if (!both)
 		tool_error("compare: %s and %s: have nothing%s in common", c->a.path, c->b.path,
-			want ? " of the wanted kind" : "");
+			wanted ? " of the wanted kind" : "");
 	return both;
 }
 
-static int run_comparison(struct comparison *c, unsigned want)
+static int run_comparison(struct comparison *c, unsigned wanted)
 {
 	time_t now = time(NULL);
 	struct tm tm;
@@ -198,7 +199,7 @@ static int run_comparison(struct comparison *c, unsigned want)
 
 	if (find_side_contents(&c->a, c->a.path) || find_side_contents(&c->b, c->b.path))
 		return STATUS_USAGE;
-	both = choose_contents(c, want);
+	both = find_common_contents(c, wanted);
 	if (!both)
 		return STATUS_USAGE;
 	localtime_r(&now, &tm);
@@ -228,7 +229,7 @@ int verb_compare(int argc, char **argv)
 	bool ckpt = false, grad = false, setup = false, weights = false;
 	int o, status = STATUS_USAGE;
 
-	while ((o = cli_next(&cli)) != CLI_END) {
+	while ((o = cli_read_argument(&cli)) != CLI_END) {
 		switch (o) {
 		case OPT_OUTPUT:
 			c.out = cli.value;
@@ -280,11 +281,11 @@ int verb_compare(int argc, char **argv)
 			tool_error("compare: --of %s: accepted: calls, dump", cli.value);
 			goto out;
 		case OPT_RANK:
-			if (!option_ranges("compare", &c.ranks, "rank", cli.value))
+			if (!parse_ranges_option("compare", &c.ranks, "rank", cli.value))
 				goto out;
 			break;
 		case OPT_STEP:
-			if (!option_ranges("compare", &c.steps, "step", cli.value))
+			if (!parse_ranges_option("compare", &c.steps, "step", cli.value))
 				goto out;
 			break;
 		case OPT_JSON:
@@ -295,7 +296,7 @@ int verb_compare(int argc, char **argv)
 			break;
 		case CLI_HELP:
 			fputs(help, stdout);
-			status = tool_finish(STATUS_DONE);
+			status = tool_close_output(STATUS_DONE);
 			goto out;
 		case CLI_OPERAND:
 			if (c.b.path) {
@@ -310,7 +311,7 @@ int verb_compare(int argc, char **argv)
 			goto out;
 		}
 	}
-	if (!out_color(color)) {
+	if (!out_set_color(color)) {
 		tool_error("compare: --color %s: accepted: auto, always, never", color);
 		goto out;
 	}
@@ -320,7 +321,7 @@ int verb_compare(int argc, char **argv)
 		goto out;
 	}
 	if (c.merge && !c.out) {
-		tool_error("compare: --merge writes a table: say where, -o DIR");
+		tool_error("compare: --merge writes a table and needs its folder: -o DIR");
 		goto out;
 	}
 	if (c.metric && (ckpt || grad || setup || weights || html)) {
@@ -329,7 +330,8 @@ int verb_compare(int argc, char **argv)
 		goto out;
 	}
 	if (c.metric && !c.out) {
-		tool_error("compare: --metric fills a column of the table: say where, -o DIR");
+		tool_error("compare: --metric fills a column of the table, which needs a folder: "
+			   "-o DIR");
 		goto out;
 	}
 	if (ckpt)
@@ -344,7 +346,7 @@ int verb_compare(int argc, char **argv)
 		status = compare_curves(c.a.path, c.b.path, html, series, &c.ranks, &c.steps);
 	else
 		status = run_comparison(&c, want);
-	status = tool_finish(status);
+	status = tool_close_output(status);
 out:
 	free_comparison(&c);
 	return status;

@@ -23,7 +23,7 @@ struct loose_count {
  * Lists the functions that one side calls more often than the other: their numbers cannot be used
  * for pairing. Returns the number of calls of such functions.
  */
-static unsigned count_uneven_calls(const struct dump *a, const struct dump *b, struct table *counts)
+static unsigned find_uneven_calls(const struct dump *a, const struct dump *b, struct table *counts)
 {
 	struct loose_count *c;
 	unsigned n = 0;
@@ -49,7 +49,7 @@ static bool is_uneven_call(const struct table *counts, uint64_t loose)
 }
 
 /* Sets the keys of one side, level by level: contents, stack, functions of the stack, name. */
-static void fill_level_keys(const struct dump *d, uint64_t *key[SEQUENCE_LEVELS])
+static void set_level_keys(const struct dump *d, uint64_t *key[SEQUENCE_LEVELS])
 {
 	for (unsigned l = 0; l < SEQUENCE_LEVELS; l++)
 		key[l] = tool_alloc(d->n * sizeof(**key));
@@ -63,24 +63,24 @@ static void fill_level_keys(const struct dump *d, uint64_t *key[SEQUENCE_LEVELS]
 	}
 }
 
-static void pair_uneven_calls(
+static void match_uneven_calls(
 	struct dump *a, struct dump *b, const struct table *counts, uint32_t *partner)
 {
 	uint64_t *key_a[SEQUENCE_LEVELS], *key_b[SEQUENCE_LEVELS];
 	uint32_t *by_order = tool_alloc((a->n + 1) * sizeof(*by_order));
 
-	fill_dump_stacks(a);
-	fill_dump_stacks(b);
-	fill_level_keys(a, key_a);
-	fill_level_keys(b, key_b);
-	align_keys(key_a, a->n, key_b, b->n, by_order);
+	compute_stack_hashes(a);
+	compute_stack_hashes(b);
+	set_level_keys(a, key_a);
+	set_level_keys(b, key_b);
+	match_keys(key_a, a->n, key_b, b->n, by_order);
 	for (unsigned i = 0; i < a->n; i++)
 		if (is_uneven_call(counts, a->key[i].loose))
 			partner[i] = by_order[i];
 	free(by_order);
 }
 
-static uint32_t *pair_dump_calls(struct comparison *c, struct dump *a, struct dump *b)
+static uint32_t *match_dump_calls(struct comparison *c, struct dump *a, struct dump *b)
 {
 	uint32_t *partner = tool_alloc((a->n + 1) * sizeof(*partner));
 	struct table counts;
@@ -91,9 +91,9 @@ static uint32_t *pair_dump_calls(struct comparison *c, struct dump *a, struct du
 	if (c->by_name)
 		return partner;
 	table_init(&counts, sizeof(struct loose_count), UINT32_MAX);
-	uneven = count_uneven_calls(a, b, &counts);
+	uneven = find_uneven_calls(a, b, &counts);
 	if (uneven) {
-		pair_uneven_calls(a, b, &counts, partner);
+		match_uneven_calls(a, b, &counts, partner);
 		add_compare_note(c,
 			"functions with different numbers of calls on the two sides are "
 			"paired by the order and place of their calls, not by their "
@@ -106,7 +106,7 @@ static uint32_t *pair_dump_calls(struct comparison *c, struct dump *a, struct du
 
 /* ---- one rank of one step ---- */
 
-static enum compare_mode choose_mode(
+static enum compare_mode get_compare_mode(
 	struct comparison *c, const struct dump *a, const struct dump *b)
 {
 	bool tensors_a = a->task && strcmp(a->task, "tensor") == 0;
@@ -115,9 +115,8 @@ static enum compare_mode choose_mode(
 	if (tensors_a && tensors_b)
 		return COMPARE_TENSOR;
 	if (c->metric)
-		add_compare_note(c,
-			"--metric: only dumps of task `tensor` can be measured, and not "
-			"both are: nothing was measured");
+		add_compare_note(c, "--metric: nothing was measured: "
+				    "it needs two dumps of task `tensor`");
 	if (tensors_a != tensors_b)
 		add_compare_note(c, "only %s has the tensors' elements: statistics are compared",
 			tensors_a ? "A" : "B");
@@ -133,10 +132,10 @@ static enum compare_mode choose_mode(
 }
 
 /*
- * With a mapping each item has a partner of its own, and the partners may belong to several calls
- * of B.
+ * With a mapping, each item has its own partner. The partners of a call's items may belong to several
+ * calls of B.
  */
-static bool put_mapped_call(struct diff_table *t, struct comparison *c, struct dump *b,
+static bool write_mapped_call(struct diff_table *t, struct comparison *c, struct dump *b,
 	const struct entry *a, const char *dir_a, const char *dir_b)
 {
 	const struct item **partner = tool_alloc((a->n + 1) * sizeof(*partner));
@@ -168,7 +167,7 @@ static bool put_mapped_call(struct diff_table *t, struct comparison *c, struct d
 				partner[i] = &of[m].item[j];
 	}
 	if (good)
-		put_item_pairs(t, a, partner, nof ? &of[0] : NULL, dir_a, dir_b);
+		add_item_pairs(t, a, partner, nof ? &of[0] : NULL, dir_a, dir_b);
 	for (m = 0; m <= nof && m <= a->n; m++)
 		free_entry(&of[m]);
 	free(of);
@@ -188,19 +187,19 @@ static bool write_dump_calls(struct diff_table *t, struct comparison *c, struct 
 		if (!(good = load_dump_entry(a, i, &x)))
 			break;
 		if (c->mapping) {
-			good = put_mapped_call(t, c, b, &x, a->tensors, b->tensors);
+			good = write_mapped_call(t, c, b, &x, a->tensors, b->tensors);
 			continue;
 		}
 		if (k != NO_PARTNER && !(good = load_dump_entry(b, k, &y)))
 			break;
 		if (k != NO_PARTNER)
 			used[k] = true;
-		put_call_pair(t, &x, k == NO_PARTNER ? NULL : &y, a->tensors, b->tensors);
+		add_call_pair(t, &x, k == NO_PARTNER ? NULL : &y, a->tensors, b->tensors);
 	}
 	t->sums->calls_b = b->n;
 	for (unsigned k = 0; k < b->n && good && !c->mapping; k++)
 		if (!used[k] && (good = load_dump_entry(b, k, &y)))
-			count_call_without_partner(t, &y);
+			add_call_without_partner(t, &y);
 	free_entry(&x);
 	free_entry(&y);
 	free(used);
@@ -221,19 +220,20 @@ static int compare_dump_files(
 		goto out;
 	if (c->layer_mapping) {
 		free_mapping(c->mapping);
-		c->mapping = make_mapping();
+		c->mapping = mapping_init();
 		if (map_layers(c->mapping, c->layer_mapping, &a, &b))
 			goto out;
 	}
-	c->mode = choose_mode(c, &a, &b);
-	partner = pair_dump_calls(c, &a, &b);
+	c->mode = get_compare_mode(c, &a, &b);
+	partner = match_dump_calls(c, &a, &b);
 	if (open_diff_table(&t, c, sums, c->mode, a.has_stack, false))
 		goto out;
 	kept = write_dump_calls(&t, c, &a, &b, partner);
 	if (close_diff_table(&t, kept) == 0 && kept)
 		status = STATUS_DONE;
 	if (a.skipped || b.skipped)
-		add_compare_note(c, "%" PRIu64 " entries whose names are not a call's were skipped",
+		add_compare_note(c,
+			"%" PRIu64 " entries were skipped: their names are not names of calls",
 			a.skipped + b.skipped);
 out:
 	if (a.why || b.why)
@@ -262,13 +262,13 @@ static const struct dump_place *find_same_place(
 	return NULL;
 }
 
-static bool has_one_step(const struct compared *s)
+static bool has_single_step(const struct compared *s)
 {
 	return s->dump[0].step == s->dump[s->ndump - 1].step;
 }
 
 static void record_missing_places(struct comparison *c, const struct compared *s,
-	const struct compared *other, bool any_step, const char *which)
+	const struct compared *other, bool any_step, const char *side_name)
 {
 	for (unsigned i = 0; i < s->ndump; i++) {
 		const struct dump_place *p = &s->dump[i];
@@ -277,14 +277,14 @@ static void record_missing_places(struct comparison *c, const struct compared *s
 			!is_number_wanted(&c->ranks, p->rank))
 			continue;
 		c->unpaired_places++;
-		add_compare_note(c, "only %s has %s", which, p->path);
+		add_compare_note(c, "only %s has %s", side_name, p->path);
 	}
 }
 
 int compare_dump_folders(struct comparison *c)
 {
 	bool one = c->a.ndump == 1 && c->b.ndump == 1;
-	bool any_step = has_one_step(&c->a) && has_one_step(&c->b);
+	bool any_step = has_single_step(&c->a) && has_single_step(&c->b);
 	int status = STATUS_DONE, s;
 
 	for (unsigned i = 0; i < c->a.ndump; i++) {
@@ -304,8 +304,7 @@ int compare_dump_folders(struct comparison *c)
 		record_missing_places(c, &c->b, &c->a, any_step, "B");
 	}
 	if (!c->nsums) {
-		tool_error("compare: %s and %s: no rank and step that both have", c->a.path,
-			c->b.path);
+		tool_error("compare: %s and %s: no common rank and step", c->a.path, c->b.path);
 		return STATUS_USAGE;
 	}
 	return status;

@@ -20,8 +20,8 @@
 #define SAME_NUMBER 1e-6 /* relative tolerance, because other machines round differently */
 
 /*
- * Settings of the program. If these differ, the two runs were not meant to be equal. All other
- * scalars are results.
+ * Settings of the program. If these differ, the two runs were not meant to be equal. The scalars that
+ * are not listed here are results.
  */
 static const char *const set_numbers[] = {"learning-rate", "loss-scale", "batch-size", NULL};
 static const char *const computed_numbers[] = {"loss", "grad-norm", "device_local_norm",
@@ -56,8 +56,8 @@ static void add_kept_number(
 
 	(void)wall_ns;
 	if (!ranges_contain(s->steps, step) ||
-		(!is_listed_number(intern_name(name), set_numbers) &&
-			!is_listed_number(intern_name(name), computed_numbers)))
+		(!is_listed_number(intern_get_name(name), set_numbers) &&
+			!is_listed_number(intern_get_name(name), computed_numbers)))
 		return;
 	k = table_get(&s->values, name, step);
 	if (k)
@@ -71,19 +71,19 @@ static bool are_numbers_equal(double a, double b)
 	return a == b || fabs(a - b) <= SAME_NUMBER * fmax(fabs(a), fabs(b));
 }
 
-/* Keeps the earliest difference. Within one step, settings come first. */
-static void keep_first_number(
+/* Records the difference if it is the earliest. Within one step, settings come first. */
+static void record_first_number(
 	struct comparison *c, uint32_t name, uint64_t step, int rank, double a, double b)
 {
 	struct first_number *f = &c->first_number;
-	bool set = is_listed_number(intern_name(name), set_numbers);
+	bool set = is_listed_number(intern_get_name(name), set_numbers);
 
 	c->set_differs |= set;
 	if (f->any && (f->step < step || (f->step == step && (f->set || !set))))
 		return;
 	*f = (struct first_number){.any = true,
 		.set = set,
-		.name = intern_name(name),
+		.name = intern_get_name(name),
 		.step = step,
 		.rank = rank,
 		.a = a,
@@ -111,7 +111,7 @@ struct kind_reading {
 	int rank;
 };
 
-static uint64_t hash_text(uint64_t h, const struct csv_text *t)
+static uint64_t compute_text_hash(uint64_t h, const struct csv_text *t)
 {
 	for (size_t i = 0; i < t->n; i++)
 		h = hash_u64(h, (unsigned char)t->s[i]);
@@ -119,10 +119,10 @@ static uint64_t hash_text(uint64_t h, const struct csv_text *t)
 }
 
 /*
- * Keeps the earliest difference: by step, then by the order in which a step computes the
- * statistics.
+ * Records the difference if it is the earliest: by step, then by the order in which a step computes
+ * the statistics.
  */
-static void keep_first_kind(const struct kind_reading *r, uint64_t step,
+static void record_first_kind(const struct kind_reading *r, uint64_t step,
 	const struct csv_text *name, const char *part, double a, double b)
 {
 	struct first_number *f = &r->c->first_kind;
@@ -148,11 +148,12 @@ static void read_kind_row(const struct kind_reading *r, const struct csv *c, con
 	struct kind_value *k;
 	uint64_t step, key;
 
-	if (!csv_u64(csv_at(c, col[2]), &step) || !ranges_contain(&r->c->steps, step))
+	if (!csv_parse_u64(csv_get_field(c, col[2]), &step) || !ranges_contain(&r->c->steps, step))
 		return;
-	key = hash_text(hash_text(r->kind, csv_at(c, col[0])), csv_at(c, col[1]));
+	key = compute_text_hash(
+		compute_text_hash(r->kind, csv_get_field(c, col[0])), csv_get_field(c, col[1]));
 	for (unsigned i = 0; i < PARTS; i++)
-		if (!csv_double(csv_at(c, col[3 + i]), &part[i]))
+		if (!csv_parse_double(csv_get_field(c, col[3 + i]), &part[i]))
 			part[i] = NAN;
 	k = r->of_b ? table_find(r->values, key, step) : table_get(r->values, key, step);
 	if (!k)
@@ -163,7 +164,8 @@ static void read_kind_row(const struct kind_reading *r, const struct csv *c, con
 	/* The norm comes first, because it says most about the whole tensor. */
 	for (unsigned i = PARTS; r->of_b && i-- > 0;)
 		if (!are_numbers_equal(k->part[i], part[i])) {
-			keep_first_kind(r, step, csv_at(c, col[1]), parts[i], k->part[i], part[i]);
+			record_first_kind(
+				r, step, csv_get_field(c, col[1]), parts[i], k->part[i], part[i]);
 			return;
 		}
 }
@@ -184,8 +186,8 @@ static void read_kinds(struct kind_reading *r, const char *dir, const struct ove
 				&c, files.file[i].path, files.file[i].limit, false, 65536);
 
 			for (unsigned k = 0; open && k < sizeof(names) / sizeof(*names); k++)
-				col[k] = csv_column(&c, names[k]);
-			while (open && csv_next(&c))
+				col[k] = csv_find_column(&c, names[k]);
+			while (open && csv_read_row(&c))
 				read_kind_row(r, &c, col);
 			csv_close(&c);
 		}
@@ -222,7 +224,7 @@ void compare_numbers(struct comparison *c, const struct rank_dir *a, const struc
 
 		c->numbers += other != NULL;
 		if (other && !are_numbers_equal(k->value, other->value))
-			keep_first_number(
+			record_first_number(
 				c, (uint32_t)k->key.a, k->key.b, a->rank, k->value, other->value);
 	}
 	table_free(&x.values);

@@ -23,7 +23,7 @@ struct comm_count {
  * Pairs the collectives of communicators on which both sides made the same number of calls, by
  * their numbers, in any order.
  */
-static void pair_by_comm_number(
+static void match_by_comm_number(
 	const struct run_step *a, const struct run_step *b, uint32_t *partner)
 {
 	struct numbered {
@@ -55,7 +55,7 @@ static void pair_by_comm_number(
 		if (!k->comm || !(c = table_find(&counts, k->comm, 0)) || c->a == UINT32_MAX)
 			continue;
 		p = table_find(&second, k->comm, c->a++);
-		/* Another operation at the same call site is not a partner. */
+		/* A different operation at the same call site is not a partner. */
 		if (p && b->call[p->at].key.name == k->name)
 			partner[i] = p->at;
 	}
@@ -66,7 +66,7 @@ static void pair_by_comm_number(
 /*
  * Pairs the remaining calls by their call site, because threads interleave differently in each run.
  */
-static void pair_moved_calls(
+static void match_moved_calls(
 	const struct run_step *a, const struct run_step *b, uint32_t *partner, bool *used)
 {
 	struct moved {
@@ -108,11 +108,11 @@ static struct kept_call *get_kept_place(struct table *t, const struct run_call *
 }
 
 /*
- * Pairs calls if one side did not record all: calls whose numbers show that they are the same, and
- * calls without a number whose content is unique and equal. For all others it is not known whether
+ * Pairs calls of a step that one run did not record completely. Pairs calls with equal numbers, and
+ * calls without a number whose content is equal and unique. For all other calls it is unknown whether
  * the partner was recorded.
  */
-static void pair_kept_calls(
+static void match_recorded_calls(
 	const struct run_step *a, const struct run_step *b, uint32_t *partner, bool *used)
 {
 	struct kept_call *k;
@@ -137,7 +137,7 @@ static void pair_kept_calls(
 	table_free(&kept);
 }
 
-static void fill_run_levels(const struct run_step *s, uint64_t *key[SEQUENCE_LEVELS])
+static void set_run_level_keys(const struct run_step *s, uint64_t *key[SEQUENCE_LEVELS])
 {
 	for (unsigned l = 0; l < SEQUENCE_LEVELS; l++)
 		key[l] = tool_alloc((s->n + 1) * sizeof(**key));
@@ -160,7 +160,7 @@ static bool are_places_equal(const struct run_step *a, const struct run_step *b)
 	return equal;
 }
 
-static void mark_used(const uint32_t *partner, unsigned n, bool *used, unsigned m)
+static void set_used_calls(const uint32_t *partner, unsigned n, bool *used, unsigned m)
 {
 	memset(used, 0, m * sizeof(*used));
 	for (unsigned i = 0; i < n; i++)
@@ -168,7 +168,7 @@ static void mark_used(const uint32_t *partner, unsigned n, bool *used, unsigned 
 			used[partner[i]] = true;
 }
 
-static void pair_run_calls(
+static void match_run_calls(
 	const struct run_step *a, const struct run_step *b, uint32_t *partner, bool *used)
 {
 	uint64_t *key_a[SEQUENCE_LEVELS], *key_b[SEQUENCE_LEVELS];
@@ -179,9 +179,9 @@ static void pair_run_calls(
 		memset(used, 1, b->n * sizeof(*used));
 		return;
 	}
-	fill_run_levels(a, key_a);
-	fill_run_levels(b, key_b);
-	align_keys(key_a, a->n, key_b, b->n, partner);
+	set_run_level_keys(a, key_a);
+	set_run_level_keys(b, key_b);
+	match_keys(key_a, a->n, key_b, b->n, partner);
 	/*
 	 * If numbers are not shifted, the number decides: a call that had this partner gets another
 	 * one.
@@ -189,8 +189,8 @@ static void pair_run_calls(
 	uint32_t *by_number = tool_alloc((a->n + 1) * sizeof(*by_number));
 
 	memset(by_number, 0xff, a->n * sizeof(*by_number));
-	pair_by_comm_number(a, b, by_number);
-	mark_used(by_number, a->n, used, b->n);
+	match_by_comm_number(a, b, by_number);
+	set_used_calls(by_number, a->n, used, b->n);
 	for (unsigned i = 0; i < a->n; i++) {
 		if (by_number[i] != NO_PARTNER)
 			partner[i] = by_number[i];
@@ -198,8 +198,8 @@ static void pair_run_calls(
 			partner[i] = NO_PARTNER;
 	}
 	free(by_number);
-	mark_used(partner, a->n, used, b->n);
-	pair_moved_calls(a, b, partner, used);
+	set_used_calls(partner, a->n, used, b->n);
+	match_moved_calls(a, b, partner, used);
 }
 
 /* ---- one rank ---- */
@@ -238,10 +238,10 @@ static bool is_step_open(const struct run_calls *r)
 }
 
 /*
- * Returns true if a call without a partner in `other` may have one that was not recorded. A call
- * without a number may have a partner that was not found, if either side did not record all.
+ * Returns true if the partner of a call that has none in `other` may not have been recorded. For a call
+ * without a number this is possible if either run did not record all calls of the step.
  */
-static bool may_be_unrecorded(
+static bool has_unrecorded_partner(
 	const struct run_call *call, const struct run_step *own, const struct run_step *other)
 {
 	return other->few_calls || (own->few_calls && !call->key.numbered);
@@ -254,7 +254,7 @@ static void count_unrecorded_call(struct rank_sums *s, bool of_a)
 	s->unrecorded_b += !of_a;
 }
 
-static void put_run_step(struct diff_table *t, struct run_calls *ra, struct run_calls *rb)
+static void write_run_step(struct diff_table *t, struct run_calls *ra, struct run_calls *rb)
 {
 	struct run_step *a = &ra->step[0], *b = &rb->step[0];
 	uint32_t *partner = tool_alloc((a->n + 1) * sizeof(*partner));
@@ -262,34 +262,34 @@ static void put_run_step(struct diff_table *t, struct run_calls *ra, struct run_
 	unsigned na, nb;
 
 	if (a->few_calls || b->few_calls)
-		pair_kept_calls(a, b, partner, used);
+		match_recorded_calls(a, b, partner, used);
 	else
-		pair_run_calls(a, b, partner, used);
+		match_run_calls(a, b, partner, used);
 	na = count_settled_calls(a, partner, open, &nb, b->n);
 	for (unsigned i = 0; i < na; i++) {
 		if (partner[i] != NO_PARTNER)
-			put_call_pair(t, &a->call[i].e, &b->call[partner[i]].e, NULL, NULL);
-		else if (may_be_unrecorded(&a->call[i], a, b))
+			add_call_pair(t, &a->call[i].e, &b->call[partner[i]].e, NULL, NULL);
+		else if (has_unrecorded_partner(&a->call[i], a, b))
 			count_unrecorded_call(t->sums, true);
 		else
-			put_call_pair(t, &a->call[i].e, NULL, NULL, NULL);
+			add_call_pair(t, &a->call[i].e, NULL, NULL, NULL);
 	}
 	t->sums->calls_b += nb;
 	for (unsigned k = 0; k < nb; k++) {
 		if (used[k])
 			continue;
-		if (may_be_unrecorded(&b->call[k], b, a))
+		if (has_unrecorded_partner(&b->call[k], b, a))
 			count_unrecorded_call(t->sums, false);
 		else
-			count_call_without_partner(t, &b->call[k].e);
+			add_call_without_partner(t, &b->call[k].e);
 	}
-	drop_run_calls(ra, na < a->n ? na : UINT32_MAX);
-	drop_run_calls(rb, nb < b->n ? nb : UINT32_MAX);
+	remove_run_calls(ra, na < a->n ? na : UINT32_MAX);
+	remove_run_calls(rb, nb < b->n ? nb : UINT32_MAX);
 	free(partner);
 	free(used);
 }
 
-static void put_lone_step(
+static void write_lone_step(
 	struct diff_table *t, struct run_calls *r, const struct run_calls *other, bool of_a)
 {
 	struct run_step *s = &r->step[0];
@@ -298,13 +298,13 @@ static void put_lone_step(
 		if (meta_step_is_thinned(other->meta, s->step, true, false))
 			count_unrecorded_call(t->sums, of_a);
 		else if (of_a)
-			put_call_pair(t, &s->call[i].e, NULL, NULL, NULL);
+			add_call_pair(t, &s->call[i].e, NULL, NULL, NULL);
 		else
-			count_call_without_partner(t, &s->call[i].e);
+			add_call_without_partner(t, &s->call[i].e);
 	}
 	if (!of_a)
 		t->sums->calls_b += s->n;
-	drop_run_calls(r, UINT32_MAX);
+	remove_run_calls(r, UINT32_MAX);
 }
 
 static bool has_checksums(const struct run_step *s)
@@ -316,35 +316,36 @@ static bool has_checksums(const struct run_step *s)
 	return false;
 }
 
-static void note_run_losses(struct comparison *c, const struct run_calls *r, const char *which)
+static void record_run_losses(
+	struct comparison *c, const struct run_calls *r, const char *side_name)
 {
 	const struct calls *s = &r->calls;
 
 	if (s->wrong)
 		add_compare_note(c, "%s", s->wrong);
 	if (s->damaged + s->truncated)
-		add_compare_note(c, "%s: %" PRIu64 " damaged lines were skipped", which,
+		add_compare_note(c, "%s: %" PRIu64 " damaged lines were skipped", side_name,
 			s->damaged + s->truncated);
 	if (r->late)
 		add_compare_note(c,
 			"%s: %" PRIu64 " calls were written long after their step and "
 			"skipped",
-			which, r->late);
+			side_name, r->late);
 }
 
 static void compare_run_steps(struct diff_table *t, struct run_calls *a, struct run_calls *b)
 {
 	for (;;) {
-		struct run_step *x = next_run_step(a), *y = next_run_step(b);
+		struct run_step *x = read_run_step(a), *y = read_run_step(b);
 
 		if (!x && !y)
 			break;
 		if (x && y && x->step == y->step)
-			put_run_step(t, a, b);
+			write_run_step(t, a, b);
 		else if (!y || (x && x->step < y->step))
-			put_lone_step(t, a, b, true);
+			write_lone_step(t, a, b, true);
 		else
-			put_lone_step(t, b, a, false);
+			write_lone_step(t, b, a, false);
 	}
 }
 
@@ -356,11 +357,11 @@ bool is_rank_gone(const struct rank_dir *d)
 static void open_run_side(struct comparison *c, struct run_calls *r, const struct rank_dir *d,
 	uint32_t rank, struct overlay *o)
 {
-	char *wrong = is_rank_gone(d) ? overlay_make(o, d) : NULL;
+	char *problem = is_rank_gone(d) ? overlay_make(o, d) : NULL;
 
-	if (wrong)
-		add_compare_note(c, "%s: %s", d->path, wrong);
-	free(wrong);
+	if (problem)
+		add_compare_note(c, "%s: %s", d->path, problem);
+	free(problem);
 	open_run_calls(r, d, rank, o, &c->steps);
 }
 
@@ -375,7 +376,7 @@ static int compare_rank_folders(
 
 	open_run_side(c, &a, da, rank, &oa);
 	open_run_side(c, &b, db, rank, &ob);
-	if (c->exact && has_checksums(next_run_step(&a)) && has_checksums(next_run_step(&b)))
+	if (c->exact && has_checksums(read_run_step(&a)) && has_checksums(read_run_step(&b)))
 		mode = COMPARE_CHECKSUM;
 	else if (c->exact)
 		add_compare_note(c,
@@ -386,8 +387,8 @@ static int compare_rank_folders(
 		status = close_diff_table(&t, true) ? STATUS_USAGE : STATUS_DONE;
 	}
 	compare_numbers(c, da, &oa, db, &ob);
-	note_run_losses(c, &a, "A");
-	note_run_losses(c, &b, "B");
+	record_run_losses(c, &a, "A");
+	record_run_losses(c, &b, "B");
 	close_run_calls(&a);
 	close_run_calls(&b);
 	overlay_remove(&oa);
@@ -411,21 +412,22 @@ static bool are_steps_marked(const struct folders *f)
 	return false;
 }
 
-static void note_lone_ranks(struct comparison *c, const struct folders *f,
-	const struct folders *other, const char *which, uint64_t *calls)
+static void record_lone_ranks(struct comparison *c, const struct folders *f,
+	const struct folders *other, const char *side_name, uint64_t *calls)
 {
 	for (unsigned i = 0; i < f->n; i++)
 		if (!find_rank_dir(other, f->dir[i].rank) &&
 			is_number_wanted(&c->ranks, f->dir[i].rank)) {
 			c->unpaired_places++;
 			*calls += c->steps.n ? 0 : f->dir[i].meta.recorded;
-			add_compare_note(c, "only %s has %s", which, f->dir[i].label);
+			add_compare_note(c, "only %s has %s", side_name, f->dir[i].label);
 		}
 	for (unsigned i = 0; i < f->nout; i++)
-		add_compare_note(c, "%s: %s is skipped: %s", which, f->out[i].name, f->out[i].why);
+		add_compare_note(
+			c, "%s: %s is skipped: %s", side_name, f->out[i].name, f->out[i].why);
 }
 
-static void note_unrecorded(struct comparison *c)
+static void record_unrecorded_note(struct comparison *c)
 {
 	uint64_t n = 0, a = 0, b = 0;
 	char values[80] = "", calls[160] = "";
@@ -436,11 +438,11 @@ static void note_unrecorded(struct comparison *c)
 		b += c->sums[i].unrecorded_b;
 	}
 	if (n)
-		snprintf(values, sizeof(values), "%s that one side did not measure",
-			out_plural(n, "value", "values"));
+		snprintf(values, sizeof(values), "%s that only one run measured",
+			out_format_plural(n, "value", "values"));
 	if (a || b)
-		snprintf(calls, sizeof(calls), "%s of A and %s of B whose partner was skipped",
-			out_plural(a, "call", "calls"), out_count(b));
+		snprintf(calls, sizeof(calls), "%s of A and %s of B whose partner was not recorded",
+			out_format_plural(a, "call", "calls"), out_format_count(b));
 	if (*values || *calls)
 		add_compare_note(c, "not compared because of max_overhead: %s%s%s", values,
 			*values && *calls ? "; " : "", calls);
@@ -461,13 +463,13 @@ int compare_run_folders(struct comparison *c)
 	c->unmarked_a = !are_steps_marked(&a);
 	c->unmarked_b = !are_steps_marked(&b);
 	/*
-	 * The steps of one run would be compared with all calls of the other run, which are in step
-	 * 0.
+	 * All calls of a run without marked steps are in step 0. They would be compared with the first
+	 * step of the other run.
 	 */
 	if (c->unmarked_a != c->unmarked_b) {
-		tool_error("compare: the steps of %s are marked, those of %s are not: their calls "
-			   "cannot be told apart by step. PROBE_STEP_MARKER=<a function that is "
-			   "called once a step> marks them, in both runs",
+		tool_error("compare: the steps of %s are marked, the steps of %s are not: calls "
+			   "cannot be matched step by step. Record both runs with "
+			   "PROBE_STEP_MARKER=<a function that is called once per step>",
 			c->unmarked_a ? c->b.path : c->a.path,
 			c->unmarked_a ? c->a.path : c->b.path);
 		folders_close(&a);
@@ -485,13 +487,13 @@ int compare_run_folders(struct comparison *c)
 		if (s != STATUS_DONE)
 			status = s;
 	}
-	note_unrecorded(c);
+	record_unrecorded_note(c);
 	if (!(a.single && b.single)) {
-		note_lone_ranks(c, &a, &b, "A", &c->lone_a);
-		note_lone_ranks(c, &b, &a, "B", &c->lone_b);
+		record_lone_ranks(c, &a, &b, "A", &c->lone_a);
+		record_lone_ranks(c, &b, &a, "B", &c->lone_b);
 	}
 	if (!c->nsums) {
-		tool_error("compare: %s and %s: no rank that both have", c->a.path, c->b.path);
+		tool_error("compare: %s and %s: no common rank", c->a.path, c->b.path);
 		status = STATUS_USAGE;
 	}
 	folders_close(&a);

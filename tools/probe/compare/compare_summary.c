@@ -68,27 +68,27 @@ static const struct first_diff *find_origin(const struct comparison *c, const st
 	return best;
 }
 
-static const struct first_diff *first_of_rank(
-	const struct comparison *c, const struct rank_sums *s, unsigned which)
+static const struct first_diff *get_first_of_rank(
+	const struct comparison *c, const struct rank_sums *s, enum diff_kind kind)
 {
-	const struct first_diff *f = which == 0	  ? &s->first
-				     : which == 1 ? find_origin(c, s)
-						  : &s->blamed;
+	const struct first_diff *f = kind == DIFF_FIRST	   ? &s->first
+				     : kind == DIFF_ORIGIN ? find_origin(c, s)
+							   : &s->blamed;
 
 	return f && f->any ? f : NULL;
 }
 
-const struct first_diff *find_first_of_all(const struct comparison *c, unsigned which)
+const struct first_diff *find_first_of_all(const struct comparison *c, enum diff_kind kind)
 {
 	const struct first_diff *best = NULL;
 
 	for (unsigned i = 0; i < c->nsums; i++) {
-		const struct first_diff *f = first_of_rank(c, &c->sums[i], which);
+		const struct first_diff *f = get_first_of_rank(c, &c->sums[i], kind);
 
 		if (f && (!best || is_before(f, best)))
 			best = f;
 	}
-	return best && which == 0 ? find_cause(c, best) : best;
+	return best && kind == DIFF_FIRST ? find_cause(c, best) : best;
 }
 
 static struct rank_sums add_all_sums(const struct comparison *c)
@@ -117,62 +117,62 @@ static struct rank_sums add_all_sums(const struct comparison *c)
 }
 
 /*
- * Returns true if less than half of one run was compared, of the calls that both could have
- * recorded.
+ * Returns true if fewer than half of the calls of one run were paired. Calls that the other run did not
+ * record are not counted.
  */
-static bool is_under_half_paired(const struct comparison *c, const struct rank_sums *all)
+static bool is_under_half_paired(const struct comparison *c, const struct rank_sums *total)
 {
-	return all->paired * 2 < all->calls_a - all->unrecorded_a + c->lone_a ||
-	       all->paired * 2 < all->calls_b - all->unrecorded_b + c->lone_b;
+	return total->paired * 2 < total->calls_a - total->unrecorded_a + c->lone_a ||
+	       total->paired * 2 < total->calls_b - total->unrecorded_b + c->lone_b;
 }
 
-/* A training of which neither side has calls: only its numbers are compared. */
-static bool has_only_numbers(const struct comparison *c, const struct rank_sums *all)
+/* Returns true if neither run has calls, as in a training that records only numbers. */
+static bool has_only_numbers(const struct comparison *c, const struct rank_sums *total)
 {
-	return c->numbers && !(all->calls_a + c->lone_a + all->calls_b + c->lone_b);
+	return c->numbers && !(total->calls_a + c->lone_a + total->calls_b + c->lone_b);
 }
 
-static int report_nothing_compared(const struct comparison *c, const struct rank_sums *all)
+static int report_nothing_compared(const struct comparison *c, const struct rank_sums *total)
 {
 	tool_error("compare: %s and %s: nothing was compared: A has %s calls in these steps and "
 		   "ranks, B has %s, and none of them could be paired.",
-		c->a.path, c->b.path, out_count(all->calls_a + c->lone_a),
-		out_count(all->calls_b + c->lone_b));
+		c->a.path, c->b.path, out_format_count(total->calls_a + c->lone_a),
+		out_format_count(total->calls_b + c->lone_b));
 	return STATUS_USAGE;
 }
 
 /* Printed first, because all results depend on it. */
-static void print_paired_share(const struct comparison *c, const struct rank_sums *all)
+static void print_paired_share(const struct comparison *c, const struct rank_sums *total)
 {
 	char *text;
 
-	if (!is_under_half_paired(c, all))
+	if (!is_under_half_paired(c, total))
 		return;
 	text = tool_format(
 		"Only %s of %s calls in A and %s of %s in B could be paired: the results below are "
 		"for these alone.",
-		out_count(all->paired), out_count(all->calls_a + c->lone_a), out_count(all->paired),
-		out_count(all->calls_b + c->lone_b));
+		out_format_count(total->paired), out_format_count(total->calls_a + c->lone_a),
+		out_format_count(total->paired), out_format_count(total->calls_b + c->lone_b));
 	printf("%s", out_style(STYLE_WARN));
-	out_wrap(text, 0, 0);
+	out_print_wrapped(text, 0, 0);
 	printf("%s\n", out_plain());
 	free(text);
 }
 
-static int tell_compare_status(const struct comparison *c, const struct rank_sums *all)
+static int print_compare_status(const struct comparison *c, const struct rank_sums *total)
 {
-	bool other = c->exact && all->differing;
+	bool other = c->exact && total->differing;
 
-	if (has_only_numbers(c, all))
+	if (has_only_numbers(c, total))
 		return c->first_number.any || c->first_kind.any || c->unpaired_places
 			       ? STATUS_PROBLEM
 			       : STATUS_DONE;
-	if (!all->paired)
+	if (!total->paired)
 		return STATUS_USAGE;
-	if (is_under_half_paired(c, all))
+	if (is_under_half_paired(c, total))
 		return STATUS_PROBLEM;
-	return all->calls[VERDICT_ERROR] || all->calls[VERDICT_WARNING] || all->only_a ||
-			       all->only_b || all->not_finite || c->unpaired_places ||
+	return total->calls[VERDICT_ERROR] || total->calls[VERDICT_WARNING] || total->only_a ||
+			       total->only_b || total->not_finite || c->unpaired_places ||
 			       c->set_differs || other
 		       ? STATUS_PROBLEM
 		       : STATUS_DONE;
@@ -197,7 +197,7 @@ static void print_first(const struct first_diff *f, const char *title, enum styl
 	printf("%s%s%s ", out_style(style), title, out_plain());
 	print_place(f->step, f->rank);
 	text = tool_format("%s, %s: %s", f->name, f->what, f->values);
-	out_wrap(text, 4, 4);
+	out_print_wrapped(text, 4, 4);
 	free(text);
 	if (f->other && strcmp(f->other, f->name) != 0)
 		printf("    in B it is %s\n", f->other);
@@ -221,24 +221,24 @@ static void print_rank_table(const struct comparison *c)
 	char text[32];
 	unsigned shown = 0;
 
-	out_table_begin(&t, 11, head, "rrrrrrrrrrr");
+	out_start_table(&t, 11, head, "rrrrrrrrrrr");
 	for (unsigned i = 0; i < c->nsums && shown < RANKS_SHOWN; i++, shown++) {
 		const struct rank_sums *s = &c->sums[i];
 
 		snprintf(text, sizeof(text), "%" PRId64, s->step);
-		out_cell(&t, s->step >= 0 ? text : "");
+		out_add_cell(&t, s->step >= 0 ? text : "");
 		snprintf(text, sizeof(text), "%" PRId64, s->rank);
-		out_cell(&t, s->rank >= 0 ? text : "");
-		out_cell(&t, out_count(s->calls_a));
-		out_cell(&t, out_count(s->calls_b));
-		out_cell(&t, out_count(s->paired));
-		out_cell(&t, out_count(s->only_a));
-		out_cell(&t, out_count(s->only_b));
+		out_add_cell(&t, s->rank >= 0 ? text : "");
+		out_add_cell(&t, out_format_count(s->calls_a));
+		out_add_cell(&t, out_format_count(s->calls_b));
+		out_add_cell(&t, out_format_count(s->paired));
+		out_add_cell(&t, out_format_count(s->only_a));
+		out_add_cell(&t, out_format_count(s->only_b));
 		for (unsigned v = 0; v < VERDICTS; v++)
-			out_cell(&t, out_count(s->calls[v]));
-		out_cell(&t, out_count(s->differing));
+			out_add_cell(&t, out_format_count(s->calls[v]));
+		out_add_cell(&t, out_format_count(s->differing));
 	}
-	out_table_end(&t);
+	out_print_table(&t);
 	if (shown < c->nsums)
 		printf("  ... and %u more\n", c->nsums - shown);
 }
@@ -269,14 +269,14 @@ static bool is_same_place(const struct first_diff *a, const struct first_diff *b
  * Prints how many values differ in memory that may never have been written (torch.empty and views
  * of it). They are not counted; in a run that recorded nothing else they are the only differences.
  */
-static void tell_unwritten(const struct rank_sums *all)
+static void print_unwritten_count(const struct rank_sums *total)
 {
-	if (!all->unwritten)
+	if (!total->unwritten)
 		return;
-	printf("%s %s in what torch.empty and similar functions returned, or in views of such "
-	       "memory: it may never have been written, and is not counted.\n",
-		out_plural(all->unwritten, "value", "values"),
-		all->unwritten == 1 ? "differs" : "differ");
+	printf("%s %s in memory that torch.empty or a similar function returned, or in views of "
+	       "it. It may never have been written, so it is not counted.\n",
+		out_format_plural(total->unwritten, "value", "values"),
+		total->unwritten == 1 ? "differs" : "differ");
 }
 
 static void print_first_number(const struct first_number *f, const char *title)
@@ -290,28 +290,30 @@ static void print_first_number(const struct first_number *f, const char *title)
 	text = tool_format(
 		"%s, step %" PRIu64 "%s: %.9g, in B %.9g", f->name, f->step, rank, f->a, f->b);
 	free(rank);
-	out_wrap(text, 4, 4);
+	out_print_wrapped(text, 4, 4);
 	free(text);
 }
 
-static void print_call_differences(struct comparison *c, const struct rank_sums *all, int status)
+static void print_call_differences(struct comparison *c, const struct rank_sums *total, int status)
 {
-	const struct first_diff *first = find_first_of_all(c, 0), *origin = find_first_of_all(c, 1),
-				*blamed = find_first_of_all(c, 2);
+	const struct first_diff *first = find_first_of_all(c, DIFF_FIRST),
+				*origin = find_first_of_all(c, DIFF_ORIGIN),
+				*blamed = find_first_of_all(c, DIFF_BLAMED);
 
 	print_rank_table(c);
 	printf("\n");
 	if (!first && status == STATUS_DONE) {
 		printf("%sNo difference%s in %s of %s.\n", out_style(STYLE_GOOD), out_plain(),
-			out_plural(all->rows - all->unwritten - all->unrecorded_values, "value",
-				"values"),
-			out_plural(all->paired, "call", "calls"));
-		tell_unwritten(all);
+			out_format_plural(total->rows - total->unwritten - total->unrecorded_values,
+				"value", "values"),
+			out_format_plural(total->paired, "call", "calls"));
+		print_unwritten_count(total);
 		return;
 	}
 	print_first(first, "First difference:", STYLE_HEAD);
 	if (origin && (!first || !is_same_place(origin, first)))
-		print_first(origin, "First call with equal inputs and other outputs:", STYLE_HEAD);
+		print_first(
+			origin, "First call with equal inputs and different outputs:", STYLE_HEAD);
 	if (blamed && first && is_same_place(blamed, first))
 		printf("    which is %s\n",
 			blamed->verdict == VERDICT_ERROR ? "an error" : "a warning");
@@ -319,38 +321,38 @@ static void print_call_differences(struct comparison *c, const struct rank_sums 
 		print_first(blamed,
 			blamed->verdict == VERDICT_ERROR ? "First error:" : "First warning:",
 			blamed->verdict == VERDICT_ERROR ? STYLE_BAD : STYLE_WARN);
-	else if (all->not_finite)
+	else if (total->not_finite)
 		printf("%s of NaN or Inf on one side only.\n",
-			out_plural(all->not_finite, "value", "values"));
-	else if (all->paired && !c->exact)
+			out_format_plural(total->not_finite, "value", "values"));
+	else if (total->paired && !c->exact)
 		printf("No value exceeds the limits of the rules.\n");
-	tell_unwritten(all);
+	print_unwritten_count(total);
 }
 
 int print_comparison(struct comparison *c)
 {
 	struct rank_sums all = add_all_sums(c);
-	int status = tell_compare_status(c, &all);
+	int status = print_compare_status(c, &all);
 
 	if (!all.paired && !has_only_numbers(c, &all))
 		return report_nothing_compared(c, &all);
 	print_paired_share(c, &all);
 	printf("A  ");
-	out_clean(c->a.path);
+	out_print_clean(c->a.path);
 	printf("\nB  ");
-	out_clean(c->b.path);
+	out_print_clean(c->b.path);
 	printf("\n\n");
 	if (!has_only_numbers(c, &all))
 		print_call_differences(c, &all, status);
 	else if (status == STATUS_DONE)
 		printf("%sNo difference%s in %s of steps and parameters; there are no calls.\n",
 			out_style(STYLE_GOOD), out_plain(),
-			out_plural(c->numbers, "number", "numbers"));
+			out_format_plural(c->numbers, "number", "numbers"));
 	print_first_number(&c->first_number, "First number of a step that differs:");
 	print_first_number(&c->first_kind, "First parameter or gradient that differs:");
 	for (unsigned i = 0; i < c->nnote; i++) {
 		printf("note: ");
-		out_wrap(c->note[i], 6, 6);
+		out_print_wrapped(c->note[i], 6, 6);
 	}
 	print_table_files(c);
 	return status;
@@ -358,7 +360,7 @@ int print_comparison(struct comparison *c)
 
 /* ---- JSON ---- */
 
-static void put_number_json(const char *key, const struct first_number *f)
+static void print_number_json(const char *key, const struct first_number *f)
 {
 	if (!f->any) {
 		json_null(key);
@@ -373,7 +375,7 @@ static void put_number_json(const char *key, const struct first_number *f)
 	json_end();
 }
 
-static void put_first_json(const char *key, const struct first_diff *f)
+static void print_first_json(const char *key, const struct first_diff *f)
 {
 	if (!f) {
 		json_null(key);
@@ -397,7 +399,7 @@ static void put_first_json(const char *key, const struct first_diff *f)
 	json_end();
 }
 
-static void put_sums_json(const struct rank_sums *s)
+static void print_sums_json(const struct rank_sums *s)
 {
 	json_u64("calls_a", s->calls_a);
 	json_u64("calls_b", s->calls_b);
@@ -418,7 +420,7 @@ static void put_sums_json(const struct rank_sums *s)
 int print_comparison_json(struct comparison *c)
 {
 	struct rank_sums all = add_all_sums(c);
-	int status = tell_compare_status(c, &all);
+	int status = print_compare_status(c, &all);
 
 	json_begin();
 	json_object(NULL);
@@ -427,12 +429,12 @@ int print_comparison_json(struct comparison *c)
 	json_string("b", c->b.path);
 	json_bool("same", status == STATUS_DONE && !all.differing);
 	json_bool("under_half_paired", is_under_half_paired(c, &all));
-	put_sums_json(&all);
-	put_first_json("first", find_first_of_all(c, 0));
-	put_first_json("origin", find_first_of_all(c, 1));
-	put_first_json("blamed", find_first_of_all(c, 2));
-	put_number_json("number", &c->first_number);
-	put_number_json("kind", &c->first_kind);
+	print_sums_json(&all);
+	print_first_json("first", find_first_of_all(c, DIFF_FIRST));
+	print_first_json("origin", find_first_of_all(c, DIFF_ORIGIN));
+	print_first_json("blamed", find_first_of_all(c, DIFF_BLAMED));
+	print_number_json("number", &c->first_number);
+	print_number_json("kind", &c->first_kind);
 	json_list("ranks");
 	for (unsigned i = 0; i < c->nsums; i++) {
 		const struct rank_sums *s = &c->sums[i];
@@ -442,11 +444,11 @@ int print_comparison_json(struct comparison *c)
 			json_i64("step", s->step);
 		if (s->rank >= 0)
 			json_i64("rank", s->rank);
-		put_sums_json(s);
+		print_sums_json(s);
 		json_string("table", s->table);
-		put_first_json("first", first_of_rank(c, s, 0));
-		put_first_json("origin", first_of_rank(c, s, 1));
-		put_first_json("blamed", first_of_rank(c, s, 2));
+		print_first_json("first", get_first_of_rank(c, s, DIFF_FIRST));
+		print_first_json("origin", get_first_of_rank(c, s, DIFF_ORIGIN));
+		print_first_json("blamed", get_first_of_rank(c, s, DIFF_BLAMED));
 		json_end();
 	}
 	json_end();

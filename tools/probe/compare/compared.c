@@ -39,7 +39,7 @@ static bool is_file_there(const char *folder, const char *name)
 	return there;
 }
 
-static const char *base_name(const char *path)
+static const char *get_last_part(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -64,7 +64,7 @@ static bool add_dump_place(struct compared *s, const char *folder, int64_t step,
 }
 
 /* Calls `add` for each folder in `folder` whose name is `word` and a number. */
-static unsigned walk_numbered_folders(struct compared *s, const char *folder, const char *word,
+static unsigned handle_numbered_folders(struct compared *s, const char *folder, const char *word,
 	int64_t step,
 	unsigned (*add)(struct compared *s, const char *path, int64_t step, int64_t n))
 {
@@ -98,10 +98,10 @@ static unsigned add_process_folder(struct compared *s, const char *path, int64_t
 }
 
 /*
- * A process number differs in each run. If there is only one such folder, it has no rank, and is
- * paired with that of the other side.
+ * Process numbers differ between runs. A single folder proc<N> therefore gets no rank, so that it is
+ * paired with the single one of the other run.
  */
-static void forget_single_process(struct compared *s)
+static void reset_single_process(struct compared *s)
 {
 	for (unsigned i = 0; i < s->ndump; i++)
 		if (s->process > 0 && s->dump[i].rank != s->process)
@@ -110,18 +110,18 @@ static void forget_single_process(struct compared *s)
 		s->dump[i].rank = -1;
 }
 
-static unsigned add_step_folder(struct compared *s, const char *path, int64_t none, int64_t step)
+static unsigned add_step_folder(struct compared *s, const char *path, int64_t unused, int64_t step)
 {
 	unsigned n;
 
-	(void)none;
+	(void)unused;
 	if (step < 0)
 		return 0;
-	n = walk_numbered_folders(s, path, "rank", step, add_rank_folder);
-	return n ? n : walk_numbered_folders(s, path, "proc", step, add_process_folder);
+	n = handle_numbered_folders(s, path, "rank", step, add_rank_folder);
+	return n ? n : handle_numbered_folders(s, path, "proc", step, add_process_folder);
 }
 
-static int by_place(const void *x, const void *y)
+static int compare_dump_places(const void *x, const void *y)
 {
 	const struct dump_place *a = x, *b = y;
 
@@ -129,19 +129,19 @@ static int by_place(const void *x, const void *y)
 		return a->step < b->step ? -1 : 1;
 	if (a->rank != b->rank)
 		return a->rank < b->rank ? -1 : 1;
-	return strcmp(base_name(a->path), base_name(b->path));
+	return strcmp(get_last_part(a->path), get_last_part(b->path));
 }
 
 /* Returns the number in step<N>, in the last part of the path or in the one before it; -1: none. */
 static int64_t read_step_of_path(const char *path)
 {
-	char *copy = tool_absolute(path), *slash;
+	char *copy = tool_get_absolute_path(path), *slash;
 	int64_t step = -1;
 
 	for (unsigned i = 0; i < 2 && step < 0; i++) {
 		while ((slash = strrchr(copy, '/')) && !slash[1] && slash > copy)
 			*slash = 0;
-		step = read_numbered_name(base_name(copy), "step");
+		step = read_numbered_name(get_last_part(copy), "step");
 		if (!(slash = strrchr(copy, '/')))
 			break;
 		*slash = 0;
@@ -152,15 +152,16 @@ static int64_t read_step_of_path(const char *path)
 
 static void find_dumps(struct compared *s, const char *path)
 {
-	int64_t rank = read_numbered_name(base_name(path), "rank");
+	int64_t rank = read_numbered_name(get_last_part(path), "rank");
 
 	if (!add_dump_place(s, path, read_step_of_path(path), rank < 0 ? -1 : rank) &&
-		!walk_numbered_folders(s, path, "step", -1, add_step_folder) &&
-		!walk_numbered_folders(s, path, "rank", read_step_of_path(path), add_rank_folder))
-		walk_numbered_folders(s, path, "proc", read_step_of_path(path), add_process_folder);
-	forget_single_process(s);
+		!handle_numbered_folders(s, path, "step", -1, add_step_folder) &&
+		!handle_numbered_folders(s, path, "rank", read_step_of_path(path), add_rank_folder))
+		handle_numbered_folders(
+			s, path, "proc", read_step_of_path(path), add_process_folder);
+	reset_single_process(s);
 	if (s->ndump)
-		qsort(s->dump, s->ndump, sizeof(*s->dump), by_place);
+		qsort(s->dump, s->ndump, sizeof(*s->dump), compare_dump_places);
 }
 
 int find_side_contents(struct compared *s, const char *path)

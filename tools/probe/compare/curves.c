@@ -19,7 +19,7 @@
 
 #define CURVES_MAX (1u << 17)
 #define POINTS_MAX (4u << 20) /* for all curves; points beyond it are only counted */
-/* for one curve: of a longer one only the minimum and maximum of each part remain, and the points that its partner has */
+/* maximum for one curve; a longer one keeps the minimum and maximum of each part, and the points of its partner */
 #define SHOWN_MAX 4000
 #define LATE_POINTS 256 /* rows of a step may come up to this many steps late */
 #define PLACE "@DATA@" /* in curves.html, replaced by the data */
@@ -62,9 +62,9 @@ struct curves {
 	const struct meta *meta;
 };
 
-static uint64_t curve_hash(const char *name, unsigned side, int rank)
+static uint64_t compute_curve_hash(const char *name, unsigned run, int rank)
 {
-	uint64_t h = UINT64_C(0xcbf29ce484222325) + side * 977 + (uint64_t)(rank + 1) * 7919;
+	uint64_t h = UINT64_C(0xcbf29ce484222325) + run * 977 + (uint64_t)(rank + 1) * 7919;
 
 	for (const char *p = name; *p; p++)
 		h = (h ^ (unsigned char)*p) * UINT64_C(0x100000001b3);
@@ -73,10 +73,11 @@ static uint64_t curve_hash(const char *name, unsigned side, int rank)
 
 static struct curve *get_curve(struct curves *s, const char *name)
 {
-	struct curve *c = table_get(&s->all, curve_hash(name, s->side, s->rank), strlen(name));
+	struct curve *c =
+		table_get(&s->all, compute_curve_hash(name, s->side, s->rank), strlen(name));
 
 	if (c && !c->name) {
-		c->name = pool_text(&s->names, name);
+		c->name = pool_copy_text(&s->names, name);
 		c->side = s->side;
 		c->rank = s->rank;
 	}
@@ -89,7 +90,7 @@ static bool is_curve_wanted(const struct curves *s, const char *name)
 }
 
 /* add: add v to the value of the step. Otherwise the last value remains (micro steps). */
-static void put_point(struct curves *s, const char *name, uint64_t step, double v, bool add)
+static void add_point(struct curves *s, const char *name, uint64_t step, double v, bool add)
 {
 	struct curve *c;
 
@@ -119,19 +120,20 @@ static void put_point(struct curves *s, const char *name, uint64_t step, double 
 
 static void read_scalar_file(struct curves *s, struct csv *c)
 {
-	int step = csv_column(c, "step"), name = csv_column(c, "name"),
-	    value = csv_column(c, "value");
+	int step = csv_find_column(c, "step"), name = csv_find_column(c, "name"),
+	    value = csv_find_column(c, "value");
 	char text[256];
 	uint64_t n;
 	double v;
 
-	while (step >= 0 && name >= 0 && value >= 0 && csv_next(c)) {
-		const struct csv_text *t = csv_at(c, name);
+	while (step >= 0 && name >= 0 && value >= 0 && csv_read_row(c)) {
+		const struct csv_text *t = csv_get_field(c, name);
 
-		if (!csv_u64(csv_at(c, step), &n) || !csv_double(csv_at(c, value), &v))
+		if (!csv_parse_u64(csv_get_field(c, step), &n) ||
+			!csv_parse_double(csv_get_field(c, value), &v))
 			continue;
 		snprintf(text, sizeof(text), "%.*s", (int)t->n, t->s);
-		put_point(s, text, n, v, false);
+		add_point(s, text, n, v, false);
 	}
 }
 
@@ -139,55 +141,56 @@ static void read_kind_file(struct curves *s, struct csv *c, const char *word)
 {
 	static const char ops[][8] = {
 		"norm", "min", "max", "mean", "zeros", "nans", "infs", "value"};
-	int step = csv_column(c, "step"), name = csv_column(c, "name");
+	int step = csv_find_column(c, "step"), name = csv_find_column(c, "name");
 	int at[sizeof(ops) / sizeof(*ops)];
 	char text[1024];
 	uint64_t n;
 	double v;
 
 	for (unsigned i = 0; i < sizeof(ops) / sizeof(*ops); i++)
-		at[i] = csv_column(c, ops[i]);
-	while (step >= 0 && name >= 0 && csv_next(c)) {
-		const struct csv_text *t = csv_at(c, name);
+		at[i] = csv_find_column(c, ops[i]);
+	while (step >= 0 && name >= 0 && csv_read_row(c)) {
+		const struct csv_text *t = csv_get_field(c, name);
 
-		if (!csv_u64(csv_at(c, step), &n))
+		if (!csv_parse_u64(csv_get_field(c, step), &n))
 			continue;
 		for (unsigned i = 0; i < sizeof(ops) / sizeof(*ops); i++) {
-			if (at[i] < 0 || !csv_double(csv_at(c, at[i]), &v))
+			if (at[i] < 0 || !csv_parse_double(csv_get_field(c, at[i]), &v))
 				continue;
 			snprintf(text, sizeof(text), "%s/%.*s/%s", word, (int)t->n, t->s, ops[i]);
-			put_point(s, text, n, v, false);
+			add_point(s, text, n, v, false);
 		}
 	}
 }
 
 /*
- * For each operation in a step: the norm over all inputs of its calls, and over all outputs. The
- * files contain norms over the finite elements only. If an element is NaN or Inf, the step gets no
- * norm, because the run would look like one without. A step that was not recorded completely, to
- * keep max_overhead, gets no norm either, because that of some calls is another number.
+ * For each operation in a step: computes the norm over all inputs of its calls, and over all outputs.
+ * The files contain norms over the finite elements only. If an element is NaN or Inf, the step gets no
+ * norm: a norm without these elements would look healthy. A step that was not recorded completely
+ * (max_overhead) gets no norm either: a norm over some of its calls is a different number.
  */
 static void read_call_file(struct curves *s, struct csv *c)
 {
-	int step = csv_column(c, "step"), op = csv_column(c, "op"), io = csv_column(c, "io"),
-	    norm = csv_column(c, "norm"), nans = csv_column(c, "nans"),
-	    infs = csv_column(c, "infs");
+	int step = csv_find_column(c, "step"), op = csv_find_column(c, "op"),
+	    io = csv_find_column(c, "io"), norm = csv_find_column(c, "norm"),
+	    nans = csv_find_column(c, "nans"), infs = csv_find_column(c, "infs");
 	char text[256];
 	uint64_t n, odd;
 	double v;
 
-	while (step >= 0 && op >= 0 && io >= 0 && norm >= 0 && csv_next(c)) {
-		const struct csv_text *o = csv_at(c, op), *side = csv_at(c, io);
+	while (step >= 0 && op >= 0 && io >= 0 && norm >= 0 && csv_read_row(c)) {
+		const struct csv_text *o = csv_get_field(c, op), *side = csv_get_field(c, io);
 
-		if (!csv_u64(csv_at(c, step), &n) || !csv_quick_double(csv_at(c, norm), &v) ||
+		if (!csv_parse_u64(csv_get_field(c, step), &n) ||
+			!csv_parse_double_fast(csv_get_field(c, norm), &v) ||
 			meta_step_is_thinned(s->meta, n, true, true))
 			continue;
-		if ((nans >= 0 && csv_u64(csv_at(c, nans), &odd) && odd) ||
-			(infs >= 0 && csv_u64(csv_at(c, infs), &odd) && odd))
+		if ((nans >= 0 && csv_parse_u64(csv_get_field(c, nans), &odd) && odd) ||
+			(infs >= 0 && csv_parse_u64(csv_get_field(c, infs), &odd) && odd))
 			v = (double)NAN;
 		snprintf(text, sizeof(text), "calls/%.*s/%.*s/norm", (int)o->n, o->s, (int)side->n,
 			side->s);
-		put_point(s, text, n, v * v, true);
+		add_point(s, text, n, v * v, true);
 	}
 }
 
@@ -231,20 +234,20 @@ static void read_curve_file(struct curves *s, const char *folder, const char *na
 	free(path);
 }
 
-static int by_curve_file(const void *x, const void *y)
+static int compare_curve_files(const void *x, const void *y)
 {
 	return strverscmp(*(char *const *)x, *(char *const *)y);
 }
 
 /*
- * A process that was killed while compressing leaves both files. The plain one is used, and comes
- * first.
+ * A process that was killed while compressing leaves both files. The plain one is used; it is sorted
+ * before the compressed one.
  */
-static bool is_compressed_copy(const char *name, const char *before)
+static bool is_compressed_copy(const char *name, const char *previous)
 {
-	size_t n = strlen(before);
+	size_t n = strlen(previous);
 
-	return strncmp(name, before, n) == 0 && strcmp(name + n, ".gz") == 0;
+	return strncmp(name, previous, n) == 0 && strcmp(name + n, ".gz") == 0;
 }
 
 static void read_curve_folder(struct curves *s, const char *folder)
@@ -260,7 +263,7 @@ static void read_curve_folder(struct curves *s, const char *folder)
 	if (d)
 		closedir(d);
 	if (n)
-		qsort(name, n, sizeof(*name), by_curve_file);
+		qsort(name, n, sizeof(*name), compare_curve_files);
 	for (unsigned i = 0; i < n; i++)
 		if (!i || !is_compressed_copy(name[i], name[i - 1]))
 			read_curve_file(s, folder, name[i]);
@@ -269,7 +272,7 @@ static void read_curve_folder(struct curves *s, const char *folder)
 	free(name);
 }
 
-static int read_curve_side(struct curves *s, const char *path, const struct ranges *ranks)
+static int read_run_curves(struct curves *s, const char *path, const struct ranges *ranks)
 {
 	struct folders f = {0};
 
@@ -288,7 +291,7 @@ static int read_curve_side(struct curves *s, const char *path, const struct rang
 /* ---- the page ---- */
 
 /* Text inside a script element must not contain the start of a tag. */
-static void put_page_text(struct target *t, const char *text)
+static void write_page_text(struct target *t, const char *text)
 {
 	size_t cap = 6 * strlen(text) + 16;
 	char *json = tool_alloc(cap);
@@ -297,26 +300,26 @@ static void put_page_text(struct target *t, const char *text)
 	text_json(&out, text);
 	for (const char *p = json; *p; p++)
 		if (*p == '<')
-			target_text(t, "\\u003c");
+			target_write_text(t, "\\u003c");
 		else
-			target_put(t, p, 1);
+			target_write(t, p, 1);
 	free(json);
 }
 
-static int by_point_step(const void *x, const void *y)
+static int compare_point_steps(const void *x, const void *y)
 {
 	const struct point *a = x, *b = y;
 
 	return a->step < b->step ? -1 : a->step > b->step;
 }
 
-static double page_value(const struct curve *c, unsigned i)
+static double get_page_value(const struct curve *c, unsigned i)
 {
 	return c->squares ? sqrt(c->point[i].v) : c->point[i].v;
 }
 
 /* Keeps the minimum and the maximum of each part of a long curve. */
-static void keep_extremes(const struct curve *c, bool *keep)
+static void mark_extreme_points(const struct curve *c, bool *keep)
 {
 	unsigned part = c->n <= SHOWN_MAX ? 1 : c->n / (SHOWN_MAX / 2) + 1;
 
@@ -338,7 +341,7 @@ static void keep_extremes(const struct curve *c, bool *keep)
  * Returns the relative distance of two values, as the page computes it; 1 if one of them is not
  * finite.
  */
-static double relative_distance(double a, double b)
+static double compute_relative_distance(double a, double b)
 {
 	double most = fabs(a) > fabs(b) ? fabs(a) : fabs(b);
 
@@ -348,7 +351,7 @@ static double relative_distance(double a, double b)
 }
 
 /* Compares values rounded to nine digits, as the page does. */
-static bool look_alike(double a, double b)
+static bool is_equal_on_page(double a, double b)
 {
 	char x[32], y[32];
 
@@ -360,11 +363,11 @@ static bool look_alike(double a, double b)
 }
 
 /*
- * Chooses points of a curve and of the same curve in the other run. Both get the same steps,
- * because the page compares points of one step. The first point that differs and the one that
- * differs most are included. Sorted by steps, each step at most once.
+ * Marks points of a curve and of the same curve in the other run. Both get the same steps, because the
+ * page compares points of one step. The first point that differs and the point that differs most are
+ * included. Both curves are sorted by step, each step at most once.
  */
-static void keep_differences(
+static void mark_different_points(
 	const struct curve *a, bool *keep_a, const struct curve *b, bool *keep_b)
 {
 	unsigned first[2] = {0, 0}, most[2] = {0, 0};
@@ -376,9 +379,10 @@ static void keep_differences(
 			continue;
 		}
 
-		double v = page_value(a, i), w = page_value(b, k), d = relative_distance(v, w);
+		double v = get_page_value(a, i), w = get_page_value(b, k),
+		       d = compute_relative_distance(v, w);
 
-		if (!look_alike(v, w)) {
+		if (!is_equal_on_page(v, w)) {
 			if (far < 0)
 				first[0] = i, first[1] = k;
 			if (d > far)
@@ -394,52 +398,52 @@ static void keep_differences(
 }
 
 /* Returns which points of a curve go into the page. The caller frees it. */
-static bool *choose_points(const struct curves *s, const struct curve *c)
+static bool *find_shown_points(const struct curves *s, const struct curve *c)
 {
-	const struct curve *other =
-		table_find(&s->all, curve_hash(c->name, !c->side, c->rank), strlen(c->name));
+	const struct curve *other = table_find(
+		&s->all, compute_curve_hash(c->name, !c->side, c->rank), strlen(c->name));
 	bool *keep = tool_alloc(c->n + 1), *keep_other;
 
 	memset(keep, 0, c->n + 1);
-	keep_extremes(c, keep);
+	mark_extreme_points(c, keep);
 	if (!other || (c->n <= SHOWN_MAX && other->n <= SHOWN_MAX))
 		return keep;
 	keep_other = tool_alloc(other->n + 1);
 	memset(keep_other, 0, other->n + 1);
-	keep_extremes(other, keep_other);
-	keep_differences(c, keep, other, keep_other);
+	mark_extreme_points(other, keep_other);
+	mark_different_points(c, keep, other, keep_other);
 	free(keep_other);
 	return keep;
 }
 
-static void put_curve(struct target *t, const struct curves *s, const struct curve *c)
+static void write_curve(struct target *t, const struct curves *s, const struct curve *c)
 {
-	bool *keep = choose_points(s, c);
+	bool *keep = find_shown_points(s, c);
 	const char *before = "";
 
-	target_text(t, "{\"n\":");
-	put_page_text(t, c->name);
+	target_write_text(t, "{\"n\":");
+	write_page_text(t, c->name);
 	target_print(t, ",\"s\":%u,\"r\":%d,\"x\":[", c->side, c->rank);
 	for (unsigned i = 0; i < c->n; i++)
 		if (keep[i]) {
 			target_print(t, "%s%llu", before, (unsigned long long)c->point[i].step);
 			before = ",";
 		}
-	target_text(t, "],\"y\":[");
+	target_write_text(t, "],\"y\":[");
 	before = "";
 	for (unsigned i = 0; i < c->n; i++) {
-		double v = page_value(c, i);
+		double v = get_page_value(c, i);
 
 		if (!keep[i])
 			continue;
-		target_text(t, before);
+		target_write_text(t, before);
 		before = ",";
 		if (isfinite(v))
 			target_print(t, "%.9g", v);
 		else
-			target_text(t, "null");
+			target_write_text(t, "null");
 	}
-	target_text(t, "]}");
+	target_write_text(t, "]}");
 	free(keep);
 }
 
@@ -453,31 +457,32 @@ static int write_curve_page(
 
 	if (status)
 		return status;
-	target_put(&t, curves_page, (size_t)(place - curves_page));
-	target_text(&t, "{\"a\":");
-	put_page_text(&t, path_a);
-	target_text(&t, ",\"b\":");
-	put_page_text(&t, path_b);
+	target_write(&t, curves_page, (size_t)(place - curves_page));
+	target_write_text(&t, "{\"a\":");
+	write_page_text(&t, path_a);
+	target_write_text(&t, ",\"b\":");
+	write_page_text(&t, path_b);
 	target_print(&t, ",\"left\":%llu,\"curves\":[", (unsigned long long)s->left);
 	for (uint32_t i = 0; i < s->all.n; i++) {
 		struct curve *c = table_at(&s->all, i);
 
-		qsort(c->point, c->n, sizeof(*c->point), by_point_step);
+		qsort(c->point, c->n, sizeof(*c->point), compare_point_steps);
 	}
 	for (uint32_t i = 0; i < s->all.n; i++) {
-		target_text(&t, i ? ",\n" : "\n");
-		put_curve(&t, s, table_at(&s->all, i));
+		target_write_text(&t, i ? ",\n" : "\n");
+		write_curve(&t, s, table_at(&s->all, i));
 	}
-	target_text(&t, "]}");
+	target_write_text(&t, "]}");
 	place += strlen(PLACE);
-	target_put(&t, place, (size_t)(curves_page_end - place));
+	target_write(&t, place, (size_t)(curves_page_end - place));
 
 	uint64_t bytes = t.bytes;
 
 	status = target_close(&t, true);
 	if (!status && strcmp(file, "-"))
-		printf("%s: %s of both runs, %s, one file that any browser shows\n", file,
-			out_plural(s->all.n, "curve", "curves"), out_bytes((double)bytes));
+		printf("%s: %s of both runs, %s, in one file for any browser\n", file,
+			out_format_plural(s->all.n, "curve", "curves"),
+			out_format_bytes((double)bytes));
 	if (s->left)
 		tool_warn("compare: %llu points did not fit: select fewer by --series and --rank",
 			(unsigned long long)s->left);
@@ -500,10 +505,10 @@ int compare_curves(const char *path_a, const char *path_b, const char *file, con
 	}
 	s.wanted = series ? &wanted : NULL;
 	table_init(&s.all, sizeof(struct curve), CURVES_MAX);
-	status = read_curve_side(&s, path_a, ranks);
+	status = read_run_curves(&s, path_a, ranks);
 	s.side = 1;
 	if (!status)
-		status = read_curve_side(&s, path_b, ranks);
+		status = read_run_curves(&s, path_b, ranks);
 	if (!status && !s.all.n) {
 		tool_error("compare: %s and %s: no scalars, parameter statistics or statistics of "
 			   "calls%s",

@@ -31,40 +31,40 @@ static const char *const mode_columns[] = {
 
 /* ---- CSV ---- */
 
-static void put_field_text(struct target *t, const char *s)
+static void write_field_text(struct target *t, const char *s)
 {
 	if (!s[strcspn(s, ",\"\r\n")]) {
-		target_text(t, s);
+		target_write_text(t, s);
 		return;
 	}
-	target_text(t, "\"");
+	target_write_text(t, "\"");
 	for (const char *q; *s; s = q) {
 		q = s + strcspn(s, "\"");
-		target_put(t, s, (size_t)(q - s));
+		target_write(t, s, (size_t)(q - s));
 		if (*q) {
-			target_text(t, "\"\"");
+			target_write_text(t, "\"\"");
 			q++;
 		}
 	}
-	target_text(t, "\"");
+	target_write_text(t, "\"");
 }
 
-static void put_text_column(struct target *t, const char *s)
+static void write_text_column(struct target *t, const char *s)
 {
-	target_text(t, ",");
-	put_field_text(t, s ? s : "N/A");
+	target_write_text(t, ",");
+	write_field_text(t, s ? s : "N/A");
 }
 
-/* Excel takes inf without quotes for a name. */
-static void put_cell_column(struct target *t, const struct cell *c)
+/* Puts a blank before inf: Excel would read it as a name. */
+static void write_cell_column(struct target *t, const struct cell *c)
 {
-	put_text_column(t, !c			       ? "N/A"
-			   : c->kind == CELL_INF       ? " inf"
-			   : c->kind == CELL_MINUS_INF ? " -inf"
-						       : c->text);
+	write_text_column(t, !c				 ? "N/A"
+			     : c->kind == CELL_INF	 ? " inf"
+			     : c->kind == CELL_MINUS_INF ? " -inf"
+							 : c->text);
 }
 
-static void put_message_column(struct target *t, const struct row *r)
+static void write_message_column(struct target *t, const struct row *r)
 {
 	char list[2048] = "[";
 	size_t n = 1;
@@ -74,32 +74,33 @@ static void put_message_column(struct target *t, const struct row *r)
 			n += (size_t)snprintf(list + n, sizeof(list) - n, "%s\"%s\"",
 				n > 1 ? ", " : "", rule_texts[i]);
 	snprintf(list + n, sizeof(list) - n, "]");
-	put_text_column(t, list);
+	write_text_column(t, list);
 }
 
-static void put_header(struct target *t, const struct diff_table *d)
+static void write_table_header(struct target *t, const struct diff_table *d)
 {
 	if (d->c->merge)
-		target_text(t, "Step,Rank,");
+		target_write_text(t, "Step,Rank,");
 	target_print(t, "%s,%s,%s", FIRST_COLUMNS, mode_columns[d->mode], LAST_COLUMNS);
 	if (d->stacks)
-		target_text(t, ",NPU_Stack_Info");
+		target_write_text(t, ",NPU_Stack_Info");
 	if (d->mode == COMPARE_TENSOR)
-		target_text(t, d->c->metric ? ",Data_name,Metric" : ",Data_name");
+		target_write_text(t, d->c->metric ? ",Data_name,Metric" : ",Data_name");
 	if (d->run)
-		target_text(t, ",Step,Communicator,Comm_seq,NPU Seq,Bench Seq,Parameter,Line");
-	target_text(t, "\n");
+		target_write_text(
+			t, ",Step,Communicator,Comm_seq,NPU Seq,Bench Seq,Parameter,Line");
+	target_write_text(t, "\n");
 }
 
-static void put_number_column(struct target *t, bool known, int64_t v)
+static void write_number_column(struct target *t, bool known, int64_t v)
 {
 	if (known)
 		target_print(t, ",%" PRId64, v);
 	else
-		target_text(t, ",");
+		target_write_text(t, ",");
 }
 
-static void put_diff_row(struct diff_table *d, const struct row *r, const struct entry *a,
+static void write_diff_row(struct diff_table *d, const struct row *r, const struct entry *a,
 	const struct entry *b, bool first)
 {
 	const struct item *x = r->a, *y = r->b;
@@ -112,58 +113,58 @@ static void put_diff_row(struct diff_table *d, const struct row *r, const struct
 		target_print(t, "%" PRId64 ",%" PRId64 ",", d->sums->step, d->sums->rank);
 	else
 		target_print(t, "%" PRId64 ",%" PRId64 ",", a->step, d->sums->rank);
-	put_field_text(t, x->name);
-	put_text_column(t, y ? y->name : NULL);
-	put_text_column(t, x->dtype ? x->dtype : "None");
-	put_text_column(t, y ? (y->dtype ? y->dtype : "None") : NULL);
-	put_text_column(t, x->shape ? x->shape : "None");
-	put_text_column(t, y ? (y->shape ? y->shape : "None") : NULL);
-	put_text_column(t, x->grad);
-	put_text_column(t, y ? y->grad : NULL);
+	write_field_text(t, x->name);
+	write_text_column(t, y ? y->name : NULL);
+	write_text_column(t, x->dtype ? x->dtype : "None");
+	write_text_column(t, y ? (y->dtype ? y->dtype : "None") : NULL);
+	write_text_column(t, x->shape ? x->shape : "None");
+	write_text_column(t, y ? (y->shape ? y->shape : "None") : NULL);
+	write_text_column(t, x->grad);
+	write_text_column(t, y ? y->grad : NULL);
 	if (d->mode == COMPARE_CHECKSUM) {
-		put_text_column(t, x->crc);
-		put_text_column(t, y ? y->crc : NULL);
+		write_text_column(t, x->crc);
+		write_text_column(t, y ? y->crc : NULL);
 	} else {
 		if (d->mode == COMPARE_TENSOR)
 			for (unsigned m = 0; m < METRICS; m++)
-				put_text_column(t, r->metric[m] ? r->metric[m] : "");
+				write_text_column(t, r->metric[m] ? r->metric[m] : "");
 		else
 			for (unsigned k = 0; k < 2; k++)
 				for (unsigned s = 0; s < STATS_COUNT; s++)
-					put_text_column(t, k ? r->relative[s] : r->diff[s]);
+					write_text_column(t, k ? r->relative[s] : r->diff[s]);
 		for (unsigned s = 0; s < STATS_COUNT; s++)
-			put_cell_column(t, &x->stat[s]);
+			write_cell_column(t, &x->stat[s]);
 		for (unsigned s = 0; s < STATS_COUNT; s++)
-			put_cell_column(t, y ? &y->stat[s] : NULL);
+			write_cell_column(t, y ? &y->stat[s] : NULL);
 	}
-	put_text_column(t, consistent ? "True" : "False");
-	put_text_column(t, verdict_words[r->verdict]);
-	put_message_column(t, r);
+	write_text_column(t, consistent ? "True" : "False");
+	write_text_column(t, verdict_words[r->verdict]);
+	write_message_column(t, r);
 	if (d->stacks)
-		put_text_column(t, first ? a->stack : NULL);
+		write_text_column(t, first ? a->stack : NULL);
 	if (d->mode == COMPARE_TENSOR) {
 		char *pair = tool_format("['%s', '%s']", x->data ? x->data : "-1",
 			y ? (y->data ? y->data : "-1") : "N/A");
 
-		put_text_column(t, pair);
+		write_text_column(t, pair);
 		free(pair);
 		if (d->c->metric)
-			put_text_column(t, r->measured);
+			write_text_column(t, r->measured);
 	}
 	if (d->run) {
-		put_number_column(t, a->step >= 0, a->step);
-		put_text_column(t, a->comm ? a->comm : "");
-		put_number_column(t, a->comm_seq >= 0, a->comm_seq);
-		put_number_column(t, true, (int64_t)a->seq);
-		put_number_column(t, b != NULL, b ? (int64_t)b->seq : 0);
-		put_text_column(t, x->param ? x->param : "");
-		put_text_column(t, first && a->line ? a->line : "");
+		write_number_column(t, a->step >= 0, a->step);
+		write_text_column(t, a->comm ? a->comm : "");
+		write_number_column(t, a->comm_seq >= 0, a->comm_seq);
+		write_number_column(t, true, (int64_t)a->seq);
+		write_number_column(t, b != NULL, b ? (int64_t)b->seq : 0);
+		write_text_column(t, x->param ? x->param : "");
+		write_text_column(t, first && a->line ? a->line : "");
 	}
-	target_text(t, "\n");
+	target_write_text(t, "\n");
 }
 
-/* Returns a name that no file has yet; malloc'd. */
-static char *name_table_file(const struct comparison *c, const struct rank_sums *s, bool steps)
+/* Returns the path of a table, which does not exist yet; malloc'd. */
+static char *format_table_path(const struct comparison *c, const struct rank_sums *s, bool steps)
 {
 	char *folder = steps && s->step >= 0 ? tool_format("%s/step%" PRId64, c->out, s->step)
 					     : tool_strdup(c->out);
@@ -203,18 +204,18 @@ int open_diff_table(struct diff_table *d, struct comparison *c, struct rank_sums
 	if (c->merge) {
 		if (c->merged_open)
 			return 0;
-		c->merged_path = name_table_file(c, NULL, false);
+		c->merged_path = format_table_path(c, NULL, false);
 		if (target_open(&c->merged, c->merged_path))
 			return STATUS_USAGE;
 		c->merged_open = true;
-		put_header(&c->merged, d);
+		write_table_header(&c->merged, d);
 		return 0;
 	}
-	sums->table = name_table_file(c, sums, has_many_steps(&c->a));
+	sums->table = format_table_path(c, sums, has_many_steps(&c->a));
 	if (target_open(&d->t, sums->table))
 		return STATUS_USAGE;
 	d->open = true;
-	put_header(&d->t, d);
+	write_table_header(&d->t, d);
 	return 0;
 }
 
@@ -231,7 +232,7 @@ int close_diff_table(struct diff_table *d, bool keep)
 
 /* ---- the first difference ---- */
 
-static char *name_row_item(const struct item *i)
+static char *format_item_name(const struct item *i)
 {
 	const char *tail = i->tail ? i->tail : "", *word = strrchr(tail, '.');
 
@@ -251,7 +252,7 @@ static bool are_cells_equal(const struct cell *a, const struct cell *b)
 	       (a->kind == CELL_NUMBER && b->kind == CELL_NUMBER && a->v == b->v);
 }
 
-static char *describe_row(const struct row *r)
+static char *format_row_difference(const struct row *r)
 {
 	static const char *const name[STATS_COUNT] = {"max", "min", "mean", "norm"};
 
@@ -264,9 +265,11 @@ static char *describe_row(const struct row *r)
 	if (r->a->crc && r->b->crc && strcmp(r->a->crc, r->b->crc) != 0 && !r->diff[0])
 		return tool_format("checksum %s, in B %s", r->a->crc, r->b->crc);
 	if (r->a->counted && r->b->counted && r->a->nans != r->b->nans)
-		return tool_format("%s NaN, in B %s", out_count(r->a->nans), out_count(r->b->nans));
+		return tool_format("%s NaN, in B %s", out_format_count(r->a->nans),
+			out_format_count(r->b->nans));
 	if (r->a->counted && r->b->counted && r->a->infs != r->b->infs)
-		return tool_format("%s Inf, in B %s", out_count(r->a->infs), out_count(r->b->infs));
+		return tool_format("%s Inf, in B %s", out_format_count(r->a->infs),
+			out_format_count(r->b->infs));
 	/* The norm comes first, because it says most about the whole tensor. */
 	for (unsigned k = 0; k < STATS_COUNT; k++) {
 		unsigned s = (k + STAT_NORM) % STATS_COUNT;
@@ -295,7 +298,7 @@ static bool is_later_diff(const struct first_diff *f, const struct rank_sums *s,
 	return f->any && (f->step < step || (f->step == step && f->order <= order));
 }
 
-static struct first_diff make_first(const struct diff_table *d, const struct entry *a,
+static struct first_diff init_first_diff(const struct diff_table *d, const struct entry *a,
 	const struct entry *b, const struct row *r, bool in_b)
 {
 	return (struct first_diff){.any = true,
@@ -307,8 +310,8 @@ static struct first_diff make_first(const struct diff_table *d, const struct ent
 		.other = in_b ? tool_strdup(a->name)
 			 : b  ? tool_strdup(b->name)
 			      : NULL,
-		.what = r ? name_row_item(r->a) : tool_strdup("the whole call"),
-		.values = r ? describe_row(r)
+		.what = r ? format_item_name(r->a) : tool_strdup("the whole call"),
+		.values = r ? format_row_difference(r)
 			    : tool_strdup(in_b ? "only B has this call" : "only A has this call"),
 		.line = a->line ? tool_strdup(a->line) : NULL,
 		.param = r && r->a->param ? tool_strdup(r->a->param) : NULL,
@@ -317,20 +320,20 @@ static struct first_diff make_first(const struct diff_table *d, const struct ent
 		.verdict = r ? r->verdict : VERDICT_WARNING};
 }
 
-static void keep_first(struct diff_table *d, struct first_diff *f, const struct entry *a,
+static void record_first_diff(struct diff_table *d, struct first_diff *f, const struct entry *a,
 	const struct entry *b, const struct row *r, bool in_b)
 {
 	if (is_later_diff(f, d->sums, a, a->start_ns ? a->start_ns : a->number))
 		return;
 	free_first_diff(f);
-	*f = make_first(d, a, b, r, in_b);
+	*f = init_first_diff(d, a, b, r, in_b);
 }
 
 /*
- * Records that an input of a collective differs on one rank: it changes the result on all ranks,
- * also where the rank's own inputs are equal.
+ * Records that an input of a collective differs on one rank. It changes the result on all ranks, also
+ * on ranks whose own inputs are equal.
  */
-static void keep_odd_input(
+static void record_odd_input(
 	struct diff_table *d, const struct entry *a, const struct entry *b, const struct row *r)
 {
 	struct odd_input *o;
@@ -339,20 +342,20 @@ static void keep_odd_input(
 		return;
 	o = get_odd_input(d->c, a->comm, a->comm_seq);
 	if (o && !o->first.any)
-		o->first = make_first(d, a, b, r, false);
+		o->first = init_first_diff(d, a, b, r, false);
 }
 
 /*
  * Records a call whose outputs differ and whose inputs are equal, as far as the data of this rank
  * shows.
  */
-static void keep_origin(
+static void record_origin(
 	struct diff_table *d, const struct entry *a, const struct entry *b, const struct row *r)
 {
 	struct rank_sums *s = d->sums;
 
 	if (s->norigin < ORIGINS_KEPT)
-		s->origin[s->norigin++] = make_first(d, a, b, r, false);
+		s->origin[s->norigin++] = init_first_diff(d, a, b, r, false);
 }
 
 void free_first_diff(struct first_diff *f)
@@ -405,7 +408,7 @@ static bool is_unwritten_row(const struct row *r)
 		function, out, at ? strtol(strchr(at + 1, '.') + 1, NULL, 10) : -1);
 }
 
-static void count_call_rows(
+static void update_row_counts(
 	struct diff_table *d, const struct entry *a, const struct entry *b, unsigned n)
 {
 	const struct row *differs = NULL, *output = NULL, *input = NULL, *blamed = NULL;
@@ -415,7 +418,7 @@ static void count_call_rows(
 		const struct row *r = &d->row[i];
 		bool out = r->a->state == ITEM_OUTPUT;
 
-		/* Otherwise the call would be blamed for the random contents of its memory. */
+		/* The random contents of unwritten memory are not an error of the call. */
 		if (r->differs && r->b && is_unwritten_row(r)) {
 			d->sums->unwritten++;
 			continue;
@@ -440,16 +443,16 @@ static void count_call_rows(
 	if (b)
 		d->sums->calls[worst]++;
 	if (differs)
-		keep_first(d, &d->sums->first, a, b, b ? differs : NULL, false);
+		record_first_diff(d, &d->sums->first, a, b, b ? differs : NULL, false);
 	if (input)
-		keep_odd_input(d, a, b, b ? input : NULL);
+		record_odd_input(d, a, b, b ? input : NULL);
 	if (output && !input && b)
-		keep_origin(d, a, b, output);
+		record_origin(d, a, b, output);
 	if (blamed && b)
-		keep_first(d, &d->sums->blamed, a, b, blamed, false);
+		record_first_diff(d, &d->sums->blamed, a, b, blamed, false);
 }
 
-void put_item_pairs(struct diff_table *d, const struct entry *a, const struct item *const *partner,
+void add_item_pairs(struct diff_table *d, const struct entry *a, const struct item *const *partner,
 	const struct entry *b, const char *dir_a, const char *dir_b)
 {
 	unsigned n = a->n;
@@ -469,22 +472,22 @@ void put_item_pairs(struct diff_table *d, const struct entry *a, const struct it
 		*r = (struct row){.a = &a->item[i]};
 		if (y && (d->c->mapping || is_dtype_comparable(r->a, y)))
 			r->b = y;
-		fill_row_differences(r, d->mode, &d->pool);
+		compute_row_differences(r, d->mode, &d->pool);
 		if (d->mode == COMPARE_TENSOR)
-			fill_row_metrics(r, dir_a, dir_b, d->c->exact, &d->pool);
+			compute_row_metrics(r, dir_a, dir_b, d->c->exact, &d->pool);
 		if (d->mode == COMPARE_TENSOR && d->c->metric)
 			measure_row_pair(r, d->c->metric, dir_a, dir_b, &d->pool);
 	}
-	judge_call_rows(d->row, n, d->mode, d->c->exact);
+	check_call_rows(d->row, n, d->mode, d->c->exact);
 	if (d->open || d->c->merged_open)
 		for (unsigned i = 0; i < n; i++)
-			put_diff_row(d, &d->row[i], a, b, i == 0);
-	count_call_rows(d, a, b, n);
+			write_diff_row(d, &d->row[i], a, b, i == 0);
+	update_row_counts(d, a, b, n);
 	if (!b && !n)
-		keep_first(d, &d->sums->first, a, NULL, NULL, false);
+		record_first_diff(d, &d->sums->first, a, NULL, NULL, false);
 }
 
-void put_call_pair(struct diff_table *d, const struct entry *a, const struct entry *b,
+void add_call_pair(struct diff_table *d, const struct entry *a, const struct entry *b,
 	const char *dir_a, const char *dir_b)
 {
 	const struct item **partner = NULL;
@@ -504,12 +507,12 @@ void put_call_pair(struct diff_table *d, const struct entry *a, const struct ent
 			partner[i] = &b->item[k];
 		}
 	}
-	put_item_pairs(d, a, partner, b, dir_a, dir_b);
+	add_item_pairs(d, a, partner, b, dir_a, dir_b);
 	free(partner);
 }
 
-void count_call_without_partner(struct diff_table *d, const struct entry *b)
+void add_call_without_partner(struct diff_table *d, const struct entry *b)
 {
 	d->sums->only_b++;
-	keep_first(d, &d->sums->first, b, NULL, NULL, true);
+	record_first_diff(d, &d->sums->first, b, NULL, NULL, true);
 }

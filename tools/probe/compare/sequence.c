@@ -34,7 +34,7 @@ static bool is_same_key(const struct align *s, int64_t x, int64_t y)
  * Returns the point on the diagonal that has advanced most; used if more search would cost too
  * much.
  */
-static struct split take_best_split(const struct align *s, int64_t x0, int64_t x1, int64_t y0,
+static struct split get_best_split(const struct align *s, int64_t x0, int64_t x1, int64_t y0,
 	int64_t y1, int64_t fmin, int64_t fmax, int64_t bmin, int64_t bmax)
 {
 	struct split best = {x0, y0}, other = {x1, y1};
@@ -116,11 +116,11 @@ static struct split find_split(
 				return (struct split){x, y};
 		}
 		if (cost >= COST_MAX)
-			return take_best_split(s, x0, x1, y0, y1, fmin, fmax, bmin, bmax);
+			return get_best_split(s, x0, x1, y0, y1, fmin, fmax, bmin, bmax);
 	}
 }
 
-static void align_part(const struct align *s, int64_t x0, int64_t x1, int64_t y0, int64_t y1)
+static void match_part(const struct align *s, int64_t x0, int64_t x1, int64_t y0, int64_t y1)
 {
 	while (x0 < x1 || y0 < y1) {
 		struct split m;
@@ -136,20 +136,20 @@ static void align_part(const struct align *s, int64_t x0, int64_t x1, int64_t y0
 		if (m.x + m.y - x0 - y0 < x1 + y1 - m.x - m.y) {
 			if (m.x == x0 && m.y == y0)
 				return;
-			align_part(s, x0, m.x, y0, m.y);
+			match_part(s, x0, m.x, y0, m.y);
 			x0 = m.x;
 			y0 = m.y;
 		} else {
 			if (m.x == x1 && m.y == y1)
 				return;
-			align_part(s, m.x, x1, m.y, y1);
+			match_part(s, m.x, x1, m.y, y1);
 			x1 = m.x;
 			y1 = m.y;
 		}
 	}
 }
 
-static void align_sequences(
+static void match_sequences(
 	const struct sequence *a, const struct sequence *b, unsigned levels, uint32_t *partner)
 {
 	size_t diagonals = (size_t)a->n + b->n + 5;
@@ -172,7 +172,7 @@ static void align_sequences(
 				continue;
 			end = i < a->n ? partner[i] : b->n;
 			if (x < i && y < end)
-				align_part(&s, x, i, y, end);
+				match_part(&s, x, i, y, end);
 			x = i + 1;
 			y = end + 1;
 		}
@@ -186,7 +186,7 @@ struct key_count {
 };
 
 /* Sets keys to 0 that occur more than once in a or in b. */
-static void keep_unique_keys(uint64_t *a, uint32_t n, uint64_t *b, uint32_t m)
+static void remove_repeated_keys(uint64_t *a, uint32_t n, uint64_t *b, uint32_t m)
 {
 	struct key_count *c;
 	struct table t;
@@ -207,17 +207,17 @@ static void keep_unique_keys(uint64_t *a, uint32_t n, uint64_t *b, uint32_t m)
 	table_free(&t);
 }
 
-void align_keys(uint64_t *a[SEQUENCE_LEVELS], uint32_t n, uint64_t *b[SEQUENCE_LEVELS], uint32_t m,
+void match_keys(uint64_t *a[SEQUENCE_LEVELS], uint32_t n, uint64_t *b[SEQUENCE_LEVELS], uint32_t m,
 	uint32_t *partner)
 {
 	struct sequence x = {.n = n}, y = {.n = m};
 
-	keep_unique_keys(a[0], n, b[0], m);
+	remove_repeated_keys(a[0], n, b[0], m);
 	for (unsigned l = 0; l < SEQUENCE_LEVELS; l++) {
 		x.key[l] = a[l];
 		y.key[l] = b[l];
 	}
-	align_sequences(&x, &y, SEQUENCE_LEVELS, partner);
+	match_sequences(&x, &y, SEQUENCE_LEVELS, partner);
 	for (unsigned l = 0; l < SEQUENCE_LEVELS; l++) {
 		free(a[l]);
 		free(b[l]);

@@ -21,7 +21,7 @@
  * NO_PARTNER. Sequences with little in common are matched less carefully, so that the time stays
  * below the square of their length. Frees the keys.
  */
-void align_keys(uint64_t *a[SEQUENCE_LEVELS], uint32_t n, uint64_t *b[SEQUENCE_LEVELS], uint32_t m,
+void match_keys(uint64_t *a[SEQUENCE_LEVELS], uint32_t n, uint64_t *b[SEQUENCE_LEVELS], uint32_t m,
 	uint32_t *partner);
 
 #endif

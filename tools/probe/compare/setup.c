@@ -50,7 +50,7 @@ struct setup {
 	struct pool pool;
 };
 
-static uint64_t hash_setup_name(const char *name)
+static uint64_t compute_setup_name_hash(const char *name)
 {
 	uint64_t h = UINT64_C(0xcbf29ce484222325);
 
@@ -63,19 +63,19 @@ static void write_setup_value(
 	struct setup *s, unsigned part, const char *name, const char *text, bool of_b)
 {
 	struct setup_part *p = &s->part[part];
-	struct setup_value *v = table_get(&p->values, hash_setup_name(name), strlen(name));
+	struct setup_value *v = table_get(&p->values, compute_setup_name_hash(name), strlen(name));
 
 	if (!v)
 		return;
 	if (!v->name)
-		v->name = pool_text(&s->pool, name);
-	*(of_b ? &v->b : &v->a) = pool_text(&s->pool, text);
+		v->name = pool_copy_text(&s->pool, name);
+	*(of_b ? &v->b : &v->a) = pool_copy_text(&s->pool, text);
 	*(of_b ? &p->any_b : &p->any_a) = true;
 }
 
 /* ---- meta.json ---- */
 
-/* Returns true for values that differ in each run, or that count what was recorded. */
+/* Returns true for values that differ in every run, or that are counts of records. */
 static bool is_volatile_key(const char *name)
 {
 	static const char *const keys[] = {"owner", "journal_path", "run", "state", "calls",
@@ -182,7 +182,7 @@ static bool read_setup_meta(struct setup *s, const char *folder, bool of_b)
 
 	if (n) {
 		write_meta_values(s, "", n, of_b, 0);
-		write_arguments(s, json_member(n, "program"), of_b);
+		write_arguments(s, json_get_member(n, "program"), of_b);
 	} else {
 		tool_error("compare: %s: %s", path, why);
 	}
@@ -222,7 +222,7 @@ static const char *join_weight_row(struct pool *p, const struct csv *c, int name
 
 	for (unsigned i = 0; i < c->ncolumns; i++)
 		bytes += c->field[i].n + 1;
-	to = out = pool_take(p, bytes);
+	to = out = pool_alloc(p, bytes);
 	for (unsigned i = 0; i < c->ncolumns; i++) {
 		if ((int)i == name || (int)i == step)
 			continue;
@@ -245,17 +245,18 @@ static void read_first_weights(struct setup *s, const char *folder, bool of_b)
 	if (!path)
 		return;
 	if (csv_open(&c, path, UINT64_MAX, true, 65536) == 0) {
-		name = csv_column(&c, "name");
-		step = csv_column(&c, "step");
-		while (name >= 0 && step >= 0 && csv_next(&c)) {
-			if (!csv_u64(csv_at(&c, step), &v))
+		name = csv_find_column(&c, "name");
+		step = csv_find_column(&c, "step");
+		while (name >= 0 && step >= 0 && csv_read_row(&c)) {
+			if (!csv_parse_u64(csv_get_field(&c, step), &v))
 				continue;
 			if (first == UINT64_MAX)
 				first = v;
 			if (v != first)
 				break;
 			write_setup_value(s, PART_WEIGHTS,
-				pool_copy(&s->pool, csv_at(&c, name)->s, csv_at(&c, name)->n),
+				pool_copy(&s->pool, csv_get_field(&c, name)->s,
+					csv_get_field(&c, name)->n),
 				join_weight_row(&s->pool, &c, name, step), of_b);
 		}
 	}
@@ -298,7 +299,7 @@ static const char *find_random_operator(const char *name)
  * Returns the length without the number in "Distributed.all_reduce.3.forward", which counts calls
  * in the order of their ends.
  */
-static int name_length(const char *name)
+static int measure_bare_name(const char *name)
 {
 	const char *p = name;
 
@@ -322,8 +323,8 @@ static bool write_call_inputs(struct setup *s, const struct entry *e, unsigned p
 			continue;
 		some = true;
 		write_setup_value(s, PART_INPUTS,
-			pool_format(&s->pool, "call %u, %.*s, %s", place, name_length(e->name),
-				e->name, x->tail),
+			pool_format(&s->pool, "call %u, %.*s, %s", place,
+				measure_bare_name(e->name), e->name, x->tail),
 			x->scalar ? x->stat[0].text
 				  : pool_format(&s->pool, "%s %s max %s min %s mean %s norm %s",
 					    x->dtype, x->shape, x->stat[STAT_MAX].text,
@@ -345,10 +346,10 @@ static void read_first_inputs(struct setup *s, const struct rank_dir *d, bool of
 
 	open_run_calls(&r, d, 0, &none, &all);
 	r.late_steps = STEPS_LATE_MAX;
-	while (taken < FIRST_CALLS && (step = next_run_step(&r))) {
+	while (taken < FIRST_CALLS && (step = read_run_step(&r))) {
 		for (unsigned i = 0; i < step->n && taken < FIRST_CALLS; i++)
 			taken += write_call_inputs(s, &step->call[i].e, taken, of_b);
-		drop_run_calls(&r, UINT32_MAX);
+		remove_run_calls(&r, UINT32_MAX);
 	}
 	close_run_calls(&r);
 }
@@ -360,7 +361,7 @@ struct random_count {
 };
 
 /* Counts calls by operator and call site. */
-static void count_random_calls(struct setup *s, const struct rank_dir *d, bool of_b)
+static void add_random_calls(struct setup *s, const struct rank_dir *d, bool of_b)
 {
 	struct ranges all = {0};
 	struct overlay none = {0};
@@ -371,7 +372,7 @@ static void count_random_calls(struct setup *s, const struct rank_dir *d, bool o
 	table_init(&counts, sizeof(struct random_count), 1u << 20);
 	open_run_calls(&r, d, 0, &none, &all);
 	r.late_steps = STEPS_LATE_MAX;
-	while ((step = next_run_step(&r))) {
+	while ((step = read_run_step(&r))) {
 		for (unsigned i = 0; i < step->n; i++) {
 			const struct entry *e = &step->call[i].e;
 			const char *op = find_random_operator(e->name);
@@ -382,13 +383,13 @@ static void count_random_calls(struct setup *s, const struct rank_dir *d, bool o
 				continue;
 			name = pool_format(&s->pool, "%.*s at %s", (int)strcspn(op, "."), op,
 				e->line ? e->line : "(no stack)");
-			c = table_get(&counts, hash_setup_name(name), strlen(name));
+			c = table_get(&counts, compute_setup_name_hash(name), strlen(name));
 			if (!c)
 				continue;
 			c->name = name;
 			c->calls++;
 		}
-		drop_run_calls(&r, UINT32_MAX);
+		remove_run_calls(&r, UINT32_MAX);
 	}
 	close_run_calls(&r);
 	for (uint32_t i = 0; i < counts.n; i++) {
@@ -421,7 +422,7 @@ static const char lacking[] =
 	"keys, environment variables unrelated to the job, seeds that the program sets and that no "
 	"library exposes; operators that draw random numbers are compared where they were listed";
 
-static bool is_value_other(const struct setup_value *v)
+static bool is_value_different(const struct setup_value *v)
 {
 	return strcmp(v->a ? v->a : "", v->b ? v->b : "") != 0;
 }
@@ -429,7 +430,7 @@ static bool is_value_other(const struct setup_value *v)
 static void print_setup_part(struct setup_part *p, const char *title, const char *rank)
 {
 	for (uint32_t i = 0; i < p->values.n; i++)
-		p->differing += is_value_other(table_at(&p->values, i));
+		p->differing += is_value_different(table_at(&p->values, i));
 	if (!p->any_a || !p->any_b) {
 		printf("%s, %s: %s\n", rank, title,
 			p->any_a || p->any_b ? "only one side has them" : "not recorded");
@@ -439,14 +440,14 @@ static void print_setup_part(struct setup_part *p, const char *title, const char
 	for (uint32_t i = 0; i < p->values.n; i++) {
 		const struct setup_value *v = table_at(&p->values, i);
 
-		if (!is_value_other(v))
+		if (!is_value_different(v))
 			continue;
 		printf("    ");
-		out_clean(v->name);
+		out_print_clean(v->name);
 		printf(": ");
-		out_clean(v->a ? v->a : "(none)");
+		out_print_clean(v->a ? v->a : "(none)");
 		printf(", in B ");
-		out_clean(v->b ? v->b : "(none)");
+		out_print_clean(v->b ? v->b : "(none)");
 		printf("\n");
 	}
 }
@@ -461,7 +462,7 @@ static void write_setup_part_json(struct setup_part *p, const char *title)
 	for (uint32_t i = 0; i < p->values.n; i++) {
 		const struct setup_value *v = table_at(&p->values, i);
 
-		if (!is_value_other(v))
+		if (!is_value_different(v))
 			continue;
 		p->differing++;
 		json_object(NULL);
@@ -488,7 +489,7 @@ static unsigned compare_rank_setup(const struct rank_dir *a, const struct rank_d
 			continue;
 		read_first_weights(&s, d->path, k);
 		read_first_inputs(&s, d, k);
-		count_random_calls(&s, d, k);
+		add_random_calls(&s, d, k);
 	}
 	if (json) {
 		json_object(NULL);
@@ -536,10 +537,10 @@ int compare_setups(const char *path_a, const char *path_b, bool json)
 		json_string("not_compared", lacking);
 		json_end();
 	} else {
-		out_wrap(lacking, 0, 0);
+		out_print_wrapped(lacking, 0, 0);
 	}
 	if (!paired)
-		tool_error("compare: %s and %s: no rank that both have", path_a, path_b);
+		tool_error("compare: %s and %s: no common rank", path_a, path_b);
 	folders_close(&a);
 	folders_close(&b);
 	return !paired ? STATUS_USAGE : differing ? STATUS_PROBLEM : STATUS_DONE;

@@ -101,31 +101,32 @@ static bool is_weight_name(const char *name)
 	return strncmp(name, "bucket", 6) != 0 || strspn(name + 6, "0123456789") != n - 6 || n == 6;
 }
 
-static struct weight *get_weight(struct weights *w, struct table *of, const char *name, int rank)
+static struct weight *get_weight(
+	struct weights *w, struct table *weight_table, const char *name, int rank)
 {
-	struct weight *x = table_get(of, hash_str(0, name), (uint64_t)(rank + 1));
+	struct weight *x = table_get(weight_table, hash_str(0, name), (uint64_t)(rank + 1));
 
 	if (x && !x->name) {
-		x->name = pool_text(&w->names, name);
+		x->name = pool_copy_text(&w->names, name);
 		x->rank = rank;
 	}
 	return x;
 }
 
-static bool is_value(const struct weight_value *a, const struct weight_value *b)
+static bool is_equal_weight_value(const struct weight_value *a, const struct weight_value *b)
 {
 	return a->crc == b->crc && a->bytes == b->bytes;
 }
 
 /*
- * Makes v the newest value, which is the last one. If the weight had it before, it moves to the
- * end.
+ * Adds v as the newest value, at the end of the list. If the list contains it already, it is moved to
+ * the end.
  */
 static void add_weight_value(struct weight *x, struct weight_value v, const struct moment *now)
 {
 	unsigned i = 0;
 
-	while (i < x->n && !is_value(&x->value[i], &v))
+	while (i < x->n && !is_equal_weight_value(&x->value[i], &v))
 		i++;
 	if (i == x->n) {
 		TOOL_GROW(x->value, x->n, x->cap);
@@ -164,7 +165,7 @@ static void read_weight_row(void *arg, struct calls *s, const struct call *c)
 
 	if (!io->n || !ranges_contain(w->steps, c->step) ||
 		!parse_sum(calls_column(s, COL_crc32), &v.crc) ||
-		!csv_u64(calls_column(s, COL_bytes), &v.bytes) || !v.bytes)
+		!csv_parse_u64(calls_column(s, COL_bytes), &v.bytes) || !v.bytes)
 		return;
 	w->sums++;
 	if (w->of_b)
@@ -220,18 +221,19 @@ static int read_weight_side(struct weights *w, const char *path, const struct ra
 
 struct weight_result {
 	enum weight_verdict verdict;
-	const struct seen_value *b; /* the value that B has; NULL: none of A's */
-	/* had: this value in A; want: the value that B ought to have. */
+	const struct seen_value *b; /* the value of A that B has; NULL: B has none of A's values */
+	/* had: A's entry for that value. want: the value that B should have. */
 	const struct weight_value *had, *want;
 	const struct weight *other; /* B's tensor with this name; NULL: none */
 };
 
-static const struct seen_value *find_in_b(const struct weights *w, const struct weight_value *v)
+static const struct seen_value *find_value_in_b(
+	const struct weights *w, const struct weight_value *v)
 {
 	return table_find(&w->b_values, v->crc, v->bytes);
 }
 
-/* transfer: the step of A's last transfer of weights; any: there was one. */
+/* transfer: the step of A's last transfer of weights; transfer->any is false if there was none. */
 static struct weight_result check_weight(
 	const struct weights *w, const struct weight *x, const struct moment *transfer)
 {
@@ -240,19 +242,19 @@ static struct weight_result check_weight(
 	if (x->sent.any && x->sent.step == transfer->step)
 		r.want = &x->sent_value;
 	for (unsigned i = x->n; i-- > 0 && !r.b;)
-		if ((r.b = find_in_b(w, &x->value[i])))
+		if ((r.b = find_value_in_b(w, &x->value[i])))
 			r.had = &x->value[i];
 	r.other = table_find(&w->b_names, x->key.a, 0);
-	if (find_in_b(w, r.want)) {
+	if (find_value_in_b(w, r.want)) {
 		r.had = r.want;
-		r.b = find_in_b(w, r.want);
+		r.b = find_value_in_b(w, r.want);
 		r.verdict = WEIGHT_SAME;
 	}
-	/* The weight is known to be unchanged if it was seen with B's value after the transfer. */
+	/* A weight that was not sent counts as skipped, unless A still had B's value after the transfer. */
 	if (transfer->any && (!x->sent.any || x->sent.step < transfer->step) &&
 		!(r.verdict == WEIGHT_SAME && r.b && x->last.step >= transfer->step))
 		r.verdict = WEIGHT_SKIPPED;
-	else if (!find_in_b(w, r.want))
+	else if (!find_value_in_b(w, r.want))
 		r.verdict = r.b ? WEIGHT_STALE : r.other ? WEIGHT_DIFFERS : WEIGHT_MISSING;
 	return r;
 }
@@ -282,12 +284,12 @@ static void find_replicas(const struct weights *w, struct table *replicas)
 	}
 }
 
-static bool is_replica_chosen(const struct weights *w, const struct table *replicas, uint32_t at)
+static bool is_replica_chosen(const struct weights *w, const struct table *replicas, uint32_t index)
 {
-	const struct weight *x = table_at(&w->a, at);
+	const struct weight *x = table_at(&w->a, index);
 	const struct replica *r = table_find(replicas, x->key.a, x->value[x->n - 1].crc);
 
-	return !r || r->chosen == at + 1;
+	return !r || r->chosen == index + 1;
 }
 
 static struct moment find_last_transfer(const struct weights *w)
@@ -305,7 +307,7 @@ static struct moment find_last_transfer(const struct weights *w)
 
 /* ---- output ---- */
 
-static char *format_place(const struct moment *m)
+static char *format_moment(const struct moment *m)
 {
 	return m->any ? tool_format("step %llu", (unsigned long long)m->step) : tool_strdup("-");
 }
@@ -313,9 +315,9 @@ static char *format_place(const struct moment *m)
 static void print_weight(const struct weight *x, const struct weight_result *r, struct out_table *t)
 {
 	char sum[24] = "-", other[24] = "-";
-	char *sent = format_place(&x->sent);
-	char *received = format_place(r->b ? &r->b->received : &(struct moment){.any = false});
-	char *loaded = format_place(r->b ? &r->b->loaded : &(struct moment){.any = false});
+	char *sent = format_moment(&x->sent);
+	char *received = format_moment(r->b ? &r->b->received : &(struct moment){.any = false});
+	char *loaded = format_moment(r->b ? &r->b->loaded : &(struct moment){.any = false});
 
 	snprintf(sum, sizeof(sum), "%08llx", (unsigned long long)r->want->crc);
 	if (r->had)
@@ -323,13 +325,13 @@ static void print_weight(const struct weight *x, const struct weight_result *r, 
 	else if (r->other)
 		snprintf(other, sizeof(other), "%08llx",
 			(unsigned long long)r->other->value[r->other->n - 1].crc);
-	out_cell(t, x->name);
-	out_cell(t, verdicts[r->verdict].word);
-	out_cell(t, sum);
-	out_cell(t, sent);
-	out_cell(t, other);
-	out_cell(t, received);
-	out_cell(t, loaded);
+	out_add_cell(t, x->name);
+	out_add_cell(t, verdicts[r->verdict].word);
+	out_add_cell(t, sum);
+	out_add_cell(t, sent);
+	out_add_cell(t, other);
+	out_add_cell(t, received);
+	out_add_cell(t, loaded);
 	free(sent);
 	free(received);
 	free(loaded);
@@ -386,7 +388,7 @@ static int print_weights(const struct weights *w, bool json)
 	}
 	for (int pass = json; pass < 2; pass++) {
 		if (pass && !json) {
-			printf("%s of A", out_plural(all, "weight", "weights"));
+			printf("%s of A", out_format_plural(all, "weight", "weights"));
 			for (unsigned v = 0; v < VERDICTS; v++)
 				if (n[v])
 					printf("%s %llu %s (%s)", v && n[0] != n[v] ? ";" : ":",
@@ -395,7 +397,7 @@ static int print_weights(const struct weights *w, bool json)
 			printf(".\n");
 			if (all == n[WEIGHT_SAME])
 				break;
-			out_table_begin(&t, 7, head, "lllllll");
+			out_start_table(&t, 7, head, "lllllll");
 		}
 		for (uint32_t i = 0; i < w->a.n; i++) {
 			const struct weight *x = table_at(&w->a, i);
@@ -414,7 +416,7 @@ static int print_weights(const struct weights *w, bool json)
 				print_weight(x, &r, &t);
 		}
 		if (pass && !json)
-			out_table_end(&t);
+			out_print_table(&t);
 	}
 	if (shown > SHOWN_MAX)
 		printf("... and %llu more: --json has all\n",

@@ -70,7 +70,8 @@ struct sources {
 	struct config file, none;
 };
 
-static bool key_differs(const struct config *a, const struct config *b, const struct config_key *k)
+static bool is_key_changed(
+	const struct config *a, const struct config *b, const struct config_key *k)
 {
 	size_t n = (size_t)config_format(a, k, NULL, 0) + 1,
 	       m = (size_t)config_format(b, k, NULL, 0) + 1;
@@ -86,7 +87,7 @@ static bool key_differs(const struct config *a, const struct config *b, const st
 	return other;
 }
 
-static void count_line(void *arg, const char *line)
+static void add_line_count(void *arg, const char *line)
 {
 	(void)line;
 	++*(unsigned *)arg;
@@ -96,7 +97,7 @@ static void count_line(void *arg, const char *line)
  * Returns true if the environment sets the key and the value is accepted. A rejected value changes
  * nothing.
  */
-static bool in_environment(const char *key)
+static bool is_set_in_environment(const char *key)
 {
 	char name[64] = "PROBE_";
 	size_t n = strlen(name);
@@ -117,7 +118,7 @@ static bool in_environment(const char *key)
 	snprintf(entry, bytes, "%s=%s", name, value);
 
 	/* A missing file is not an error here. */
-	config_load(&alone, NULL, env, "/", count_line, &problems);
+	config_load(&alone, NULL, env, "/", add_line_count, &problems);
 	config_free(&alone);
 	free(entry);
 	return problems == 0;
@@ -135,54 +136,54 @@ static void print_value(void *arg, const char *line)
 		if (strlen(k->name) != n || strncmp(k->name, line, n))
 			continue;
 		printf("%s%s\n", line,
-			in_environment(k->name)		     ? "  # from the environment"
-			: key_differs(&s->file, &s->none, k) ? "  # from the file"
-							     : "");
+			is_set_in_environment(k->name)		? "  # from the environment"
+			: is_key_changed(&s->file, &s->none, k) ? "  # from the file"
+								: "");
 		return;
 	}
 	puts(line);
 }
 
-static char *working_directory(void)
+static char *get_working_directory(void)
 {
 	char *cwd = getcwd(NULL, 0);
 
 	return cwd ? cwd : tool_strdup("/");
 }
 
-/* in_words: with explanations. common: only the keys that are set often. */
-static int show_config(const char *file, bool in_words, bool common)
+/* explained: prints explanations in sentences. common: only the keys that are set often. */
+static int print_config(const char *file, bool explained, bool common)
 {
 	struct sources s;
 	struct config now;
 	unsigned problems = 0;
-	char *cwd = working_directory(), *ops = NULL, *const none[] = {NULL};
+	char *cwd = get_working_directory(), *ops = NULL, *const none[] = {NULL};
 	struct wraplist *list;
 	int err = config_load(&now, file, environ, cwd, print_config_problem, &problems);
 
 	config_load(&s.file, file, none, cwd, ignore_config_line, NULL);
 	config_load(&s.none, NULL, none, cwd, ignore_config_line, NULL);
 	printf("# file: %s\n", file ? file : "none was found: the copy in libprobe.so");
-	ops = config_find_list(&now, preload_beside(), print_config_problem, &problems);
+	ops = config_find_list(&now, preload_get_config_base(), print_config_problem, &problems);
 	if (now.imported)
-		printf("# it is %s; this is what it means in keys of libprobe\n",
+		printf("# format: %s; below: its meaning in libprobe's keys\n",
 			import_names[now.imported]);
 	printf("# list of functions: %s\n", ops ? ops : "the copy in libprobe.so");
 	list = wraplist_load(ops, print_config_problem, &problems);
 	if (!list) {
 		err = err ? err : -1;
-		/* Looked for as the library does. */
-		list = in_words ? wraplist_load(NULL, print_config_problem, &problems) : NULL;
+		/* The file is found by the same rules as in the library. */
+		list = explained ? wraplist_load(NULL, print_config_problem, &problems) : NULL;
 		if (list)
 			puts("# instead: the copy in libprobe.so");
 	}
 	report_unknown_words(&now, file, environ, list, print_config_problem, &problems);
 	if (getenv("PROBE_DISABLE") && now.disable)
 		puts("# PROBE_DISABLE is set: nothing is recorded");
-	if (in_words && list)
-		explain_config(&now, list, print_config_problem, &problems);
+	if (explained && list)
+		print_config_explanation(&now, list, print_config_problem, &problems);
 	else
-		config_dump(&now, common, print_value, &s);
+		config_print_yaml(&now, common, print_value, &s);
 	if (list)
 		wraplist_free(list);
 	config_free(&s.file);
@@ -204,7 +205,7 @@ int verb_config(int argc, char **argv)
 	char *file;
 	int o, status;
 
-	while ((o = cli_next(&c)) != CLI_END) {
+	while ((o = cli_read_argument(&c)) != CLI_END) {
 		switch (o) {
 		case OPT_CONFIG:
 			named = c.value;
@@ -220,21 +221,22 @@ int verb_config(int argc, char **argv)
 			break;
 		case CLI_HELP:
 			fputs(help, stdout);
-			return tool_finish(STATUS_DONE);
+			return tool_close_output(STATUS_DONE);
 		case CLI_OPERAND:
-			tool_error("config: %s: no operand is expected; a file is given by -c",
-				c.value);
+			tool_error(
+				"config: %s: unexpected operand; a file is named with -c", c.value);
 			return STATUS_USAGE;
 		default:
 			return STATUS_USAGE;
 		}
 	}
 	if (markdown) {
-		config_markdown(common, print_config_line, NULL);
-		return tool_finish(STATUS_DONE);
+		config_print_markdown(common, print_config_line, NULL);
+		return tool_close_output(STATUS_DONE);
 	}
-	file = named && *named ? tool_absolute(named) : config_find("probe.yaml", preload_beside());
-	status = show_config(file, in_words, common);
+	file = named && *named ? tool_get_absolute_path(named)
+			       : config_find("probe.yaml", preload_get_config_base());
+	status = print_config(file, in_words, common);
 	free(file);
-	return tool_finish(status);
+	return tool_close_output(status);
 }

@@ -19,28 +19,28 @@ struct one_step {
 	uint64_t rows, calls;
 };
 
-static int by_number(const void *x, const void *y)
+static int compare_numbers_ascending(const void *x, const void *y)
 {
 	uint64_t a = *(const uint64_t *)x, b = *(const uint64_t *)y;
 
 	return a < b ? -1 : a > b;
 }
 
-/* Returns the median over the steps; of two middle values the larger one. */
-static double median_of_steps(const struct table *t, size_t member)
+/* Returns the median over the steps. If there are two middle values: the larger one. */
+static double compute_step_median(const struct table *t, size_t member)
 {
 	uint64_t *v = tool_alloc(t->n * sizeof(*v)), is;
 
 	for (uint32_t i = 0; i < t->n; i++)
 		memcpy(&v[i], (char *)table_at(t, i) + member, sizeof(*v));
-	qsort(v, t->n, sizeof(*v), by_number);
+	qsort(v, t->n, sizeof(*v), compare_numbers_ascending);
 	is = v[t->n / 2];
 	free(v);
 	return (double)is;
 }
 
 /* Returns the bytes of files that do not grow with the steps. */
-static double fixed_cost_bytes(const char *path)
+static double compute_fixed_bytes(const char *path)
 {
 	DIR *d = opendir(path);
 	struct stat st;
@@ -56,14 +56,14 @@ static double fixed_cost_bytes(const char *path)
 	return n;
 }
 
-bool cost_of(struct cost *c, const struct rank_dir *dir)
+bool compute_run_cost(struct cost *c, const struct rank_dir *dir)
 {
 	struct calls s;
 	struct call k;
 	struct table steps;
 	uint64_t rows = 0;
 
-	*c = (struct cost){.once_bytes = fixed_cost_bytes(dir->path)};
+	*c = (struct cost){.once_bytes = compute_fixed_bytes(dir->path)};
 	calls_open(&s, dir, 0, NULL);
 	table_init(&steps, sizeof(struct one_step), STEPS_MAX);
 	while (calls_next(&s, &k)) {
@@ -82,11 +82,11 @@ bool cost_of(struct cost *c, const struct rank_dir *dir)
 	if (steps.n) {
 		uint64_t recorded = dir->meta.recorded;
 
-		c->rows = median_of_steps(&steps, offsetof(struct one_step, rows));
+		c->rows = compute_step_median(&steps, offsetof(struct one_step, rows));
 		c->step_bytes = c->rows * (double)calls_done(&s) / (double)rows;
 		if (recorded)
 			c->step_ns = dir->meta.own_calls_s * 1e9 / (double)recorded *
-				     median_of_steps(&steps, offsetof(struct one_step, calls));
+				     compute_step_median(&steps, offsetof(struct one_step, calls));
 	}
 	table_free(&steps);
 	calls_close(&s);

@@ -24,7 +24,7 @@ struct cost {
  * Computes the cost for one rank from the first COST_BYTES bytes of its calls files. Returns false
  * if no call was recorded.
  */
-bool cost_of(struct cost *c, const struct rank_dir *dir);
+bool compute_run_cost(struct cost *c, const struct rank_dir *dir);
 
 #define COST_BYTES (256u << 20)
 

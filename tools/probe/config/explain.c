@@ -35,7 +35,7 @@ static void print_explained(const char *head, const char *fmt, ...)
 }
 
 /* Returns the value of a key as probe.yaml would contain it; malloc'd. */
-static char *explained_value(const struct config *c, const char *key)
+static char *format_key_value(const struct config *c, const char *key)
 {
 	const struct config_key *k = config_key_find(key, strlen(key), false);
 	size_t n = (size_t)config_format(c, k, NULL, 0) + 1;
@@ -60,7 +60,7 @@ static bool has_wrappers(const char *library)
 	return is;
 }
 
-static unsigned count_section_entries(const struct wraplist *w, uint32_t section)
+static unsigned get_section_count(const struct wraplist *w, uint32_t section)
 {
 	unsigned n = 0;
 
@@ -70,7 +70,7 @@ static unsigned count_section_entries(const struct wraplist *w, uint32_t section
 }
 
 /* Reports entries on stderr that are not a function of the libraries exported by libprobe.so. */
-static unsigned explain_unknown(const struct wraplist *w, uint32_t section)
+static unsigned print_unknown_entries(const struct wraplist *w, uint32_t section)
 {
 	char *word = tool_format(" %s ", wraplist_text(w, w->section[section].name));
 	unsigned n = 0;
@@ -86,49 +86,51 @@ static bool has_entries(const struct wraplist *w, const char *library)
 {
 	uint32_t s = wraplist_section(w, library);
 
-	return s != WRAPLIST_NONE && count_section_entries(w, s) > 0;
+	return s != WRAPLIST_NONE && get_section_count(w, s) > 0;
 }
 
 /*
  * Prints a list in msprobe's format: its names are Python functions, which select functions of
  * several libraries.
  */
-static void print_other_list(const struct wraplist *w)
+static void print_msprobe_list(const struct wraplist *w)
 {
 	unsigned sections = 0;
 
 	for (uint32_t s = 0; s < w->nsection; s++)
-		sections += count_section_entries(w, s) != 0;
+		sections += get_section_count(w, s) != 0;
 	print_explained("functions",
 		"in the format of msprobe: %s in %s; the names select the operators of PyTorch and "
 		"MindSpore",
-		out_plural(w->n, "name", "names"), out_plural(sections, "section", "sections"));
+		out_format_plural(w->n, "name", "names"),
+		out_format_plural(sections, "section", "sections"));
 	print_explained("", "and the collectives of every library that these names match");
 }
 
-static void explain_functions(const struct wraplist *w, bool exports)
+static void print_listed_functions(const struct wraplist *w, bool exports)
 {
 	const char *head = "functions", *sep = "";
 	unsigned bad;
 
 	if (import_list_is(w)) {
-		print_other_list(w);
+		print_msprobe_list(w);
 		return;
 	}
 
 	for (uint32_t s = 0; s < w->nsection; s++) {
 		const char *name = wraplist_text(w, w->section[s].name);
-		unsigned n = count_section_entries(w, s);
+		unsigned n = get_section_count(w, s);
 
 		if (!n || !has_wrappers(name))
 			continue;
-		bad = exports ? explain_unknown(w, s) : 0;
+		bad = exports ? print_unknown_entries(w, s) : 0;
 		if (bad)
 			print_explained(head, "%s: %s, and %s that libprobe does not know", name,
-				out_plural(n - bad, "entry", "entries"),
-				out_plural(bad, "name", "names"));
+				out_format_plural(n - bad, "entry", "entries"),
+				out_format_plural(bad, "name", "names"));
 		else
-			print_explained(head, "%s: %s", name, out_plural(n, "entry", "entries"));
+			print_explained(
+				head, "%s: %s", name, out_format_plural(n, "entry", "entries"));
 		head = "";
 	}
 	if (*head)
@@ -136,16 +138,16 @@ static void explain_functions(const struct wraplist *w, bool exports)
 	for (uint32_t s = 0; s < w->nsection; s++) {
 		const char *name = wraplist_text(w, w->section[s].name);
 
-		if (!count_section_entries(w, s) || has_wrappers(name))
+		if (!get_section_count(w, s) || has_wrappers(name))
 			continue;
 		printf("%s%s", *sep ? sep : "           ", name);
 		sep = ", ";
 	}
 	if (*sep)
-		puts(": nothing, this libprobe has no wrappers for them");
+		puts(": not recorded, this libprobe has no wrappers for them");
 }
 
-static const char *ordinal_suffix(uint64_t n)
+static const char *get_ordinal_suffix(uint64_t n)
 {
 	return n % 100 / 10 == 1 ? "th"
 	       : n % 10 == 1	 ? "st"
@@ -154,8 +156,8 @@ static const char *ordinal_suffix(uint64_t n)
 				 : "th";
 }
 
-/* Prints the first steps, as the library selects them. */
-static void first_steps(const struct config *c, const char *head)
+/* Prints the numbers of the first steps that the library will record. */
+static void print_first_steps(const struct config *c, const char *head)
 {
 	uint64_t step = config_step_next(c, 0);
 	unsigned n = 0;
@@ -173,8 +175,8 @@ static void first_steps(const struct config *c, const char *head)
 	puts(step == UINT64_MAX ? "" : " ...");
 }
 
-/* A name without :: is a C function. Warns if that function cannot be a marker. */
-static void doubt_marker(
+/* Warns if the marker is a C function (no :: in its name) that libprobe does not wrap. */
+static void check_marker(
 	const char *marker, const struct wraplist *w, char *const *export, unsigned nexport)
 {
 	const uint32_t custom = wraplist_section(w, "custom");
@@ -186,49 +188,49 @@ static void doubt_marker(
 		if (strcmp(export[i], marker) == 0)
 			return;
 	/* A function described by the user (custom_apis) may have any name. */
-	if (custom != WRAPLIST_NONE && count_section_entries(w, custom))
+	if (custom != WRAPLIST_NONE && get_section_count(w, custom))
 		return;
-	near = cli_nearest(marker, (const char *const *)export, nexport);
+	near = cli_find_nearest(marker, (const char *const *)export, nexport);
 	print_explained("", "but libprobe wraps no function %s%s%s%s, so no step would end with it",
 		marker, near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
 }
 
-static void what_ends_a_step(const struct config *c)
+static void print_step_end(const struct config *c)
 {
 	const long long count = (long long)c->step_marker_count;
 	struct marker m;
 
 	if (!*c->step_marker)
 		print_explained("",
-			"a step ends where probe_step(), MPI_Pcontrol(2) or PyTorch's optimizer "
-			"says so; without: one step %lld",
+			"a step ends with probe_step(), MPI_Pcontrol(2) or a step of PyTorch's "
+			"optimizer; without these, all calls are in step %lld",
 			(long long)c->start_iteration);
 	else if (marker_parse(c->step_marker, strlen(c->step_marker), &m) == NULL &&
 		 m.form == MARKER_LANGUAGE)
 		print_explained("",
-			"a step is %s of %.*s in %.*s (%.*s), as recorded calls show, unless "
-			"probe_step() or MPI_Pcontrol(2) says so",
-			out_plural((uint64_t)count, "call", "calls"), (int)m.nfunction, m.function,
-			(int)m.nfile, m.file, (int)m.nlanguage, m.language);
+			"a step is %s of %.*s in %.*s (%.*s), as seen in the stacks of recorded "
+			"calls; probe_step() and MPI_Pcontrol(2) have priority",
+			out_format_plural((uint64_t)count, "call", "calls"), (int)m.nfunction,
+			m.function, (int)m.nfile, m.file, (int)m.nlanguage, m.language);
 	else
 		print_explained("",
-			"a step ends with %s%s of %s, unless probe_step() or MPI_Pcontrol(2) says "
-			"so",
+			"a step ends with %s%s of %s; probe_step() and MPI_Pcontrol(2) have "
+			"priority",
 			count > 1 ? "every " : "each ",
-			count > 1 ? out_plural((uint64_t)count, "call", "calls") : "call",
+			count > 1 ? out_format_plural((uint64_t)count, "call", "calls") : "call",
 			c->step_marker);
 }
 
-static void explain_steps(const struct config *c)
+static void print_steps(const struct config *c)
 {
 	const char *head = "steps";
-	char *list = explained_value(c, "step");
+	char *list = format_key_value(c, "step");
 
 	if (!c->step.n && !c->start_step && c->step_interval <= 1 && !c->collect_times)
 		print_explained(head, c->start_iteration ? "all, the first is %lld" : "all",
 			(long long)c->start_iteration);
 	else
-		first_steps(c, head);
+		print_first_steps(c, head);
 	head = "  that is";
 	if (c->step.n) {
 		print_explained(head, "of the list %s", list);
@@ -236,7 +238,7 @@ static void explain_steps(const struct config *c)
 	}
 	if (c->step_interval > 1) {
 		print_explained(head, "every %lld%s from %lld on", (long long)c->step_interval,
-			ordinal_suffix((uint64_t)c->step_interval), (long long)c->start_step);
+			get_ordinal_suffix((uint64_t)c->step_interval), (long long)c->start_step);
 		head = "";
 	} else if (c->start_step) {
 		print_explained(head, "from %lld on", (long long)c->start_step);
@@ -244,11 +246,11 @@ static void explain_steps(const struct config *c)
 	}
 	if (c->collect_times)
 		print_explained(head, "at most %s, then no more",
-			out_plural((uint64_t)c->collect_times, "step", "steps"));
-	what_ends_a_step(c);
+			out_format_plural((uint64_t)c->collect_times, "step", "steps"));
+	print_step_end(c);
 	if (c->profile_step.n || c->profile_rank.n) {
-		char *steps = explained_value(c, "profile_step");
-		char *ranks = explained_value(c, "profile_rank");
+		char *steps = format_key_value(c, "profile_step");
+		char *ranks = format_key_value(c, "profile_rank");
 
 		print_explained("calls", "only in a window: steps %s, ranks %s",
 			c->profile_step.n ? steps : "as above",
@@ -259,7 +261,7 @@ static void explain_steps(const struct config *c)
 	free(list);
 }
 
-static void explain_tensors(const struct config *c)
+static void print_tensors(const struct config *c)
 {
 	if (!c->statistics)
 		print_explained("tensors", "type and size, no values");
@@ -267,17 +269,17 @@ static void explain_tensors(const struct config *c)
 		print_explained("tensors",
 			"min, max, mean, norm, zeros, NaN, Inf; for tensors above %s: type "
 			"and size only",
-			out_bytes((double)c->max_bytes));
+			out_format_bytes((double)c->max_bytes));
 	else
 		print_explained(
 			"tensors", "min, max, mean, norm, zeros (below %g), NaN, Inf", c->eps);
 	if (c->min_bytes)
 		print_explained("", "calls with less than %s are not recorded",
-			out_bytes((double)c->min_bytes));
+			out_format_bytes((double)c->min_bytes));
 	if (c->max_overhead > 0)
 		print_explained("",
-			"above %g %% of the time: no values of the largest tensors, then one call "
-			"in 2, 4, 8 ...",
+			"if libprobe takes more than %g %% of the time: skips the values of the "
+			"largest tensors, then records one call in 2, 4, 8 ...",
 			c->max_overhead);
 	if (c->statistics && c->checksum != CHECKSUM_OFF)
 		print_explained("", "and a checksum: %s",
@@ -310,7 +312,7 @@ static void explain_useless_key(const char *key, bool set, bool because, const c
 	without_effect = "";
 }
 
-static void no_effect(const struct config *c, const struct wraplist *w)
+static void print_useless_keys(const struct config *c, const struct wraplist *w)
 {
 	struct config d;
 	char *const none[] = {NULL};
@@ -352,8 +354,8 @@ static void no_effect(const struct config *c, const struct wraplist *w)
 	config_free(&d);
 }
 
-/* The cost of an earlier run into the same folder is better than any estimate. */
-static void explain_cost(const struct config *c)
+/* Prints the cost of an earlier run into the same folder, which is better than any estimate. */
+static void print_cost(const struct config *c)
 {
 	struct folders f;
 	struct stat st;
@@ -368,24 +370,24 @@ static void explain_cost(const struct config *c)
 	if (folders_open(&f, c->output_dir))
 		return;
 	for (unsigned i = 0; i < f.n; i++)
-		if (cost_of(&one, &f.dir[i]) && one.step_bytes > most.step_bytes)
+		if (compute_run_cost(&one, &f.dir[i]) && one.step_bytes > most.step_bytes)
 			most = one;
 	if (most.steps)
 		print_explained("cost",
 			"%s of files and %s of the job's time in a typical step, %s once, on the "
 			"rank with the most (%s of %s)",
-			out_bytes(most.step_bytes), out_time(most.step_ns),
-			out_bytes(most.once_bytes), out_plural(most.steps, "step", "steps"),
-			c->output_dir);
+			out_format_bytes(most.step_bytes), out_format_duration(most.step_ns),
+			out_format_bytes(most.once_bytes),
+			out_format_plural(most.steps, "step", "steps"), c->output_dir);
 	else
 		print_explained("cost", "unknown: the run in %s recorded nothing", c->output_dir);
 	folders_close(&f);
 }
 
 /* The keys only and skip, which select from the list. */
-static void print_selection(const struct config *c)
+static void print_only_and_skip(const struct config *c)
 {
-	char *only = explained_value(c, "only"), *skip = explained_value(c, "skip");
+	char *only = format_key_value(c, "only"), *skip = format_key_value(c, "skip");
 
 	if (*c->only)
 		print_explained("", "of these only: %s", only);
@@ -396,8 +398,9 @@ static void print_selection(const struct config *c)
 }
 
 /* Calls fn for each of the libraries whose functions libprobe.so exports. */
-static void each_compiled(void (*fn)(struct wraplist *w, const char *library, void *arg),
-	struct wraplist *w, void *arg)
+static void handle_compiled_libraries(
+	void (*fn)(struct wraplist *w, const char *library, void *arg), struct wraplist *w,
+	void *arg)
 {
 	char word[64];
 
@@ -415,7 +418,7 @@ struct exports {
 	void *arg;
 };
 
-static void mark_known(struct wraplist *w, const char *library, void *arg)
+static void set_known_entries(struct wraplist *w, const char *library, void *arg)
 {
 	struct exports *e = arg;
 	char cxx[256];
@@ -426,41 +429,42 @@ static void mark_known(struct wraplist *w, const char *library, void *arg)
 			demangle_symbol(e->name[i], cxx, sizeof(cxx), NULL) > 0 ? cxx : e->name[i]);
 }
 
-static void say_unknown(struct wraplist *w, const char *library, void *arg)
+static void print_unknown_entry(struct wraplist *w, const char *library, void *arg)
 {
 	struct exports *e = arg;
 
 	wraplist_report_unknown(w, library, e->report, e->arg);
 }
 
-void explain_config(
+void print_config_explanation(
 	const struct config *c, struct wraplist *list, config_report_fn *report, void *arg)
 {
-	char *ranks = explained_value(c, "rank"), *library = preload_library();
+	char *ranks = format_key_value(c, "rank"), *library = preload_find_library();
 	struct exports e = {.report = report, .arg = arg};
 
-	e.name = library ? exports_of(library, &e.n) : NULL;
+	e.name = library ? read_library_exports(library, &e.n) : NULL;
 	if (e.n)
-		each_compiled(mark_known, list, &e);
+		handle_compiled_libraries(set_known_entries, list, &e);
 	if (c->disable) {
 		print_explained("records", "nothing: disable is set");
 	} else {
-		explain_functions(list, e.n > 0);
-		print_selection(c);
+		print_listed_functions(list, e.n > 0);
+		print_only_and_skip(c);
 		print_explained("ranks", "%s", c->rank.n ? ranks : "all");
-		explain_steps(c);
-		doubt_marker(c->step_marker, list, e.name, e.n);
-		explain_tensors(c);
+		print_steps(c);
+		check_marker(c->step_marker, list, e.name, e.n);
+		print_tensors(c);
 		print_explained("files", "%s/rank<R>, %lld steps a file%s, at most %s a rank",
 			c->output_dir, (long long)c->step_count_per_record,
 			c->gzip ? " (.csv.gz)" : "",
-			c->output_limit_mib ? out_bytes((double)c->output_limit_mib * 1048576)
-					    : "the disk");
-		no_effect(c, list);
-		explain_cost(c);
+			c->output_limit_mib
+				? out_format_bytes((double)c->output_limit_mib * 1048576)
+				: "the disk");
+		print_useless_keys(c, list);
+		print_cost(c);
 	}
 	if (e.n)
-		each_compiled(say_unknown, list, &e);
+		handle_compiled_libraries(print_unknown_entry, list, &e);
 	for (unsigned i = 0; i < e.n; i++)
 		free(e.name[i]);
 	free(e.name);

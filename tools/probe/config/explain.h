@@ -10,7 +10,7 @@
  * Prints the description to stdout. list: the names in support_wrap_ops.yaml; unknown names are
  * reported.
  */
-void explain_config(
+void print_config_explanation(
 	const struct config *c, struct wraplist *list, config_report_fn *report, void *arg);
 
 #endif

@@ -37,10 +37,10 @@ static const char help[] =
 	"The compact files are kept. Every verb reads them directly; if both exist, it "
 	"reads the CSV files.\n"
 	"\n"
-	"  -o, --output OUT   into OUT/rank<R>/, with the other files of the rank's "
-	"folder; else beside the compact\n"
-	"                     files, where the process has ended and its folder is "
-	"complete (probe recover)\n"
+	"  -o, --output OUT   writes to OUT/rank<R>/, together with the other files of the "
+	"rank's folder. Default: the\n"
+	"                     folder of the compact files, if the process has ended and the "
+	"folder is complete (probe recover)\n"
 	"\n"
 	"examples:\n"
 	"  probe csv /scratch/run7\n"
@@ -121,8 +121,8 @@ static void write_rows(struct csv_files *f, const char *text, size_t n, unsigned
 }
 
 /*
- * Renames the first part last, because without the first part the block counts as one without CSV
- * files.
+ * Renames the temporary files, the first part last: readers ignore the CSV files of a block as long as
+ * the first part is missing.
  */
 static void set_part_names(struct csv_files *f)
 {
@@ -140,21 +140,21 @@ static void set_part_names(struct csv_files *f)
 
 /* Converts one compact file. If it is damaged, sets *wrong to its path. */
 static void write_csv_of_file(
-	struct csv_files *f, const struct calls_file *from, const char **wrong)
+	struct csv_files *f, const struct calls_file *compact_file, const char **bad_path)
 {
 	struct compact_reader *r = compact_reader_open();
 	struct source s;
 	const char *text;
 	unsigned rows;
 	size_t n;
-	int got = source_open(&s, from->path, from->limit, true);
+	int got = source_open(&s, compact_file->path, compact_file->limit, true);
 
 	while (got >= 0 && !f->err && (got = compact_read_call(r, &s, &text, &n, &rows)) > 0)
 		write_rows(f, text, n, rows);
 	if (got < 0 && !f->err)
 		f->err = -got;
 	if (s.damaged || s.truncated)
-		*wrong = from->path;
+		*bad_path = compact_file->path;
 	source_close(&s);
 	compact_reader_free(r);
 }
@@ -172,15 +172,15 @@ static uint64_t read_part_bytes(const char *folder)
 /*
  * Copies under a temporary name, so that an existing file stays intact until the copy is complete.
  */
-static int copy_file(int from, int to, const char *name)
+static int copy_file(int from_fd, int to_fd, const char *name)
 {
 	char *tmp = tool_format("%s" TMP, name), *buf = tool_alloc(BUFFER);
-	int in = io_open_regular(from, name, O_RDONLY, 0), out = -1, err = in < 0 ? in : 0;
+	int in = io_open_regular(from_fd, name, O_RDONLY, 0), out = -1, err = in < 0 ? in : 0;
 	ssize_t n = 0;
 
 	if (!err) {
-		unlinkat(to, tmp, 0);
-		out = io_create_file(to, tmp);
+		unlinkat(to_fd, tmp, 0);
+		out = io_create_file(to_fd, tmp);
 		err = out < 0 ? out : 0;
 	}
 	while (!err && (n = read(in, buf, BUFFER)) > 0)
@@ -191,18 +191,18 @@ static int copy_file(int from, int to, const char *name)
 		close(in);
 	if (out >= 0 && close(out) < 0 && !err)
 		err = -errno;
-	if (!err && renameat(to, tmp, to, name) < 0)
+	if (!err && renameat(to_fd, tmp, to_fd, name) < 0)
 		err = -errno;
 	free(tmp);
 	free(buf);
 	return err;
 }
 
-/* Copies files that are neither calls files of numbers nor journals. */
-static int copy_others(const char *from, const char *to)
+/* Copies the files of a rank's folder, except compact files and journals. */
+static int copy_other_files(const char *from_folder, const char *to_folder)
 {
-	int in = open(from, O_RDONLY | O_DIRECTORY | O_CLOEXEC),
-	    out = open(to, O_RDONLY | O_DIRECTORY | O_CLOEXEC), err = 0;
+	int in = open(from_folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+	    out = open(to_folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC), err = 0;
 	DIR *d = in < 0 ? NULL : fdopendir(dup(in));
 	struct stat st;
 
@@ -224,10 +224,10 @@ static int copy_others(const char *from, const char *to)
 
 /* Returns false (reported) if not everything could be written. */
 static bool write_csv_of_folder(
-	const struct rank_dir *dir, const char *to, uint64_t *files, uint64_t *rows)
+	const struct rank_dir *dir, const char *output, uint64_t *files, uint64_t *rows)
 {
-	struct csv_files f = {.folder = to, .part_bytes = read_part_bytes(dir->path)};
-	const char *wrong = NULL;
+	struct csv_files f = {.folder = output, .part_bytes = read_part_bytes(dir->path)};
+	const char *bad_path = NULL;
 	struct calls s;
 	bool done = true;
 
@@ -243,7 +243,7 @@ static bool write_csv_of_folder(
 			f.last = from->last;
 			f.part = 0;
 		}
-		write_csv_of_file(&f, from, &wrong);
+		write_csv_of_file(&f, from, &bad_path);
 		++*files;
 
 		const struct calls_file *next = i + 1 < s.nfile ? &s.file[i + 1] : NULL;
@@ -255,12 +255,12 @@ static bool write_csv_of_folder(
 	}
 	*rows += f.rows;
 	if (f.err) {
-		tool_error("csv: %s: %s", to, strerror(f.err));
+		tool_error("csv: %s: %s", output, strerror(f.err));
 		done = false;
-	} else if (wrong) {
+	} else if (bad_path) {
 		tool_error(
 			"csv: %s: damaged or truncated: its remaining rows are not in a CSV file",
-			wrong);
+			bad_path);
 		done = false;
 	}
 	calls_close(&s);
@@ -268,10 +268,10 @@ static bool write_csv_of_folder(
 }
 
 /*
- * Returns true if CSV files may be written into the folder: they would be read instead of compact
- * rows that are added later.
+ * Returns true if CSV files may be written into the folder. In an incomplete folder they would hide
+ * compact rows that are added later.
  */
-static bool is_complete(const struct rank_dir *d)
+static bool is_folder_complete(const struct rank_dir *d)
 {
 	if (d->state == RANK_FINISHED || d->state == RANK_RECOVERED)
 		return true;
@@ -282,18 +282,18 @@ static bool is_complete(const struct rank_dir *d)
 }
 
 static bool write_csv_of_rank(
-	const struct rank_dir *d, const char *out, uint64_t *files, uint64_t *rows)
+	const struct rank_dir *d, const char *output, uint64_t *files, uint64_t *rows)
 {
 	char *to;
 	bool done;
 	int err;
 
-	if (!out)
-		return is_complete(d) && write_csv_of_folder(d, d->path, files, rows);
-	to = tool_format("%s/%s", out, d->name);
+	if (!output)
+		return is_folder_complete(d) && write_csv_of_folder(d, d->path, files, rows);
+	to = tool_format("%s/%s", output, d->name);
 	err = io_add_folders(to);
 	if (!err)
-		err = copy_others(d->path, to);
+		err = copy_other_files(d->path, to);
 	if (err)
 		tool_error("csv: %s: %s", to, io_error_text(err));
 	done = !err && write_csv_of_folder(d, to, files, rows);
@@ -310,16 +310,16 @@ int verb_csv(int argc, char **argv)
 	bool done = true;
 	int opt;
 
-	while ((opt = cli_next(&c)) != CLI_END) {
+	while ((opt = cli_read_argument(&c)) != CLI_END) {
 		switch (opt) {
 		case OPT_OUTPUT:
 			out = c.value;
 			break;
 		case CLI_HELP:
 			fputs(help, stdout);
-			return tool_finish(STATUS_DONE);
+			return tool_close_output(STATUS_DONE);
 		case CLI_OPERAND:
-			if (!cli_take_folder("csv", &dir, c.value))
+			if (!cli_set_folder("csv", &dir, c.value))
 				return STATUS_USAGE;
 			break;
 		default:
@@ -330,8 +330,8 @@ int verb_csv(int argc, char **argv)
 		return STATUS_USAGE;
 	for (unsigned i = 0; i < f.n; i++)
 		done &= write_csv_of_rank(&f.dir[i], out, &files, &rows);
-	printf("%s, %s\n", out_plural(files, "compact file", "compact files"),
-		out_plural(rows, "row", "rows"));
+	printf("%s, %s\n", out_format_plural(files, "compact file", "compact files"),
+		out_format_plural(rows, "row", "rows"));
 	folders_close(&f);
-	return tool_finish(done ? STATUS_DONE : STATUS_USAGE);
+	return tool_close_output(done ? STATUS_DONE : STATUS_USAGE);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The verb `ctl`: switches what a running job records, by a file in its output folder. */
+/* The verb `ctl`: changes what a running job records, through a file in its output folder. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -27,26 +27,26 @@
 static const char help[] =
 	"usage: probe ctl DIR on | off [--now] | status [--json] | set KEY=VALUE...\n"
 	"\n"
-	"Switches what a running job records, without signals and without communication: "
-	"it writes ctl.yaml into the\n"
-	"output folder DIR, which all ranks check once a second, and all of them switch at "
-	"the same step. It overrides\n"
-	"the configuration file and the environment. A rank that sees it too late switches "
-	"at its next step and says so in\n"
-	"its meta.json.\n"
+	"Changes what a running job records, without signals and without communication. It "
+	"writes ctl.yaml into the output\n"
+	"folder DIR. All ranks check for this file once a second, and all of them switch at "
+	"the same step. The file overrides\n"
+	"the configuration file and the environment. A rank that reads it too late switches "
+	"at its next step, which its\n"
+	"meta.json then shows.\n"
 	"\n"
 	"  on, off         recording on and off; communicators are always tracked\n"
 	"  set KEY=VALUE   any key of the configuration (`probe config` lists them); KEY= "
 	"restores the configured value\n"
 	"  status          the current state of each rank, and pending changes\n"
 	"\n"
-	"      --now       each rank as soon as it sees it, within two seconds, in the "
-	"middle of a step\n"
-	"      --at STEP   from that step on; default: as far ahead as key ctl_margin_s "
-	"sets (90 seconds, at least 10 steps)\n"
-	"      --margin S  seconds ahead, in place of ctl_margin_s\n"
-	"      --wait      returns when all ranks that are visible have switched\n"
-	"      --json      status as JSON\n"
+	"      --now       each rank switches as soon as it reads the file, within two "
+	"seconds, in the middle of a step\n"
+	"      --at STEP   the first step with the new settings; default: ctl_margin_s "
+	"seconds (90) and at least 10 steps from now\n"
+	"      --margin S  uses S seconds in place of ctl_margin_s\n"
+	"      --wait      returns when all visible ranks have switched\n"
+	"      --json      prints the status as JSON\n"
 	"\n"
 	"Exit status: 0 done; 1 with --wait a rank was late; 2 usage, or no running job.\n"
 	"\n"
@@ -87,7 +87,7 @@ static bool is_rank_alive(const struct rank_dir *r)
 	return r->state == RANK_RUNNING || r->state == RANK_UNSEEN;
 }
 
-static uint64_t newest_step(const struct folders *f)
+static uint64_t get_newest_step(const struct folders *f)
 {
 	uint64_t step = 0;
 
@@ -121,7 +121,7 @@ static void wait_seconds(double s)
 }
 
 /* Returns the mean time of a step since the start of the job, s; 0: not known. */
-static double mean_step_s(const struct folders *f)
+static double compute_mean_step_s(const struct folders *f)
 {
 	double s = 0;
 
@@ -140,27 +140,28 @@ static double mean_step_s(const struct folders *f)
 }
 
 /*
- * Returns the time of a step, s: the mean so far, or the current time if that is shorter. The start
- * of a job is slow, and if the chosen step comes too early, some rank misses it. 0: not known.
+ * Returns the duration of a step in s: the smaller of the mean so far and the current duration; 0: not
+ * known. The mean alone is too long after a slow start. Then the chosen step would come too early, and
+ * some rank could miss it.
  */
 static double measure_step_s(struct ctl *c)
 {
-	double mean = mean_step_s(&c->f), began = read_clock_s(), took, now;
-	uint64_t was = newest_step(&c->f), steps;
+	double mean = compute_mean_step_s(&c->f), began = read_clock_s(), took, now;
+	uint64_t first_step = get_newest_step(&c->f), steps;
 
 	wait_seconds(2.2); /* meta.json is written once a second or more often */
 	folders_close(&c->f);
 	if (folders_open(&c->f, c->dir))
 		exit(STATUS_USAGE);
 	took = read_clock_s() - began;
-	steps = newest_step(&c->f) - was;
-	if (newest_step(&c->f) <= was)
+	steps = get_newest_step(&c->f) - first_step;
+	if (get_newest_step(&c->f) <= first_step)
 		return mean;
 	now = took / (double)steps;
 	return mean == 0 || now < mean ? now : mean;
 }
 
-static double margin_s(const struct ctl *c)
+static double get_margin_s(const struct ctl *c)
 {
 	double s = 0;
 
@@ -173,7 +174,7 @@ static double margin_s(const struct ctl *c)
 }
 
 /* Returns the first step with the new recording. */
-static uint64_t choose_step(struct ctl *c)
+static uint64_t find_switch_step(struct ctl *c)
 {
 	double step_s, ahead = STEPS_LEAST, margin;
 	uint64_t after = 0, step;
@@ -184,19 +185,19 @@ static uint64_t choose_step(struct ctl *c)
 	if (c->at >= 0)
 		return (uint64_t)c->at;
 	if (c->now)
-		return newest_step(&c->f);
+		return get_newest_step(&c->f);
 	step_s = measure_step_s(c);
-	margin = margin_s(c);
+	margin = get_margin_s(c);
 	if (step_s > 0 && margin / step_s > ahead)
 		ahead = ceil(margin / step_s);
-	step = newest_step(&c->f) + (uint64_t)(ahead < 1e9 ? ahead : 1e9);
+	step = get_newest_step(&c->f) + (uint64_t)(ahead < 1e9 ? ahead : 1e9);
 	/* Earlier requests are applied first. */
 	return step > after || after > step + 1000000 ? step : after;
 }
 
 /* ---- ctl.yaml ---- */
 
-static char *ctl_file_path(const struct ctl *c)
+static char *format_ctl_path(const struct ctl *c)
 {
 	return tool_format("%s/" CTL_FILE, c->dir);
 }
@@ -222,7 +223,7 @@ static bool is_file_of_run(const struct ctl *c)
 
 static void read_ctl_file(struct ctl *c)
 {
-	char *path = ctl_file_path(c), *text = NULL;
+	char *path = format_ctl_path(c), *text = NULL;
 	size_t len;
 
 	if (reader_slurp(path, &text, &len) == 0 &&
@@ -248,17 +249,17 @@ static void write_change(struct target *t, const struct ctl_change *change, cons
 			name[n] = lower_case(key[n]);
 		name[n] = 0;
 		target_print(t, "%s%s: ", indent, name);
-		target_json(t, value);
-		target_text(t, "\n");
+		target_write_json(t, value);
+		target_write_text(t, "\n");
 	}
 }
 
 static int write_ctl_file(struct ctl *c)
 {
-	char *path = ctl_file_path(c);
+	char *path = format_ctl_path(c);
 	struct timespec now;
 	struct target t;
-	uint64_t step = newest_step(&c->f);
+	uint64_t step = get_newest_step(&c->f);
 	unsigned from = 0;
 	int status = target_open(&t, path);
 
@@ -266,28 +267,29 @@ static int write_ctl_file(struct ctl *c)
 	if (status)
 		return status;
 	clock_gettime(CLOCK_REALTIME, &now);
-	target_text(&t, "# Written by `probe ctl`: what the running job records, and from which "
-			"step on.\n");
+	target_write_text(&t,
+		"# Written by `probe ctl`: what the running job records, and from which "
+		"step on.\n");
 	write_change(&t, &c->next, "");
-	target_text(&t, "run: ");
-	target_json(&t, c->f.run ? c->f.run : "");
+	target_write_text(&t, "run: ");
+	target_write_json(&t, c->f.run ? c->f.run : "");
 	target_print(&t, "\nworld_size: %d\nwritten_ns: %llu\n", c->f.world_size,
 		(unsigned long long)now.tv_sec * 1000000000 + (unsigned long long)now.tv_nsec);
-	/* A rank may lag, so the settings in use and the pending ones are kept. */
+	/* A slow rank may still need the present or a pending setting, so these are kept. */
 	for (unsigned i = 0; i < c->file.n; i++)
 		if (c->file.change[i].effective_step <= step)
 			from = i;
 	for (unsigned i = from; i < c->file.n && !c->now; i++) {
 		if (i == from)
-			target_text(&t, "earlier:\n");
-		target_text(&t, "  - ");
+			target_write_text(&t, "earlier:\n");
+		target_write_text(&t, "  - ");
 		write_change(&t, &c->file.change[i], "    ");
 	}
 	return target_close(&t, true);
 }
 
 /* Begins new settings with the keys in use and the pending ones. */
-static void begin_change(struct ctl *c)
+static void init_change(struct ctl *c)
 {
 	const struct ctl_change *last = c->file.n ? &c->file.change[c->file.n - 1] : NULL;
 
@@ -300,7 +302,7 @@ static void begin_change(struct ctl *c)
 		memcpy(c->next.keys, last->keys, last->len);
 }
 
-static void change_key(struct ctl *c, const char *key, const char *value)
+static void set_changed_key(struct ctl *c, const char *key, const char *value)
 {
 	if (ctl_set(&c->next, key, value, strlen(value))) {
 		tool_error("ctl: out of memory");
@@ -342,12 +344,12 @@ static unsigned report_misspelt_words(
 }
 
 /* Applies KEY=VALUE. Returns 0 or STATUS_USAGE (reported). */
-static int change_by_word(struct ctl *c, const char *word)
+static int parse_change(struct ctl *c, const char *word)
 {
 	const char *eq = strchr(word, '='), *wrong = NULL;
 	const struct config_key *k = eq ? config_key_find(word, (size_t)(eq - word), false) : NULL;
 	const struct config_key *near;
-	char accepted[CONFIG_ACCEPTED_MAX], *cwd = tool_absolute(".");
+	char accepted[CONFIG_ACCEPTED_MAX], *cwd = tool_get_absolute_path(".");
 	struct path_base base = {.cwd = cwd, .home = getenv("HOME")};
 	struct config scratch = {0}, started = {.backward = true};
 	char *path = NULL;
@@ -376,7 +378,7 @@ static int change_by_word(struct ctl *c, const char *word)
 		path = tool_strdup(*(char **)config_at(&scratch, k));
 	}
 	if (k)
-		change_key(c, k->name, path ? path : eq + 1);
+		set_changed_key(c, k->name, path ? path : eq + 1);
 	free(path);
 	free(cwd);
 	config_free(&scratch);
@@ -385,7 +387,7 @@ static int change_by_word(struct ctl *c, const char *word)
 
 /* ---- status ---- */
 
-static const char *is_on_text(const struct ctl_change *change, bool otherwise)
+static const char *get_recording_text(const struct ctl_change *change, bool otherwise)
 {
 	for (size_t at = 0; change && at < change->len; at += strlen(change->keys + at) + 1)
 		if (strncmp(change->keys + at, "PROBE_DYNAMIC_ON=", 17) == 0)
@@ -399,27 +401,27 @@ static void print_status_text(const struct ctl *c)
 	struct out_table t;
 	char text[64];
 
-	out_table_begin(&t, 6, head, "rlrlrl");
+	out_start_table(&t, 6, head, "rlrlrl");
 	for (unsigned i = 0; i < c->f.n; i++) {
 		const struct rank_dir *r = &c->f.dir[i];
 
 		snprintf(text, sizeof(text), "%d", r->rank);
-		out_cell(&t, r->rank < 0 ? r->name : text);
-		out_cell(&t, rank_state_name(r->state));
-		out_cell(&t, out_count(r->meta.step_now));
-		out_cell(&t, r->meta.cfg_dynamic_on ? "on" : "off");
-		out_cell(&t, out_count(r->meta.config_from_step));
+		out_add_cell(&t, r->rank < 0 ? r->name : text);
+		out_add_cell(&t, rank_state_name(r->state));
+		out_add_cell(&t, out_format_count(r->meta.step_now));
+		out_add_cell(&t, r->meta.cfg_dynamic_on ? "on" : "off");
+		out_add_cell(&t, out_format_count(r->meta.config_from_step));
 		snprintf(text, sizeof(text), "late: asked for %llu",
 			(unsigned long long)r->meta.switch_asked);
-		out_cell(&t, r->meta.switch_late ? text : "");
+		out_add_cell(&t, r->meta.switch_late ? text : "");
 	}
-	out_table_end(&t);
+	out_print_table(&t);
 	for (unsigned i = 0; i < c->file.n; i++) {
 		const struct ctl_change *change = &c->file.change[i];
 
 		printf("%s step %u: %s",
-			change->effective_step > newest_step(&c->f) ? "from" : "since",
-			change->effective_step, is_on_text(change, true));
+			change->effective_step > get_newest_step(&c->f) ? "from" : "since",
+			change->effective_step, get_recording_text(change, true));
 		for (size_t at = 0; at < change->len; at += strlen(change->keys + at) + 1)
 			printf(", %s", change->keys + at + 6);
 		putchar('\n');
@@ -502,53 +504,54 @@ static int wait_for_switch(struct ctl *c)
 		if (!waiting)
 			return status;
 		fprintf(stderr, "\rprobe: ctl: step %llu of %llu, %u of %u ranks have switched ",
-			(unsigned long long)newest_step(&c->f), (unsigned long long)asked,
+			(unsigned long long)get_newest_step(&c->f), (unsigned long long)asked,
 			c->f.n - waiting, c->f.n);
 	}
 }
 
 /* ---- the verb ---- */
 
-static int apply_ctl_words(struct ctl *c)
+static int handle_ctl_action(struct ctl *c)
 {
 	const char *verb = c->word[0];
 	int status = 0;
 
 	if (!count_alive_ranks(&c->f)) {
-		tool_error("ctl: %s: none of its %u ranks runs any more", c->dir, c->f.n);
+		tool_error("ctl: %s: all of its %u ranks have ended", c->dir, c->f.n);
 		return STATUS_USAGE;
 	}
-	begin_change(c);
+	init_change(c);
 	if (strcmp(verb, "set") == 0) {
 		for (unsigned i = 1; i < c->nword && !status; i++)
-			status = change_by_word(c, c->word[i]);
+			status = parse_change(c, c->word[i]);
 	} else {
-		change_key(c, "dynamic_on", strcmp(verb, "on") == 0 ? "true" : "false");
+		set_changed_key(c, "dynamic_on", strcmp(verb, "on") == 0 ? "true" : "false");
 	}
 	if (status)
 		return status;
-	warn_of_restart(&c->f, &c->next);
-	if (c->file.n == CTL_CHANGES_MAX && c->file.change[1].effective_step > newest_step(&c->f)) {
+	print_restart_warnings(&c->f, &c->next);
+	if (c->file.n == CTL_CHANGES_MAX &&
+		c->file.change[1].effective_step > get_newest_step(&c->f)) {
 		tool_error("ctl: %s: %d changes are already pending; wait for the first one",
 			c->dir, CTL_CHANGES_MAX - 1);
 		return STATUS_USAGE;
 	}
-	c->next.effective_step = (uint32_t)choose_step(c);
+	c->next.effective_step = (uint32_t)find_switch_step(c);
 	c->next.effective_step +=
-		!c->next.effective_step; /* the change cannot apply to step 0, which is over */
+		!c->next.effective_step; /* step 0 is over, so the earliest possible step is 1 */
 	status = write_ctl_file(c);
 	if (status)
 		return status;
 	if (c->now)
-		printf("%u ranks switch as soon as they see it\n", count_alive_ranks(&c->f));
+		printf("%u ranks switch as soon as they read the file\n", count_alive_ranks(&c->f));
 	else
 		printf("%u ranks switch at step %u (now: %llu)\n", count_alive_ranks(&c->f),
-			c->next.effective_step, (unsigned long long)newest_step(&c->f));
+			c->next.effective_step, (unsigned long long)get_newest_step(&c->f));
 	fflush(stdout);
 	return c->wait ? wait_for_switch(c) : STATUS_DONE;
 }
 
-static bool are_ctl_words_right(const struct ctl *c)
+static bool check_ctl_operands(const struct ctl *c)
 {
 	const char *verb = c->nword ? c->word[0] : NULL;
 
@@ -570,19 +573,19 @@ static bool are_ctl_words_right(const struct ctl *c)
 		return false;
 	}
 	if (c->now && c->at >= 0) {
-		tool_error("ctl: --now and --at exclude each other");
+		tool_error("ctl: --now and --at cannot be used together");
 		return false;
 	}
 	return true;
 }
 
-static bool read_ctl_option_number(const char *option, const char *text, double max, double *to)
+static bool read_ctl_option_number(const char *option, const char *text, double max, double *number)
 {
 	char *end;
 	double v = strtod(text, &end);
 
 	if (*text && !*end && v >= 0 && v <= max) {
-		*to = v;
+		*number = v;
 		return true;
 	}
 	tool_error("ctl: --%s %s: accepted: a number from 0 to %.0f", option, text, max);
@@ -630,23 +633,23 @@ int verb_ctl(int argc, char **argv)
 	struct ctl c = {.at = -1, .margin = -1};
 	int o, status = STATUS_DONE;
 
-	while ((o = cli_next(&cli)) != CLI_END) {
+	while ((o = cli_read_argument(&cli)) != CLI_END) {
 		if (o == CLI_HELP) {
 			fputs(help, stdout);
-			return tool_finish(STATUS_DONE);
+			return tool_close_output(STATUS_DONE);
 		}
 		if (!read_ctl_option(&c, o, cli.value))
 			return STATUS_USAGE;
 	}
-	if (!are_ctl_words_right(&c) || folders_open(&c.f, c.dir))
+	if (!check_ctl_operands(&c) || folders_open(&c.f, c.dir))
 		return STATUS_USAGE;
 	if (c.f.single) {
-		tool_error("ctl: %s: is one rank's folder; give the one above it", c.dir);
+		tool_error("ctl: %s: is the folder of one rank; give its parent folder", c.dir);
 		status = STATUS_USAGE;
 	} else {
 		read_ctl_file(&c);
 		if (strcmp(c.word[0], "status"))
-			status = apply_ctl_words(&c);
+			status = handle_ctl_action(&c);
 		else if (c.json)
 			print_status_json(&c);
 		else
@@ -655,5 +658,5 @@ int verb_ctl(int argc, char **argv)
 	ctl_free(&c.file);
 	free(c.next.keys);
 	folders_close(&c.f);
-	return tool_finish(status);
+	return tool_close_output(status);
 }

@@ -10,7 +10,7 @@
 static const char stub_sections[][12] = {"aten", "c10d", "functional", "tensor", "torch",
 	"distributed", "mindspore", "acl", "custom", "python"};
 
-static const char *changed_value(const struct ctl_change *c, const char *name)
+static const char *find_changed_value(const struct ctl_change *c, const char *name)
 {
 	size_t n = strlen(name);
 
@@ -37,14 +37,14 @@ static void print_nothing(void *arg, const char *line)
 	(void)arg, (void)line;
 }
 
-void warn_of_restart(const struct folders *f, const struct ctl_change *change)
+void print_restart_warnings(const struct folders *f, const struct ctl_change *change)
 {
-	const char *list = changed_value(change, "PROBE_WRAP_OPS");
+	const char *list = find_changed_value(change, "PROBE_WRAP_OPS");
 	struct wraplist *w = list ? wraplist_load(list, print_nothing, NULL) : NULL;
 
 	if (list && !w)
-		tool_warn(
-			"ctl: %s: cannot be read here; the job's ranks may report the same", list);
+		tool_warn("ctl: %s: cannot be read here; the ranks may be unable to read it, too",
+			list);
 	for (unsigned i = 0; w && f->n && i < sizeof(stub_sections) / sizeof(*stub_sections); i++) {
 		const char *s = stub_sections[i];
 

@@ -6,9 +6,9 @@
 #include "tools/probe/model/read/folders.h"
 
 /*
- * Reports which part of a change has no effect in a running job: functions with C++ names are bound
- * only when their library is loaded.
+ * Warns about the part of a change that has no effect in a running job: functions with C++ names are
+ * wrapped only when their library is loaded.
  */
-void warn_of_restart(const struct folders *f, const struct ctl_change *change);
+void print_restart_warnings(const struct folders *f, const struct ctl_change *change);
 
 #endif

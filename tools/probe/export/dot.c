@@ -54,7 +54,7 @@ static struct dot_node *find_node(struct dot *d, const struct walk_call *w)
 		a = UINT64_C(0xffffffff00000000) | c->rank;
 		b = c->seq;
 	} else if (message) {
-		bool send = strcmp(intern_name(c->op), "recv") != 0;
+		bool send = strcmp(intern_get_name(c->op), "recv") != 0;
 		int64_t from = send ? c->comm_rank : c->peer, to = send ? c->peer : c->comm_rank;
 
 		b = hash_u64(hash_u64((uint64_t)from, (uint64_t)to), (uint64_t)c->tag);
@@ -78,7 +78,7 @@ static void add_dot_call(struct dot *d, const struct walk_call *w)
 		return;
 	}
 	if (!n->made) {
-		bool send = strcmp(intern_name(c->op), "recv") != 0;
+		bool send = strcmp(intern_get_name(c->op), "recv") != 0;
 
 		n->made = true;
 		n->number = d->nodes.n;
@@ -90,7 +90,7 @@ static void add_dot_call(struct dot *d, const struct walk_call *w)
 		n->from = c->bits & CALL_P2P ? (send ? c->comm_rank : c->peer) : NO_NUMBER;
 		n->to = c->bits & CALL_P2P ? (send ? c->peer : c->comm_rank) : NO_NUMBER;
 		n->first = rank;
-		n->where = tool_strdup(export_stack(d->e, c->rank, c->stack));
+		n->where = tool_strdup(export_get_stack(d->e, c->rank, c->stack));
 	}
 	n->ranks++;
 	n->open |= c->bits & CALL_OPEN;
@@ -113,8 +113,8 @@ static void write_dot_text(struct target *t, const char *s)
 {
 	for (; *s; s++) {
 		if (*s == '"' || *s == '\\')
-			target_put(t, "\\", 1);
-		target_put(t, (unsigned char)*s < 32 ? " " : s, 1);
+			target_write(t, "\\", 1);
+		target_write(t, (unsigned char)*s < 32 ? " " : s, 1);
 	}
 }
 
@@ -126,20 +126,20 @@ static void write_dot_node(struct dot *d, struct target *t, const struct dot_nod
 		end ? tool_strndup(n->where, (size_t)(end - n->where)) : tool_strdup(n->where);
 
 	target_print(t, "  n%u [label=\"", n->number);
-	write_dot_text(t, intern_name(n->op));
+	write_dot_text(t, intern_get_name(n->op));
 	if (n->from != NO_NUMBER && n->to != NO_NUMBER)
 		target_print(t, " %lld to %lld", (long long)n->from, (long long)n->to);
 	if (n->seq != NO_NUMBER)
 		target_print(t, " #%lld", (long long)n->seq);
 	if (n->comm) {
-		target_text(t, "\\n");
+		target_write_text(t, "\\n");
 		write_dot_text(t, comm_label(&d->e->report.g.comms, n->comm, label));
 	}
 	target_print(t, "\\n%s, %s",
-		n->ranks == 1 ? "1 rank" : out_plural(n->ranks, "rank", "ranks"),
-		out_bytes((double)n->bytes));
+		n->ranks == 1 ? "1 rank" : out_format_plural(n->ranks, "rank", "ranks"),
+		out_format_bytes((double)n->bytes));
 	if (*first) {
-		target_text(t, "\\n");
+		target_write_text(t, "\\n");
 		write_dot_text(t, first);
 	}
 	target_print(t, "%s\"%s];\n", n->open ? "\\nopen" : "",
@@ -149,7 +149,7 @@ static void write_dot_node(struct dot *d, struct target *t, const struct dot_nod
 
 static void write_dot(struct dot *d, struct target *t)
 {
-	target_text(
+	target_write_text(
 		t, "digraph step {\n  rankdir=TB;\n  node [shape=box, fontname=\"sans-serif\"];\n");
 	target_print(t, "  label=\"step %llu\";\n", (unsigned long long)d->e->step_lo);
 	for (uint32_t i = 0; i < d->nodes.n; i++)
@@ -164,7 +164,7 @@ static void write_dot(struct dot *d, struct target *t)
 		else
 			target_print(t, "%u ranks\"];\n", x->ranks);
 	}
-	target_text(t, "}\n");
+	target_write_text(t, "}\n");
 }
 
 int export_dot(struct export *e)
@@ -177,11 +177,11 @@ int export_dot(struct export *e)
 	int status;
 	bool on = true;
 
-	/* Exports a single step: that of the finding. */
+	/* Without --step, the step of the first finding is exported. */
 	if (!e->asked_steps && !e->all && e->step_hi != UINT64_MAX)
 		e->step_lo = e->step_hi = e->step_hi - (e->step_hi > e->step_lo);
 	if (e->step_lo != e->step_hi && e->report.g.first_step != e->report.g.last_step) {
-		tool_error("export: --format dot: one step at a time: --step %llu",
+		tool_error("export: --format dot exports a single step: use --step %llu",
 			(unsigned long long)e->report.g.first_step);
 		return STATUS_USAGE;
 	}
@@ -195,21 +195,21 @@ int export_dot(struct export *e)
 	table_init(&d.edges, sizeof(struct dot_edge), EDGES_MAX);
 	table_init(&d.threads, sizeof(struct dot_thread), 1u << 20);
 	export_walk(e, &w);
-	progress_begin(&e->bar, true, w.bytes);
+	progress_start(&e->bar, true, w.bytes);
 	while (on && (c = walk_next(&w))) {
 		add_dot_call(&d, c);
-		on = e->calls % 256 || export_goes_on(e, &t, &w, c->call.step);
+		on = e->calls % 256 || export_can_continue(e, &t, &w, c->call.step);
 	}
-	progress_end(&e->bar);
+	progress_stop(&e->bar);
 	walk_close(&w);
 	if (on)
 		write_dot(&d, &t);
 	status = target_close(&t, on);
 	if (d.more)
 		tool_warn("export: %s beyond the first %u operations are skipped",
-			out_plural(d.more, "call", "calls"), NODES_MAX);
+			out_format_plural(d.more, "call", "calls"), NODES_MAX);
 	if (!status && on && strcmp(path, "-")) {
-		char *part = export_part_text(e);
+		char *part = export_format_part(e);
 
 		printf("%s: %s\n", path, part);
 		free(part);

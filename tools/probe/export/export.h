@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Used by all formats of `probe export`: which part of the run is written, and its data. */
+/* Used by all formats of `probe export`: the selected part of the run, and its data. */
 #ifndef PROBE_TOOLS_PROBE_EXPORT_H
 #define PROBE_TOOLS_PROBE_EXPORT_H
 
@@ -22,7 +22,7 @@ struct export
 	bool *want; /* by folder */
 	unsigned nwant;
 	const struct overlay **overlay;
-	/* Copies of the selected folders' dir[], for comms_settle(); owns nothing. */
+	/* Shallow copies of the dir[] entries of the selected folders, for comms_settle(). */
 	struct folders chosen;
 	uint64_t limit; /* maximum number of bytes without --all */
 	uint64_t base_ns; /* time that the format writes as 0 */
@@ -33,36 +33,37 @@ struct export
 };
 
 /* Selects steps and ranks if the user selected none. */
-void export_choose(struct export *e);
+void export_set_part(struct export *e);
 
 /*
  * Returns 0, or STATUS_USAGE (reported) if the selected ranks have no call in the selected steps.
  */
 int export_check_part(const struct export *e);
 /* Reports that steps lo to hi of the run in `dir` have no calls, and which steps have some. */
-void export_report_no_calls(const char *dir, uint64_t lo, uint64_t hi);
+void export_print_no_calls(const char *dir, uint64_t lo, uint64_t hi);
 
 void export_walk(const struct export *e, struct walk *w);
-/* Like export_walk(), for the folder `index` only. */
-void export_walk_rank(const struct export *e, struct walk *w, unsigned index);
+/* Like export_walk(), for one folder only. */
+void export_walk_rank(const struct export *e, struct walk *w, unsigned folder_index);
 
 /* Returns "main (train.c:50)", or "" if the stack is not known. */
-const char *export_stack(struct export *e, uint32_t rank, uint32_t id);
+const char *export_get_stack(struct export *e, uint32_t rank, uint32_t id);
 
 /* Returns the world rank of rank `rank` of communicator `comm`, or -1. */
-int export_world_rank(const struct export *e, uint64_t comm, int64_t rank);
+int export_get_world_rank(const struct export *e, uint64_t comm, int64_t rank);
 
 /*
  * Returns false if the output exceeds its limit (reported, with a command that selects less), or if
  * a signal arrived.
  */
-bool export_goes_on(struct export *e, const struct target *t, const struct walk *w, uint64_t step);
+bool export_can_continue(
+	struct export *e, const struct target *t, const struct walk *w, uint64_t step);
 
-/* Returns the path of --output, or else of the file `own` in the run's folder; malloc'd. */
-char *export_path(const struct export *e, const char *own);
+/* Returns the path of --output, or else the path of the file default_name in the run's folder; malloc'd. */
+char *export_format_path(const struct export *e, const char *default_name);
 
 /* Formats "steps 38-40, ranks 0-3, 123 calls"; malloc'd. */
-char *export_part_text(const struct export *e);
+char *export_format_part(const struct export *e);
 
 /* The formats. Each returns 0 or STATUS_USAGE (reported). */
 int export_trace(struct export *e);
@@ -70,10 +71,10 @@ int export_flight_recorder(struct export *e);
 int export_dot(struct export *e);
 int export_insight(struct export *e);
 
-/* Two files of memory in a rank's folder of a profile, if its scalars tell anything of it (insight_memory.c). */
-int write_insight_memory(struct export *e, const char *dir, unsigned index);
+/* Writes both memory files of a rank's profile, if the rank recorded memory (insight_memory.c). */
+int write_insight_memory(struct export *e, const char *dir, unsigned folder_index);
 
 /* The trace of one folder, as --per-rank writes it. */
-int export_rank_trace(struct export *e, const char *path, int index);
+int export_rank_trace(struct export *e, const char *path, int folder_index);
 
 #endif

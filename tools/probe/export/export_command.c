@@ -26,40 +26,40 @@ static const char help[] =
 	"                       flight-recorder  a pickle for each rank, for torchfrtrace\n"
 	"                       insight          a profile of each rank, for MindStudio "
 	"Insight and msprof-analyze\n"
-	"                       dot              the calls of one step and what depends on "
-	"what, for Graphviz\n"
-	"                       dump, monitor    msprobe's dump, its training monitor's "
-	"folders, from what the\n"
-	"                       tensorboard      CSV files hold: as key `format` writes "
-	"them while the job runs\n"
-	"  -s, --step A[-B]     these steps (default: those of the key profile_step of the "
-	"run, else three\n"
-	"                       around the first finding, else the last ones)\n"
-	"  -r, --rank LIST      these ranks: 3, 0-7, 0,4-6 (default: profile_rank, else at "
-	"most 64, those of the\n"
-	"                       first finding and their peers; flight-recorder, dump, "
-	"monitor, tensorboard: all, and all steps)\n"
-	"  -o, --output PATH    where to; -: stdout. Default, in DIR: trace.json.gz, "
-	"trace/, flight_recorder/,\n"
-	"                       profile/rank_<r>/ (insight); dot: stdout\n"
-	"      --per-rank       trace: a file for each rank, in the folder --output (so it "
-	"is, too, where PATH ends\n"
-	"                       neither in .json nor in .gz)\n"
-	"      --level N        0: without stacks, 1: with, 2: with the statistics of "
-	"tensors, too (default: as a\n"
-	"                       window of profile_step was recorded, else 1)\n"
+	"                       dot              the calls of one step and their "
+	"dependencies, for Graphviz\n"
+	"                       dump, monitor,   the formats that key `format` writes while "
+	"the job runs, made\n"
+	"                       tensorboard      from the CSV files\n"
+	"  -s, --step A[-B]     only these steps (default: those of the run's key "
+	"profile_step, else three steps\n"
+	"                       around the first finding, else the last steps)\n"
+	"  -r, --rank LIST      only these ranks: 3, 0-7, 0,4-6 (default: profile_rank, else "
+	"at most 64: those of the\n"
+	"                       first finding and their peers). flight-recorder, dump, "
+	"monitor, tensorboard: default all\n"
+	"                       ranks and steps\n"
+	"  -o, --output PATH    the file or folder to write; -: stdout. Default, in DIR: "
+	"trace.json.gz, trace/,\n"
+	"                       flight_recorder/, profile/rank_<r>/ (insight); dot: stdout\n"
+	"      --per-rank       trace: a file for each rank, in the folder --output. Implied "
+	"if PATH ends neither\n"
+	"                       in .json nor in .gz\n"
+	"      --level N        0: without stacks, 1: with stacks, 2: also with statistics of "
+	"tensors (default: the\n"
+	"                       level of the recorded profile_step window, else 1)\n"
 	"      --layout NAME    tensorboard: live, as the job writes it, or csv2tb, as "
 	"msprobe's\n"
 	"                       csv2tensorboard_by_step (default for the folders of its "
 	"monitor)\n"
-	"      --from TIME      tensorboard: runs that began then or later, as "
+	"      --from TIME      tensorboard: only runs that began at this time or later: "
 	"Nov22_18-03-59\n"
-	"      --to TIME        tensorboard: runs that began then or before\n"
-	"      --kinds LIST     tensorboard: of these alone: grad_reduced,exp_avg\n"
-	"  -a, --all            all steps and ranks that --step and --rank do not exclude, "
-	"of any length;\n"
-	"                       without it nothing above 200 MB (before compression) is "
-	"written\n"
+	"      --to TIME        tensorboard: only runs that began at this time or earlier\n"
+	"      --kinds LIST     tensorboard: only these statistics: grad_reduced,exp_avg\n"
+	"  -a, --all            exports all steps and ranks that --step and --rank do not "
+	"exclude, without a size limit;\n"
+	"                       otherwise an output above 200 MB (before compression) is an "
+	"error\n"
 	"\n"
 	"examples:\n"
 	"  probe export --format trace                    ./probe_output/trace.json.gz\n"
@@ -106,7 +106,8 @@ static const struct {
 	const char *name;
 	int (*write)(struct export *e);
 	bool all_ranks; /* only for all ranks together */
-	enum output_format sink; /* if `write` is not set: the format that is fed from the files */
+	enum output_format
+		sink; /* if `write` is NULL: the format whose sink is fed from the files */
 } formats[] = {
 	{"trace", export_trace, false, 0},
 	{"flight-recorder", export_flight_recorder, true, 0},
@@ -129,7 +130,7 @@ static int find_format(const char *name)
 		if (strcmp(names[i], name) == 0)
 			return (int)i;
 	}
-	near = cli_nearest(name, names, NFORMATS);
+	near = cli_find_nearest(name, names, NFORMATS);
 	tool_error("export: --format %s: no such format; accepted: " FORMAT_WORDS "%s%s", name,
 		near ? "; did you mean " : "", near ? near : "");
 	return -1;
@@ -148,12 +149,12 @@ static bool set_export_limit(struct export *e, const char *text)
 	return true;
 }
 
-static bool set_export_time(uint64_t *to, const char *text)
+static bool set_export_time(uint64_t *time, const char *text)
 {
-	*to = parse_folder_time(text, strlen(text));
-	if (!*to)
-		tool_error("export: %s: accepted: a time as Nov22_18-03-59", text);
-	return *to != 0;
+	*time = parse_folder_time(text, strlen(text));
+	if (!*time)
+		tool_error("export: %s: accepted: a time such as Nov22_18-03-59", text);
+	return *time != 0;
 }
 
 static bool set_export_layout(struct tb_export *tb, const char *text)
@@ -177,7 +178,7 @@ static int read_export_options(
 		.noptions = sizeof(options) / sizeof(*options)};
 	int o;
 
-	while ((o = cli_next(&c)) != CLI_END) {
+	while ((o = cli_read_argument(&c)) != CLI_END) {
 		bool ok = true;
 
 		switch (o) {
@@ -186,11 +187,11 @@ static int read_export_options(
 			ok = *format >= 0;
 			break;
 		case OPT_STEP:
-			ok = option_steps("export", c.value, &g->step_lo, &g->step_hi);
+			ok = parse_steps_option("export", c.value, &g->step_lo, &g->step_hi);
 			e->asked_steps = true;
 			break;
 		case OPT_RANK:
-			ok = option_ranges("export", &g->ranks, "rank", c.value);
+			ok = parse_ranges_option("export", &g->ranks, "rank", c.value);
 			e->asked_ranks = true;
 			break;
 		case OPT_OUTPUT:
@@ -223,7 +224,7 @@ static int read_export_options(
 			e->all = true;
 			break;
 		case CLI_OPERAND:
-			ok = cli_take_folder("export", &e->dir, c.value);
+			ok = cli_set_folder("export", &e->dir, c.value);
 			break;
 		case CLI_HELP:
 			fputs(help, stdout);
@@ -238,7 +239,7 @@ static int read_export_options(
 		tool_error("export: --format is missing; accepted: " FORMAT_WORDS);
 		return 1 + STATUS_USAGE;
 	}
-	/* A name without the extension of a file is that of a folder. */
+	/* A name without the extension of a file names a folder. */
 	if (formats[*format].write == export_trace && e->output && strcmp(e->output, "-") &&
 		fnmatch("*.json", e->output, 0) && fnmatch("*.gz", e->output, 0))
 		e->per_rank = true;
@@ -297,7 +298,7 @@ int verb_export(int argc, char **argv)
 	if (status) {
 		ranges_free(&g.ranks);
 		free(e);
-		return tool_finish(status - 1);
+		return tool_close_output(status - 1);
 	}
 	if (!e->dir)
 		e->dir = folders_default();
@@ -305,7 +306,7 @@ int verb_export(int argc, char **argv)
 		status = feed_format(e, &g, formats[format].sink);
 		ranges_free(&g.ranks);
 		free(e);
-		return tool_finish(status);
+		return tool_close_output(status);
 	}
 	g.path = e->dir;
 	e->step_lo = g.step_lo;
@@ -315,11 +316,11 @@ int verb_export(int argc, char **argv)
 		e->asked_ranks = true;
 	status = report_gather(&e->report, &g);
 	if (!status) {
-		/* A few steps do not show the clocks' differences well. */
+		/* The clock differences cannot be measured well from a few steps. */
 		if (e->asked_steps)
 			skew_estimate(&e->report.g.hosts, e->report.g.skew, &e->report.g.folders, 0,
 				UINT64_MAX, 1);
-		export_choose(e);
+		export_set_part(e);
 		status = e->asked_steps || !e->report.g.any ? export_check_part(e) : 0;
 		if (!status)
 			status = formats[format].write(e);
@@ -329,5 +330,5 @@ int verb_export(int argc, char **argv)
 	}
 	ranges_free(&g.ranks);
 	free(e);
-	return tool_finish(status);
+	return tool_close_output(status);
 }

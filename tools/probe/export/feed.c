@@ -27,8 +27,8 @@ static const char place_keys[OUTPUT_FORMATS][20] = {
 
 /* ---- passes ---- */
 
-/* Does what the writer thread does between two passes, for a journal without other data. */
-static int end_feed_pass(struct feed *f)
+/* Ends a pass as the writer thread does, for a journal that contains only fed data. */
+static int close_feed_pass(struct feed *f)
 {
 	struct journal *j = &f->journal;
 	uint64_t now = atomic_load(&j->head->commit_seq);
@@ -50,7 +50,7 @@ static int end_feed_pass(struct feed *f)
 
 /* ---- rows by their steps ---- */
 
-static struct feed_source *earliest_kind(struct feed *f)
+static struct feed_source *get_earliest_kind(struct feed *f)
 {
 	struct feed_source *first = NULL;
 
@@ -63,7 +63,8 @@ static struct feed_source *earliest_kind(struct feed *f)
 /* Passes on the row with the lowest step. Returns 1, 0 if there is none, or -errno. */
 static int feed_one(struct feed *f)
 {
-	struct feed_source *kind = earliest_kind(f), *scalar = f->scalars.have ? &f->scalars : NULL;
+	struct feed_source *kind = get_earliest_kind(f),
+			   *scalar = f->scalars.have ? &f->scalars : NULL;
 	uint64_t step = f->calls.now ? f->calls.now->call.step : UINT64_MAX;
 	int err;
 
@@ -104,7 +105,7 @@ static int feed_rows(struct feed *f)
 		err = feed_one(f);
 		if (err == -ENOBUFS && !again) {
 			again = true;
-			err = end_feed_pass(f);
+			err = close_feed_pass(f);
 			if (err)
 				return err;
 			continue;
@@ -124,14 +125,14 @@ static int feed_last_step(struct feed *f)
 	if (f->options->step_hi < next)
 		next = f->options->step_hi + 1;
 	err = sink_step(&f->sink, (uint32_t)(next > UINT32_MAX ? UINT32_MAX : next));
-	if (err == -ENOBUFS && !(err = end_feed_pass(f)))
+	if (err == -ENOBUFS && !(err = close_feed_pass(f)))
 		err = sink_step(&f->sink, (uint32_t)next);
-	return err ? err : end_feed_pass(f);
+	return err ? err : close_feed_pass(f);
 }
 
 /* ---- a rank ---- */
 
-static int make_feed_journal(struct feed *f)
+static int init_feed_journal(struct feed *f)
 {
 	const struct meta *m = &f->dir->meta;
 	struct journal_head *h;
@@ -156,7 +157,7 @@ static int set_place(struct config *cfg, const struct feed_options *o)
 {
 	const char *name = place_keys[o->format], *to = o->output ? o->output : "";
 	const struct config_key *k = config_key_find(name, strlen(name), false);
-	char *path = o->output ? tool_absolute(to) : tool_strdup("");
+	char *path = o->output ? tool_get_absolute_path(to) : tool_strdup("");
 	const char *wrong =
 		k ? config_set(cfg, k, path, strlen(path), &(struct path_base){0}) : NULL;
 
@@ -173,7 +174,7 @@ static int feed_with(struct feed *f, const struct config *cfg)
 
 	if (dirfd < 0)
 		return -errno;
-	err = make_feed_journal(f);
+	err = init_feed_journal(f);
 	if (!err) {
 		err = sink_open(&f->sink, &f->journal, dirfd, cfg,
 			UINT32_C(1) << f->options->format | SINK_FROM_FILES);
@@ -183,7 +184,7 @@ static int feed_with(struct feed *f, const struct config *cfg)
 		} else if (!err) {
 			feed_calls_open(f);
 			feed_rows_open(f);
-			err = feed_tables(f, end_feed_pass);
+			err = feed_tables(f, close_feed_pass);
 			if (!err)
 				err = feed_rows(f);
 			if (!err)
@@ -213,7 +214,7 @@ static bool has_asked_rows(
 	*f = (struct feed){.options = o, .dir = dir, .overlay = overlay};
 	feed_calls_open(f);
 	feed_rows_open(f);
-	has = f->calls.now || f->scalars.have || earliest_kind(f);
+	has = f->calls.now || f->scalars.have || get_earliest_kind(f);
 	feed_rows_close(f);
 	feed_calls_close(f);
 	free(f);
@@ -246,7 +247,7 @@ static int feed_rank(
 				       : io_error_text(err));
 	else if (f->damaged)
 		tool_warn("export: %s: %s could not be read and are skipped", dir->label,
-			out_plural(f->damaged, "row", "rows"));
+			out_format_plural(f->damaged, "row", "rows"));
 	free(out);
 	free(json);
 	free(f);
@@ -254,7 +255,7 @@ static int feed_rank(
 }
 
 /* Returns the folder of the ranks' TensorBoard files. */
-static char *events_folder(const struct feed_options *o, const struct rank_dir *d)
+static char *get_events_folder(const struct feed_options *o, const struct rank_dir *d)
 {
 	char *path = o->output ? NULL : realpath(d->path, NULL), *slash, *to;
 
@@ -268,7 +269,7 @@ static char *events_folder(const struct feed_options *o, const struct rank_dir *
 
 static int write_means(const struct feed_options *o, const struct folders *folders, struct means *m)
 {
-	char *to = events_folder(o, &folders->dir[0]);
+	char *to = get_events_folder(o, &folders->dir[0]);
 	int status = means_write(m, to);
 
 	free(to);
@@ -291,7 +292,7 @@ int feed_folders(const struct feed_options *o)
 		if (!ranges_contain(&o->ranks, (uint64_t)(d->rank < 0 ? 0 : d->rank)))
 			continue;
 		n++;
-		/* A running process has only the data in its files. */
+		/* The journal of a running process is not read, only its files. */
 		wrong = d->journal && d->state != RANK_RUNNING ? overlay_make(&overlay, d) : NULL;
 		if (wrong)
 			tool_warn("export: %s: %s", d->label, wrong);
@@ -308,22 +309,22 @@ int feed_folders(const struct feed_options *o)
 		overlay_remove(&overlay);
 	}
 	if (!status && !n) {
-		tool_error("export: %s: none of these ranks exists", o->dir);
+		tool_error("export: %s: contains none of the selected ranks", o->dir);
 		status = STATUS_USAGE;
 	} else if (!status && !fed) {
-		export_report_no_calls(o->dir, o->step_lo, o->step_hi);
+		export_print_no_calls(o->dir, o->step_lo, o->step_hi);
 		status = STATUS_USAGE;
 	}
 	/*
-	 * Means over some ranks are not means of the run, and several such exports may share a
-	 * folder.
+	 * Means are written only for all ranks: means over some ranks are not means of the run, and
+	 * several exports may share a folder.
 	 */
 	if (!status && n > 1 && !o->ranks.n)
 		status = write_means(o, &folders, &means);
 	means_close(&means);
 	if (!status && !o->quiet)
 		printf("%s: %s\n", o->output ? o->output : folders.path,
-			out_plural(n, "rank", "ranks"));
+			out_format_plural(n, "rank", "ranks"));
 	folders_close(&folders);
 	return status;
 }

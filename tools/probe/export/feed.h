@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Feeds sinks (sink/format.h) from the files of rank folders with the data that the writer thread
- * gives them while a job runs. Names, stacks and communicators come first. Calls, parameter
- * statistics and scalars follow in the order of their steps. Data that CSV files do not have is
- * missing: tensors, digits beyond those printed.
+ * Reads the files of rank folders and passes their data to sinks (sink/format.h), as the writer thread
+ * does while a job runs. Names, stacks and communicators come first. Calls, parameter statistics and
+ * scalars follow in the order of their steps. Data that CSV files do not contain is missing: tensors,
+ * digits beyond those printed.
  */
 #ifndef PROBE_TOOLS_PROBE_EXPORT_FEED_H
 #define PROBE_TOOLS_PROBE_EXPORT_FEED_H

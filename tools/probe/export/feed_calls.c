@@ -22,21 +22,21 @@ struct function_number {
 	uint16_t n;
 };
 
-static int64_t fed_number(const struct calls *s, enum column c, int64_t none)
+static int64_t get_fed_number(const struct calls *s, enum column c, int64_t none)
 {
 	int64_t v;
 
-	return csv_i64(calls_column(s, c), &v) ? v : none;
+	return csv_parse_i64(calls_column(s, c), &v) ? v : none;
 }
 
-static double fed_real(const struct calls *s, enum column c)
+static double get_fed_real(const struct calls *s, enum column c)
 {
 	double v;
 
-	return csv_double(calls_column(s, c), &v) ? v : NAN;
+	return csv_parse_double(calls_column(s, c), &v) ? v : NAN;
 }
 
-static uint8_t word_number(const struct csv_text *t, const char *(*word)(unsigned), unsigned n)
+static uint8_t find_word_number(const struct csv_text *t, const char *(*word)(unsigned), unsigned n)
 {
 	for (unsigned i = 1; t->n && i < n; i++)
 		if (csv_is(t, word(i)))
@@ -44,7 +44,7 @@ static uint8_t word_number(const struct csv_text *t, const char *(*word)(unsigne
 	return 0;
 }
 
-static const char *redop_word(unsigned i)
+static const char *get_redop_word(unsigned i)
 {
 	return redop_name[i];
 }
@@ -82,20 +82,22 @@ static void read_flag_words(struct journal_call *c, const struct csv_text *t)
 	}
 }
 
-static void start_call_record(struct feed_calls *all, const struct calls *s, const struct call *c)
+static void start_call_record(
+	struct feed_calls *fed_calls, const struct calls *s, const struct call *c)
 {
-	struct feed_call *f = all->reading;
+	struct feed_call *f = fed_calls->reading;
 	struct journal_call *e = &f->entry;
-	int64_t micro = fed_number(s, COL_micro_step, -1), wait = fed_number(s, COL_wait_ns, -1);
+	int64_t micro = get_fed_number(s, COL_micro_step, -1),
+		wait = get_fed_number(s, COL_wait_ns, -1);
 	struct function_number *number =
-		table_get(&all->numbers, (uint64_t)c->lib << 32 | c->api, c->op);
+		table_get(&fed_calls->numbers, (uint64_t)c->lib << 32 | c->api, c->op);
 
 	*e = (struct journal_call){.seq = c->seq,
 		.start = c->start,
 		.end = c->start + c->dur,
 		.comm = c->comm,
 		.comm_seq = c->comm_seq == NO_NUMBER ? JOURNAL_NONE64 : c->comm_seq,
-		.parent = (uint64_t)fed_number(s, COL_parent, 0),
+		.parent = (uint64_t)get_fed_number(s, COL_parent, 0),
 		.wait = wait < 0    ? 0
 			: wait == 0 ? JOURNAL_NO_WAIT
 				    : (uint64_t)wait,
@@ -108,15 +110,16 @@ static void start_call_record(struct feed_calls *all, const struct calls *s, con
 		.tag = c->tag == NO_NUMBER ? JOURNAL_NONE : (int32_t)c->tag,
 		.stack = c->stack,
 		.tid = c->thread,
-		.redop = word_number(calls_column(s, COL_redop), redop_word, REDOP_COUNT),
-		.phase = word_number(calls_column(s, COL_phase), phase_word, PHASES)};
+		.redop = find_word_number(calls_column(s, COL_redop), get_redop_word, REDOP_COUNT),
+		.phase = find_word_number(calls_column(s, COL_phase), phase_word, PHASES)};
 	e->e.type = JE_CALL;
 	atomic_store(&e->e.state, JCS_CLOSED);
 	read_flag_words(e, calls_column(s, COL_flags));
 	if (number && !number->n)
-		number->n = (uint16_t)all->numbers.n;
+		number->n = (uint16_t)fed_calls->numbers.n;
 	e->api = number ? number->n : 0;
-	f->api = (struct row_api){intern_name(c->lib), intern_name(c->api), intern_name(c->op)};
+	f->api = (struct row_api){
+		intern_get_name(c->lib), intern_get_name(c->api), intern_get_name(c->op)};
 }
 
 /* Parses "8x512"; "-": a scalar; "": not known. */
@@ -153,11 +156,11 @@ static union stats_value read_extreme(const struct csv_text *t, const struct dty
 	union stats_value v = {.f = NAN};
 
 	if (d->cls == DTC_SIGNED)
-		csv_i64(t, &v.i);
+		csv_parse_i64(t, &v.i);
 	else if (d->cls == DTC_UNSIGNED)
-		csv_u64(t, &v.u);
+		csv_parse_u64(t, &v.u);
 	else
-		csv_double(t, &v.f);
+		csv_parse_double(t, &v.f);
 	return v;
 }
 
@@ -169,13 +172,13 @@ static void read_fed_statistics(struct journal_tensor *t, const struct calls *s)
 	if (!calls_column(s, COL_nans)->n)
 		return;
 	t->stats = (struct stats){.n = t->count * (pairs ? 2 : 1),
-		.nans = (uint64_t)fed_number(s, COL_nans, 0),
-		.infs = (uint64_t)fed_number(s, COL_infs, 0),
+		.nans = (uint64_t)get_fed_number(s, COL_nans, 0),
+		.infs = (uint64_t)get_fed_number(s, COL_infs, 0),
 		.min = read_extreme(calls_column(s, COL_min), d),
 		.max = read_extreme(calls_column(s, COL_max), d),
-		.mean = fed_real(s, COL_mean),
-		.norm = fed_real(s, COL_norm)};
-	t->stats.zeros = (uint64_t)llround(fed_real(s, COL_zeros) * (double)t->stats.n);
+		.mean = get_fed_real(s, COL_mean),
+		.norm = get_fed_real(s, COL_norm)};
+	t->stats.zeros = (uint64_t)llround(get_fed_real(s, COL_zeros) * (double)t->stats.n);
 }
 
 static bool has_flag(const struct csv_text *flags, const char *word)
@@ -187,20 +190,20 @@ static void add_fed_tensor(struct feed_call *f, const struct calls *s)
 {
 	const struct csv_text *name = calls_column(s, COL_name), *crc = calls_column(s, COL_crc32);
 	const struct journal_call *e = &f->entry;
-	int64_t comm_seq = fed_number(s, COL_comm_seq, JOURNAL_NONE64);
-	int64_t peer = fed_number(s, COL_peer, JOURNAL_NONE),
-		tag = fed_number(s, COL_tag, JOURNAL_NONE);
+	int64_t comm_seq = get_fed_number(s, COL_comm_seq, JOURNAL_NONE64);
+	int64_t peer = get_fed_number(s, COL_peer, JOURNAL_NONE),
+		tag = get_fed_number(s, COL_tag, JOURNAL_NONE);
 	struct feed_tensor *r;
 
 	TOOL_GROW(f->row, f->n, f->cap);
 	r = &f->row[f->n++];
 	memset(&r->t, 0, sizeof(r->t));
-	r->t.count = (uint64_t)fed_number(s, COL_count, 0);
-	r->t.bytes = (uint64_t)fed_number(s, COL_bytes, 0);
+	r->t.count = (uint64_t)get_fed_number(s, COL_count, 0);
+	r->t.bytes = (uint64_t)get_fed_number(s, COL_bytes, 0);
 	r->t.comm_seq = e->flags & CF_NODE || comm_seq == e->comm_seq ? JOURNAL_NONE64 : comm_seq;
 	r->t.peer = peer == e->peer ? JOURNAL_NONE : (int32_t)peer;
 	r->t.tag = tag == e->tag ? JOURNAL_NONE : (int32_t)tag;
-	r->t.index = (uint16_t)fed_number(s, COL_index, 0);
+	r->t.index = (uint16_t)get_fed_number(s, COL_index, 0);
 	r->t.io = csv_is(calls_column(s, COL_io), "in") ? IO_IN : IO_OUT;
 	r->t.dtype = read_fed_dtype(calls_column(s, COL_dtype));
 	r->t.ndim = read_fed_shape(calls_column(s, COL_shape), r->dim);
@@ -215,10 +218,10 @@ static void add_fed_tensor(struct feed_call *f, const struct calls *s)
 		r->t.crc = (uint32_t)strtoul(hex, NULL, 16);
 		r->t.flags |= TF_CRC;
 	}
-	csv_take_field(r->name, sizeof(r->name), name);
+	csv_copy_field_to(r->name, sizeof(r->name), name);
 }
 
-static void take_call_row(void *arg, struct calls *s, const struct call *c)
+static void handle_call_row(void *arg, struct calls *s, const struct call *c)
 {
 	struct feed_calls *f = arg;
 
@@ -235,7 +238,7 @@ static bool is_fed_before(const struct feed_call *a, const struct feed_call *b)
 	return a->call.step != b->call.step ? a->call.step < b->call.step : a->order < b->order;
 }
 
-static void push_fed_call(struct feed_calls *f, struct feed_call *c)
+static void add_fed_call(struct feed_calls *f, struct feed_call *c)
 {
 	unsigned i = f->n++;
 
@@ -244,7 +247,7 @@ static void push_fed_call(struct feed_calls *f, struct feed_call *c)
 	f->ahead[i] = c;
 }
 
-static struct feed_call *pop_fed_call(struct feed_calls *f)
+static struct feed_call *remove_first_fed_call(struct feed_calls *f)
 {
 	struct feed_call *first = f->ahead[0], *last = f->ahead[--f->n];
 	unsigned i = 0;
@@ -281,7 +284,7 @@ static void read_fed_calls(struct feed_calls *f, struct feed_call *reuse)
 			break;
 		}
 		f->reading->order = f->read++;
-		push_fed_call(f, f->reading);
+		add_fed_call(f, f->reading);
 	}
 	free_fed_call(reuse);
 	f->reading = NULL;
@@ -295,7 +298,7 @@ void feed_calls_open(struct feed *f)
 	c->reader.step_lo = f->options->step_lo;
 	c->reader.step_hi = f->options->step_hi;
 	c->reader.keep_open = true;
-	c->reader.row = take_call_row;
+	c->reader.row = handle_call_row;
 	c->reader.row_arg = c;
 	c->ahead = tool_alloc(AHEAD_MAX * sizeof(struct feed_call *));
 	table_init(&c->numbers, sizeof(struct function_number), FUNCTIONS_MAX);
@@ -305,7 +308,7 @@ void feed_calls_open(struct feed *f)
 void feed_calls_next(struct feed *f)
 {
 	read_fed_calls(&f->calls, f->calls.now);
-	f->calls.now = f->calls.n ? pop_fed_call(&f->calls) : NULL;
+	f->calls.now = f->calls.n ? remove_first_fed_call(&f->calls) : NULL;
 }
 
 void feed_calls_close(struct feed *f)

@@ -41,7 +41,7 @@ static bool parse_block_name(const char *name, char word[24], uint64_t *first, u
 	return strcmp(word, "calls") != 0;
 }
 
-static struct feed_source *source_of(struct feed *f, const char *word)
+static struct feed_source *get_source(struct feed *f, const char *word)
 {
 	struct feed_source *s;
 
@@ -63,7 +63,7 @@ struct block_file {
 	bool overlay;
 };
 
-static int by_first_step(const void *x, const void *y)
+static int compare_first_steps(const void *x, const void *y)
 {
 	const struct block_file *a = x, *b = y;
 
@@ -72,8 +72,8 @@ static int by_first_step(const void *x, const void *y)
 					  : strcmp(a->path, b->path);
 }
 
-static void list_block_files(struct feed *f, const char *path, bool overlay,
-	struct block_file **all, unsigned *n, unsigned *cap)
+static void find_block_files(struct feed *f, const char *path, bool overlay,
+	struct block_file **files, unsigned *n, unsigned *cap)
 {
 	DIR *d = opendir(path);
 
@@ -88,8 +88,8 @@ static void list_block_files(struct feed *f, const char *path, bool overlay,
 		if (f->overlay && !overlay)
 			b.limit = overlay_limit(f->overlay, e->d_name);
 		b.path = tool_format("%s/%s", path, e->d_name);
-		TOOL_GROW(*all, *n, *cap);
-		(*all)[(*n)++] = b;
+		TOOL_GROW(*files, *n, *cap);
+		(*files)[(*n)++] = b;
 	}
 	if (d)
 		closedir(d);
@@ -101,7 +101,7 @@ static bool start_rows(struct feed *f, struct feed_source *s)
 {
 	for (; s->at < s->nfile; s->at++) {
 		if (csv_open(&s->csv, s->file[s->at], s->limit[s->at], true, BUFFER) == 0 &&
-			csv_column(&s->csv, "step") >= 0) {
+			csv_find_column(&s->csv, "step") >= 0) {
 			s->reading = true;
 			return true;
 		}
@@ -128,16 +128,16 @@ enum {
 };
 
 /* Finds the columns, and the order of the statistics. */
-static void learn_columns(struct feed_source *s)
+static void find_source_columns(struct feed_source *s)
 {
 	int order[TRAIN_OPS_END], n = 0;
 
 	for (int i = 0; i < C_COUNT; i++)
-		s->column[i] = csv_column(&s->csv, value_columns[i]);
+		s->column[i] = csv_find_column(&s->csv, value_columns[i]);
 	for (int op = 1; op < TRAIN_OPS_END; op++) {
 		int at = n;
 
-		s->op[op] = csv_column(&s->csv, train_op_words[op]);
+		s->op[op] = csv_find_column(&s->csv, train_op_words[op]);
 		if (s->op[op] < 0)
 			continue;
 		for (; at > 0 && s->op[order[at - 1]] > s->op[op]; at--)
@@ -157,16 +157,16 @@ void feed_source_next(struct feed *f, struct feed_source *s)
 		if (!s->reading) {
 			if (!start_rows(f, s))
 				return;
-			learn_columns(s);
+			find_source_columns(s);
 		}
-		if (!csv_next(&s->csv)) {
+		if (!csv_read_row(&s->csv)) {
 			f->damaged += s->csv.damaged;
 			csv_close(&s->csv);
 			s->reading = false;
 			s->at++;
 			continue;
 		}
-		s->have = csv_u64(csv_at(&s->csv, s->column[C_STEP]), &s->step) &&
+		s->have = csv_parse_u64(csv_get_field(&s->csv, s->column[C_STEP]), &s->step) &&
 			  s->step <= UINT32_MAX && s->step >= f->options->step_lo &&
 			  s->step <= f->options->step_hi;
 	}
@@ -177,13 +177,13 @@ void feed_rows_open(struct feed *f)
 	struct block_file *all = NULL;
 	unsigned n = 0, cap = 0;
 
-	list_block_files(f, f->dir->path, false, &all, &n, &cap);
+	find_block_files(f, f->dir->path, false, &all, &n, &cap);
 	if (f->overlay && f->overlay->path)
-		list_block_files(f, f->overlay->path, true, &all, &n, &cap);
+		find_block_files(f, f->overlay->path, true, &all, &n, &cap);
 	if (n)
-		qsort(all, n, sizeof(*all), by_first_step);
+		qsort(all, n, sizeof(*all), compare_first_steps);
 	for (unsigned i = 0; i < n; i++) {
-		struct feed_source *s = source_of(f, all[i].word);
+		struct feed_source *s = get_source(f, all[i].word);
 		unsigned space = s->cap_file;
 
 		TOOL_GROW(s->file, s->nfile, s->cap_file);
@@ -218,19 +218,19 @@ void feed_rows_close(struct feed *f)
 
 /* ---- parameter statistics ---- */
 
-static const struct csv_text *source_field(const struct feed_source *s, int c)
+static const struct csv_text *get_source_field(const struct feed_source *s, int c)
 {
-	return csv_at(&s->csv, s->column[c]);
+	return csv_get_field(&s->csv, s->column[c]);
 }
 
-static uint64_t source_number(const struct feed_source *s, int c, uint64_t none)
+static uint64_t get_source_number(const struct feed_source *s, int c, uint64_t none)
 {
 	uint64_t v;
 
-	return csv_u64(source_field(s, c), &v) ? v : none;
+	return csv_parse_u64(get_source_field(s, c), &v) ? v : none;
 }
 
-static uint8_t kind_of_word(const char *word)
+static uint8_t find_kind(const char *word)
 {
 	for (unsigned i = 0; i < TRAIN_KINDS; i++)
 		if (strcmp(train_kinds[i].word, word) == 0)
@@ -253,16 +253,16 @@ static uint8_t read_kind_shape(const struct csv_text *t, uint64_t dim[JOURNAL_KI
 	return (uint8_t)n;
 }
 
-static union stats_value extreme_of(const struct csv_text *t, uint8_t class)
+static union stats_value parse_extreme(const struct csv_text *t, uint8_t class)
 {
 	union stats_value v = {.f = NAN};
 
 	if (class == DTC_SIGNED)
-		csv_i64(t, &v.i);
+		csv_parse_i64(t, &v.i);
 	else if (class == DTC_UNSIGNED)
-		csv_u64(t, &v.u);
+		csv_parse_u64(t, &v.u);
 	else
-		csv_double(t, &v.f);
+		csv_parse_double(t, &v.f);
 	return v;
 }
 
@@ -280,15 +280,15 @@ static void read_kind_statistics(struct journal_kind_row *k, const struct feed_s
 	v->mean = v->norm = NAN;
 	v->min.f = v->max.f = NAN;
 	for (int op = 1; op < TRAIN_OPS_END; op++) {
-		const struct csv_text *t = csv_at(&s->csv, s->op[op]);
+		const struct csv_text *t = csv_get_field(&s->csv, s->op[op]);
 
-		if (s->op[op] < 0 || !csv_double(t, &x))
+		if (s->op[op] < 0 || !csv_parse_double(t, &x))
 			continue;
 		known |= !isnan(x);
 		if (op == TO_MIN || op == TO_ID)
-			v->min = extreme_of(t, class);
+			v->min = parse_extreme(t, class);
 		else if (op == TO_MAX)
-			v->max = extreme_of(t, class);
+			v->max = parse_extreme(t, class);
 		else if (op == TO_MEAN)
 			v->mean = x;
 		else if (op == TO_NORM)
@@ -306,15 +306,15 @@ static void read_kind_statistics(struct journal_kind_row *k, const struct feed_s
 int feed_give_kind(struct feed *f, struct feed_source *s)
 {
 	struct journal_kind_row k = {.step = (uint32_t)s->step,
-		.vpp_stage = (uint16_t)source_number(s, C_VPP, 0),
-		.micro_step = (uint32_t)source_number(s, C_MICRO, UINT32_MAX),
-		.kind = kind_of_word(s->word),
+		.vpp_stage = (uint16_t)get_source_number(s, C_VPP, 0),
+		.micro_step = (uint32_t)get_source_number(s, C_MICRO, UINT32_MAX),
+		.kind = find_kind(s->word),
 		.ops = s->ops,
 		.count = 1};
 	uint64_t dim[JOURNAL_KIND_DIMS];
 	double value[KIND_VALUES_MAX];
-	char *name = csv_copy_field(source_field(s, C_NAME));
-	char *type = csv_copy_field(source_field(s, C_DTYPE)), *dot = strrchr(type, '.');
+	char *name = csv_copy_field(get_source_field(s, C_NAME));
+	char *type = csv_copy_field(get_source_field(s, C_DTYPE)), *dot = strrchr(type, '.');
 	char prefix[32] = "";
 	int dt, err;
 
@@ -330,7 +330,7 @@ int feed_give_kind(struct feed *f, struct feed_source *s)
 	dt = dtype_from_name(type);
 	k.e.type = JE_KIND;
 	k.dtype = dt < 0 ? DT_OTHER : (uint8_t)dt;
-	k.ndim = read_kind_shape(source_field(s, C_SHAPE), dim);
+	k.ndim = read_kind_shape(get_source_field(s, C_SHAPE), dim);
 	for (unsigned i = 0; i < k.ndim; i++)
 		k.count *= dim[i];
 	if (train_kinds[k.kind].form == KIND_OPS) {
@@ -343,8 +343,9 @@ int feed_give_kind(struct feed *f, struct feed_source *s)
 
 		k.e.n = is_number_kind(k.kind) ? train_forms[form].nvalue : KIND_VALUES_MAX;
 		for (int i = 0; i < k.e.n; i++)
-			if (!csv_double(csv_at(&s->csv,
-						s->column[first] < 0 ? -1 : s->column[first] + i),
+			if (!csv_parse_double(
+				    csv_get_field(&s->csv,
+					    s->column[first] < 0 ? -1 : s->column[first] + i),
 				    &value[i]))
 				value[i] = form == KIND_BOUNDS && i ? -INFINITY : NAN;
 	}
@@ -388,10 +389,10 @@ static bool parse_scalar_name(const struct csv_text *t, struct record_scalar *r)
 int feed_give_scalar(struct feed *f, struct feed_source *s)
 {
 	struct record_scalar r = {
-		.step = (uint32_t)s->step, .wall_ns = source_number(s, C_WALL, 0)};
+		.step = (uint32_t)s->step, .wall_ns = get_source_number(s, C_WALL, 0)};
 
-	if (!parse_scalar_name(source_field(s, C_NAME), &r) ||
-		!csv_double(source_field(s, C_VALUE), &r.value)) {
+	if (!parse_scalar_name(get_source_field(s, C_NAME), &r) ||
+		!csv_parse_double(get_source_field(s, C_VALUE), &r.value)) {
 		f->damaged++;
 		return 0;
 	}
@@ -449,7 +450,7 @@ static int feed_names(struct feed *f, int (*end_pass)(struct feed *f))
 	return err;
 }
 
-static bool open_table(struct csv *csv, const char *folder, const char *name)
+static bool open_csv_table(struct csv *csv, const char *folder, const char *name)
 {
 	char *path = tool_format("%s/%s", folder, name);
 	bool ok = csv_open(csv, path, UINT64_MAX, true, BUFFER) == 0;
@@ -460,7 +461,7 @@ static bool open_table(struct csv *csv, const char *folder, const char *name)
 	return ok;
 }
 
-static uint64_t hex_of(const struct csv_text *t)
+static uint64_t parse_hex_field(const struct csv_text *t)
 {
 	char text[20] = "";
 
@@ -474,21 +475,22 @@ static int feed_comms(struct feed *f, const char *folder, int (*end_pass)(struct
 	int col[COMM_COLUMNS], err = 0;
 	struct csv csv;
 
-	if (!open_table(&csv, folder, "comms.csv"))
+	if (!open_csv_table(&csv, folder, "comms.csv"))
 		return 0;
 	csv_find_columns(&csv, COMM_HEADER, col);
-	while (!err && csv_next(&csv)) {
-		char *lib = csv_copy_field(csv_at(&csv, col[COMM_COL_lib]));
-		char *kind = csv_copy_field(csv_at(&csv, col[COMM_COL_kind]));
-		char *name = csv_copy_field(csv_at(&csv, col[COMM_COL_name]));
-		char *ranks = csv_copy_field(csv_at(&csv, col[COMM_COL_world_ranks]));
+	while (!err && csv_read_row(&csv)) {
+		char *lib = csv_copy_field(csv_get_field(&csv, col[COMM_COL_lib]));
+		char *kind = csv_copy_field(csv_get_field(&csv, col[COMM_COL_kind]));
+		char *name = csv_copy_field(csv_get_field(&csv, col[COMM_COL_name]));
+		char *ranks = csv_copy_field(csv_get_field(&csv, col[COMM_COL_world_ranks]));
 		int64_t size = -1, rank = -1;
 
-		csv_i64(csv_at(&csv, col[COMM_COL_size]), &size);
-		csv_i64(csv_at(&csv, col[COMM_COL_rank]), &rank);
+		csv_parse_i64(csv_get_field(&csv, col[COMM_COL_size]), &size);
+		csv_parse_i64(csv_get_field(&csv, col[COMM_COL_rank]), &rank);
 
-		struct record_comm r = {.id = hex_of(csv_at(&csv, col[COMM_COL_comm])),
-			.parent = hex_of(csv_at(&csv, col[COMM_COL_parent])),
+		struct record_comm r = {
+			.id = parse_hex_field(csv_get_field(&csv, col[COMM_COL_comm])),
+			.parent = parse_hex_field(csv_get_field(&csv, col[COMM_COL_parent])),
 			.size = (int32_t)size,
 			.rank = (int32_t)rank,
 			.lib = lib,
@@ -511,17 +513,17 @@ static int feed_stacks(struct feed *f, const char *folder, int (*end_pass)(struc
 	int col[STACK_COLUMNS], err = 0;
 	struct csv csv;
 
-	if (!open_table(&csv, folder, "stack_info.csv"))
+	if (!open_csv_table(&csv, folder, "stack_info.csv"))
 		return 0;
 	csv_find_columns(&csv, STACK_HEADER, col);
-	while (!err && csv_next(&csv)) {
-		char *api = csv_copy_field(csv_at(&csv, col[STACK_COL_api]));
-		char *python = csv_copy_field(csv_at(&csv, col[STACK_COL_python_stack]));
-		char *native = csv_copy_field(csv_at(&csv, col[STACK_COL_native_stack]));
+	while (!err && csv_read_row(&csv)) {
+		char *api = csv_copy_field(csv_get_field(&csv, col[STACK_COL_api]));
+		char *python = csv_copy_field(csv_get_field(&csv, col[STACK_COL_python_stack]));
+		char *native = csv_copy_field(csv_get_field(&csv, col[STACK_COL_native_stack]));
 		uint64_t id = 0, step = 0;
 
-		csv_u64(csv_at(&csv, col[STACK_COL_stack_id]), &id);
-		csv_u64(csv_at(&csv, col[STACK_COL_first_step]), &step);
+		csv_parse_u64(csv_get_field(&csv, col[STACK_COL_stack_id]), &id);
+		csv_parse_u64(csv_get_field(&csv, col[STACK_COL_first_step]), &step);
 
 		struct record_stack r = {.id = (uint32_t)id,
 			.step = (uint32_t)step,

@@ -22,8 +22,8 @@
 #define FRAMES_MAX 16u
 
 /*
- * An operation of the exported part. Supplies data that open calls of other ranks lack, and shows
- * which messages have one side only.
+ * An operation of the exported part. It supplies the data that open calls of other ranks lack, and
+ * shows which messages were only sent or only received.
  */
 struct flight_op {
 	struct table_key key;
@@ -51,7 +51,8 @@ struct flight {
 static const struct flight_name {
 	const char *op, *name;
 	/*
-	 * SIZES_OUT, SIZES_IN: both sizes are those of this side, because ranks have only one side.
+	 * SIZES_OUT, SIZES_IN: both sizes are those of the output or of the input. Some ranks have only
+	 * one of the two buffers.
 	 */
 	enum flight_sizes sizes;
 } flight_names[] = {
@@ -76,31 +77,32 @@ static const struct flight_name {
 static const struct flight_name *find_flight_name(uint32_t op)
 {
 	for (unsigned i = 0; i < sizeof(flight_names) / sizeof(*flight_names); i++)
-		if (strcmp(intern_name(op), flight_names[i].op) == 0)
+		if (strcmp(intern_get_name(op), flight_names[i].op) == 0)
 			return &flight_names[i];
 	return NULL;
 }
 
 static bool is_flight_message(const struct call *c)
 {
-	return strcmp(intern_name(c->op), "send") == 0 || strcmp(intern_name(c->op), "recv") == 0;
+	return strcmp(intern_get_name(c->op), "send") == 0 ||
+	       strcmp(intern_get_name(c->op), "recv") == 0;
 }
 
 /* Finds the two world ranks of a message. Returns false if they are not known. */
-static bool find_pair(const struct export *e, const struct call *c, int *from, int *to)
+static bool find_pair(const struct export *e, const struct call *c, int *sender, int *receiver)
 {
 	int me = e->report.g.folders.dir[c->rank].rank;
-	int other = export_world_rank(e, c->comm, c->peer);
-	bool send = strcmp(intern_name(c->op), "send") == 0;
+	int other = export_get_world_rank(e, c->comm, c->peer);
+	bool send = strcmp(intern_get_name(c->op), "send") == 0;
 
-	*from = send ? me : other;
-	*to = send ? other : me;
+	*sender = send ? me : other;
+	*receiver = send ? other : me;
 	return me >= 0 && other >= 0 && other != me;
 }
 
 /* Returns NULL if the operation is not written. message: the ranks of the message. */
 static struct flight_op *find_flight_op(
-	struct flight *f, const struct call *c, int *from, int *to, bool *message)
+	struct flight *f, const struct call *c, int *sender, int *receiver, bool *message)
 {
 	uint64_t b;
 
@@ -114,13 +116,13 @@ static struct flight_op *find_flight_op(
 			return NULL;
 		return table_get(&f->ops, c->comm, (uint64_t)c->comm_seq);
 	}
-	if (!find_pair(f->e, c, from, to))
+	if (!find_pair(f->e, c, sender, receiver))
 		return NULL;
-	b = hash_u64(hash_u64((uint64_t)*from, (uint64_t)*to), (uint64_t)c->tag);
+	b = hash_u64(hash_u64((uint64_t)*sender, (uint64_t)*receiver), (uint64_t)c->tag);
 	return table_get(&f->ops, c->comm, hash_u64(b, (uint64_t)c->comm_seq) | UINT64_C(1) << 63);
 }
 
-static void learn_flight(struct flight *f, const struct walk_call *w)
+static void record_flight_op(struct flight *f, const struct walk_call *w)
 {
 	const struct call *c = &w->call;
 	int from, to;
@@ -132,12 +134,12 @@ static void learn_flight(struct flight *f, const struct walk_call *w)
 		return;
 	}
 	if (message)
-		o->sides |= strcmp(intern_name(c->op), "send") == 0 ? 1 : 2;
+		o->sides |= strcmp(intern_get_name(c->op), "send") == 0 ? 1 : 2;
 	if (c->bits & CALL_OPEN || o->known)
 		return;
 	o->known = true;
 	o->in = w->in_count;
-	o->out = w->out_count;
+	o->out = w->out_format_count;
 	o->in_dtype = w->in_dtype;
 	o->out_dtype = w->out_dtype;
 }
@@ -162,7 +164,7 @@ static void write_dtypes(struct target *t, const char *key, uint32_t dtype)
 	} name[] = {{"float32", "Float"}, {"float64", "Double"}, {"float16", "Half"},
 		{"bfloat16", "BFloat16"}, {"int32", "Int"}, {"int64", "Long"}, {"uint8", "Byte"},
 		{"int8", "Char"}, {"int16", "Short"}, {"bool", "Bool"}};
-	const char *text = intern_name(dtype);
+	const char *text = intern_get_name(dtype);
 
 	for (unsigned i = 0; i < sizeof(name) / sizeof(*name); i++)
 		if (strcmp(text, name[i].ours) == 0)
@@ -223,9 +225,9 @@ static void write_frames(struct flight *f, struct target *t, const struct call *
 	pickle_end_list(t);
 }
 
-static const char *flight_backend(const struct call *c)
+static const char *get_flight_backend(const struct call *c)
 {
-	const char *lib = intern_name(c->lib), *api = intern_name(c->api);
+	const char *lib = intern_get_name(c->lib), *api = intern_get_name(c->api);
 
 	if (strcmp(lib, "nccl") == 0 || strcmp(lib, "rccl") == 0 || strcmp(lib, "hccl") == 0 ||
 		strcmp(lib, "gloo") == 0)
@@ -237,34 +239,35 @@ static const char *flight_backend(const struct call *c)
 	return strstr(api, "NCCL") ? "nccl" : "gloo";
 }
 
-static void name_pair(char *buf, size_t cap, uint64_t comm, int from, int to, int64_t tag)
+static void format_pair_name(
+	char *buf, size_t cap, uint64_t comm, int sender, int receiver, int64_t tag)
 {
-	snprintf(buf, cap, "%016llx %d->%d tag %lld", (unsigned long long)comm, from, to,
+	snprintf(buf, cap, "%016llx %d->%d tag %lld", (unsigned long long)comm, sender, receiver,
 		tag == NO_NUMBER ? 0 : (long long)tag);
 }
 
-/* Element counts of both sides, in the form that the analyser expects to be equal on all ranks. */
+/* Element counts of input and output, in the form that the analyser expects to be equal on all ranks. */
 struct flight_sides {
 	bool known;
 	uint64_t in, out;
 	uint32_t in_dtype, out_dtype;
 };
 
-static struct flight_sides find_sides(
+static struct flight_sides find_flight_sizes(
 	const struct flight_op *o, const struct walk_call *w, enum flight_sizes sizes)
 {
-	struct flight_sides s = {
-		w->in_rows || w->out_rows, w->in_count, w->out_count, w->in_dtype, w->out_dtype};
+	struct flight_sides s = {w->in_rows || w->out_rows, w->in_count, w->out_format_count,
+		w->in_dtype, w->out_dtype};
 	bool open = w->call.bits & CALL_OPEN;
 	/*
-	 * If the element count of a rank differs, that rank or the completed one may be wrong. Then
-	 * nothing is copied from the completed one.
+	 * If the element counts of this rank and of the completed rank differ, either may be wrong.
+	 * Then nothing is copied from the completed rank.
 	 */
 	bool like = !w->in_rows || (s.in == o->in && s.in_dtype == o->in_dtype);
 
 	/*
-	 * An open call has no result yet. That of a running process has little data about its
-	 * tensors.
+	 * An open call has no result yet, and in a running process its record has little data about
+	 * its tensors. The missing data is copied from a completed rank.
 	 */
 	if (open && o->known && like) {
 		if (!w->in_rows) {
@@ -278,15 +281,15 @@ static struct flight_sides find_sides(
 		/* No rank with the same inputs has completed, so the inputs are compared. */
 		s.out = s.in;
 		s.out_dtype = s.in_dtype;
-		if (strcmp(intern_name(w->call.op), "all_gather") == 0)
+		if (strcmp(intern_get_name(w->call.op), "all_gather") == 0)
 			s.out = s.in * (uint64_t)(w->call.size > 0 ? w->call.size : 1);
-		if (strcmp(intern_name(w->call.op), "reduce_scatter") == 0)
+		if (strcmp(intern_get_name(w->call.op), "reduce_scatter") == 0)
 			s.out = s.in / (uint64_t)(w->call.size > 0 ? w->call.size : 1);
 		s.known = w->in_rows;
 	}
 	if (sizes == SIZES_NONE)
 		s.known = false;
-	/* The rank has only one side, or its operation is in place. */
+	/* The rank has only an input or only an output buffer, or the operation is in place. */
 	if (sizes == SIZES_OUT || !w->in_rows) {
 		s.in = s.in_dtype && sizes != SIZES_OUT ? s.in : s.out;
 		s.in_dtype = s.in_dtype && sizes != SIZES_OUT ? s.in_dtype : s.out_dtype;
@@ -299,10 +302,11 @@ static struct flight_sides find_sides(
 }
 
 /*
- * The analyser expects the larger side to be size times the smaller one. Libraries that count
- * otherwise are exempt.
+ * Returns true if the larger buffer is not `size` times as large as the smaller one, as the analyser
+ * expects it. Libraries that count in another way are exempt.
  */
-static bool is_product_odd(const struct flight_name *n, const struct flight_sides *s, int64_t size)
+static bool has_wrong_product(
+	const struct flight_name *n, const struct flight_sides *s, int64_t size)
 {
 	if (!s->known || size < 1)
 		return false;
@@ -320,7 +324,7 @@ static void write_flight_entry(struct flight *f, struct target *t, const struct 
 	const struct flight_op *o = find_flight_op(f, c, &from, &to, &message);
 	const struct flight_name *n = message ? NULL : find_flight_name(c->op);
 	enum flight_sizes sizes =
-		message ? strcmp(intern_name(c->op), "send") == 0 ? SIZES_IN : SIZES_OUT
+		message ? strcmp(intern_get_name(c->op), "send") == 0 ? SIZES_IN : SIZES_OUT
 		: n	? n->sizes
 			: SIZES_NONE;
 	struct flight_sides s;
@@ -328,22 +332,22 @@ static void write_flight_entry(struct flight *f, struct target *t, const struct 
 
 	if (!o)
 		return;
-	/* The other side is not in the exported part, or the message was never received. */
+	/* The peer's call is not in the exported part, or the message was never received. */
 	if (message && o->sides != 3 && !(c->bits & CALL_OPEN)) {
 		f->unpaired++;
 		return;
 	}
-	s = find_sides(o, w, sizes);
+	s = find_flight_sizes(o, w, sizes);
 	if (message) {
 		struct flight_pair *p;
 
-		name_pair(group, sizeof(group), c->comm, from, to, c->tag);
+		format_pair_name(group, sizeof(group), c->comm, from, to, c->tag);
 		p = table_get(used, c->comm,
 			hash_u64(hash_u64((uint64_t)from, (uint64_t)to), (uint64_t)c->tag));
 		if (p)
 			*p = (struct flight_pair){p->key, c->comm, from, to, c->tag};
-		snprintf(name, sizeof(name), "%s:%s", flight_backend(c),
-			strcmp(intern_name(c->op), "send") == 0
+		snprintf(name, sizeof(name), "%s:%s", get_flight_backend(c),
+			strcmp(intern_get_name(c->op), "send") == 0
 				? (from < to ? "send 0->1" : "send 1->0")
 				: (from < to ? "recv 1<-0" : "recv 0<-1"));
 	} else {
@@ -352,8 +356,8 @@ static void write_flight_entry(struct flight *f, struct target *t, const struct 
 		snprintf(group, sizeof(group), "%016llx", (unsigned long long)c->comm);
 		if (p)
 			*p = (struct flight_pair){p->key, c->comm, -1, -1, 0};
-		snprintf(name, sizeof(name), "%s:%s%s", flight_backend(c), n->name,
-			is_product_odd(n, &s, c->size) ? "_v" : "");
+		snprintf(name, sizeof(name), "%s:%s%s", get_flight_backend(c), n->name,
+			has_wrong_product(n, &s, c->size) ? "_v" : "");
 	}
 	pickle_begin_dict(t);
 	pickle_text(t, "record_id");
@@ -417,7 +421,7 @@ static void write_groups(struct flight *f, struct target *t, const struct table 
 		const struct comm_info *k = comms_find(&f->e->report.g.comms, p->comm);
 
 		if (p->from >= 0)
-			name_pair(name, sizeof(name), p->comm, p->from, p->to, p->tag);
+			format_pair_name(name, sizeof(name), p->comm, p->from, p->to, p->tag);
 		else
 			snprintf(name, sizeof(name), "%016llx", (unsigned long long)p->comm);
 		pickle_text(t, name);
@@ -448,11 +452,11 @@ static bool is_open_here(const struct export *e, const struct open_call *c, int 
 	       (rank < 0 || c->call.rank == (uint32_t)rank);
 }
 
-static int write_flight_rank(struct flight *f, unsigned index, const char *dir)
+static int write_flight_rank(struct flight *f, unsigned folder_index, const char *dir)
 {
 	struct export *e = f->e;
 	const struct opens *o = &e->report.g.opens;
-	char *path = tool_format("%s/rank_%d", dir, e->report.g.folders.dir[index].rank);
+	char *path = tool_format("%s/rank_%d", dir, e->report.g.folders.dir[folder_index].rank);
 	bool on = true;
 	const struct walk_call *c;
 	struct table used;
@@ -466,7 +470,7 @@ static int write_flight_rank(struct flight *f, unsigned index, const char *dir)
 		return status;
 	}
 	table_init(&used, sizeof(struct flight_pair), PAIRS_MAX);
-	export_walk_rank(e, &w, index);
+	export_walk_rank(e, &w, folder_index);
 	pickle_begin(&t);
 	pickle_begin_dict(&t);
 	pickle_text(&t, "version");
@@ -476,7 +480,7 @@ static int write_flight_rank(struct flight *f, unsigned index, const char *dir)
 	pickle_begin_list(&t);
 	for (uint64_t i = 0; on && (c = walk_next(&w)); i++) {
 		write_flight_entry(f, &t, c, &record, &used);
-		on = i % 256 || export_goes_on(e, &t, &w, c->call.step);
+		on = i % 256 || export_can_continue(e, &t, &w, c->call.step);
 	}
 	for (unsigned i = 0; i < o->n; i++) {
 		struct walk_call open = {.call = o->call[i].call, .start = o->call[i].call.start};
@@ -485,7 +489,7 @@ static int write_flight_rank(struct flight *f, unsigned index, const char *dir)
 		open.in_dtype = open.call.dtype;
 		open.in_count = open.call.count;
 		open.in_rows = open.call.count != 0;
-		if (is_open_here(e, &o->call[i], (int)index))
+		if (is_open_here(e, &o->call[i], (int)folder_index))
 			write_flight_entry(f, &t, &open, &record, &used);
 	}
 	pickle_end_list(&t);
@@ -517,36 +521,36 @@ int export_flight_recorder(struct export *e)
 	}
 	table_init(&f.ops, sizeof(struct flight_op), OPERATIONS_MAX);
 	export_walk(e, &w);
-	progress_begin(&e->bar, true, w.bytes);
+	progress_start(&e->bar, true, w.bytes);
 	for (uint64_t i = 0; on && (c = walk_next(&w)); i++) {
 		struct target none = {0};
 
-		learn_flight(&f, c);
-		on = i % 256 || export_goes_on(e, &none, &w, c->call.step);
+		record_flight_op(&f, c);
+		on = i % 256 || export_can_continue(e, &none, &w, c->call.step);
 	}
-	progress_end(&e->bar);
+	progress_stop(&e->bar);
 	walk_close(&w);
 	for (unsigned i = 0; i < o->n; i++) {
 		struct walk_call open = {.call = o->call[i].call};
 
 		open.call.bits |= CALL_OPEN;
 		if (is_open_here(e, &o->call[i], -1))
-			learn_flight(&f, &open);
+			record_flight_op(&f, &open);
 	}
-	dir = export_path(e, "flight_recorder");
+	dir = export_format_path(e, "flight_recorder");
 	for (unsigned i = 0; on && !status && i < e->report.g.folders.n; i++)
 		if (e->want[i] && e->report.g.folders.dir[i].rank >= 0)
 			status = write_flight_rank(&f, i, dir);
 	if (on && !status) {
-		char *part = export_part_text(e);
+		char *part = export_format_part(e);
 
 		printf("%s: a pickle for each rank: %s; torchfrtrace %s reads them\n", dir, part,
 			dir);
 		if (f.unsupported || f.unpaired)
-			printf("skipped: %s that the Flight Recorder has no name for, %s whose "
-			       "other side is not in this part\n",
-				out_plural(f.unsupported, "call", "calls"),
-				out_plural(f.unpaired, "message", "messages"));
+			printf("skipped: %s unknown to the Flight Recorder, %s whose "
+			       "peer's call is not in this part\n",
+				out_format_plural(f.unsupported, "call", "calls"),
+				out_format_plural(f.unpaired, "message", "messages"));
 		free(part);
 	}
 	table_free(&f.ops);

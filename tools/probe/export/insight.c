@@ -4,10 +4,11 @@
  * profiler_info_<R>.json, profiler_metadata.json and ASCEND_PROFILER_OUTPUT/{trace_view.json, step_trace_time.csv,
  * communication.json, communication_matrix.json} (msprof_analyze 26.2.0, cluster_analyse/); insight_memory.c adds memory.
  *
- * For a step: communication counts as overlapped while one of the step's operators ran. Computing is the time in which
- * operators ran, and the rest is free. If no operators were recorded, the time for which the rank's thread was blocked in calls
- * is communication that was not overlapped, and the rest is computing. For an operation: waiting is the time until its last
- * rank arrived, transit the rest. The links that it used are not known, so a collective has one link to the rank itself.
+ * For a step: communication counts as overlapped while an operator of the step ran. Computing is the time in which operators
+ * ran; the remaining time is free. If no operators were recorded, the time for which the rank's thread was blocked in calls is
+ * communication that was not overlapped, and the remaining time is computing. For an operation: the wait time lasts until its
+ * last rank arrived, the transit time from then on. The links that it used are not known, so a collective has one link, from
+ * the rank to itself.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +22,7 @@
 
 #define OPERATIONS_KEPT 4000000u
 
-/* When the last rank entered an operation. */
+/* The time at which the last rank entered an operation. */
 struct insight_last {
 	struct table_key key;
 	uint64_t start;
@@ -58,7 +59,7 @@ static bool is_insight_joined(const struct call *c)
 	       !(c->bits & (CALL_P2P | CALL_LOCAL | CALL_NESTED));
 }
 
-static void learn_last(struct insight *x, const struct walk_call *w)
+static void record_last_arrival(struct insight *x, const struct walk_call *w)
 {
 	struct insight_last *l;
 
@@ -83,8 +84,8 @@ static void add_interval(uint64_t start, uint64_t end, uint64_t *sum, uint64_t *
 	*sum += end - from;
 	*sum_end = end;
 	/*
-	 * The other union has no gap between `from` and its end, because its part beyond `from`
-	 * began earlier.
+	 * The other union has no gap between `from` and its end: the interval that reaches beyond
+	 * `from` began before it.
 	 */
 	if (to > from)
 		*both += to - from;
@@ -96,7 +97,7 @@ static bool is_computing_call(const struct call *c)
 	static const char *const libs[] = {"aten", "mindspore", "blas", "cblas", "cublas", "acl"};
 
 	for (size_t i = 0; !c->comm && i < sizeof(libs) / sizeof(*libs); i++)
-		if (strcmp(intern_name(c->lib), libs[i]) == 0)
+		if (strcmp(intern_get_name(c->lib), libs[i]) == 0)
 			return true;
 	return false;
 }
@@ -122,7 +123,7 @@ static void record_insight_step(struct insight *x, const struct walk_call *w, ui
 		return;
 	held = add_held_time(&x->waits, c);
 	s->blocked += held;
-	if (strcmp(intern_name(c->op), "recv") == 0)
+	if (strcmp(intern_get_name(c->op), "recv") == 0)
 		s->received += held;
 	add_interval(w->start, end, &s->flight, &s->flight_end, s->compute_end, &s->both);
 }
@@ -152,9 +153,9 @@ static void record_insight_call(struct insight *x, const struct walk_call *w)
 		.from = -1,
 		.to = -1};
 	if (c->bits & CALL_P2P) {
-		bool recv = strcmp(intern_name(c->op), "recv") == 0;
+		bool recv = strcmp(intern_get_name(c->op), "recv") == 0;
 		int me = x->e->report.g.folders.dir[c->rank].rank;
-		int other = export_world_rank(x->e, c->comm, c->peer);
+		int other = export_get_world_rank(x->e, c->comm, c->peer);
 
 		o->from = recv ? other : me;
 		o->to = recv ? me : other;
@@ -167,12 +168,12 @@ static void record_insight_call(struct insight *x, const struct walk_call *w)
 
 /* ---- files ---- */
 
-static double in_ms(uint64_t ns)
+static double get_ms(uint64_t ns)
 {
 	return (double)ns * 1e-6;
 }
 
-static double in_mb(uint64_t bytes)
+static double get_mb(uint64_t bytes)
 {
 	return (double)bytes * 1e-6;
 }
@@ -185,8 +186,8 @@ static void write_op_times(
 		"%.6f, \"Transit Time(ms)\": %.6f, \"Wait Time(ms)\": %.6f, \"Synchronization "
 		"Time(ms)\": %.6f, \"Idle Time(ms)\": 0.0, \"Wait Time Ratio\": %.4f, "
 		"\"Synchronization Time Ratio\": %.4f}",
-		(double)(int64_t)(start - e->base_ns) * 1e-3, in_ms(dur), in_ms(dur - wait),
-		in_ms(wait), in_ms(wait), dur ? (double)wait / (double)dur : 0,
+		(double)(int64_t)(start - e->base_ns) * 1e-3, get_ms(dur), get_ms(dur - wait),
+		get_ms(wait), get_ms(wait), dur ? (double)wait / (double)dur : 0,
 		dur ? (double)wait / (double)dur : 0);
 }
 
@@ -194,7 +195,7 @@ static void write_bandwidth(struct target *t, uint64_t bytes, uint64_t ns)
 {
 	static const char *const link[] = {"RDMA", "HCCS", "PCIE", "SDMA", "SIO"};
 
-	target_text(t, "\"Communication Bandwidth Info\": {");
+	target_write_text(t, "\"Communication Bandwidth Info\": {");
 	for (unsigned i = 0; i < sizeof(link) / sizeof(*link); i++) {
 		bool ours = i == 1 && bytes;
 
@@ -202,18 +203,18 @@ static void write_bandwidth(struct target *t, uint64_t bytes, uint64_t ns)
 			"%s\"%s\": {\"Transit Size(MB)\": %.6f, \"Transit Time(ms)\": %.6f, "
 			"\"Bandwidth(GB/s)\": %.6f, \"Large Packet Ratio\": 0.0, \"Size "
 			"Distribution\": {",
-			i ? ", " : "", link[i], ours ? in_mb(bytes) : 0, ours ? in_ms(ns) : 0,
+			i ? ", " : "", link[i], ours ? get_mb(bytes) : 0, ours ? get_ms(ns) : 0,
 			ours && ns ? (double)bytes / (double)ns : 0);
 		if (ours)
-			target_print(t, "\"%.6f\": [1, %.6f]", in_mb(bytes), in_ms(ns));
-		target_text(t, "}}");
+			target_print(t, "\"%.6f\": [1, %.6f]", get_mb(bytes), get_ms(ns));
+		target_write_text(t, "}}");
 	}
-	target_text(t, "}");
+	target_write_text(t, "}");
 }
 
 static void write_op_name(struct target *t, const struct insight_op *o, const char *suffix)
 {
-	target_print(t, "\"%s%s", intern_name(o->op), suffix);
+	target_print(t, "\"%s%s", intern_get_name(o->op), suffix);
 	if (o->from >= 0 || o->to >= 0)
 		target_print(t, "_%d_%d", o->from, o->to);
 	if (!*suffix && o->seq != NO_NUMBER)
@@ -233,13 +234,13 @@ static void write_comm_ops(const struct insight *x, struct target *t, uint64_t s
 
 		if (o->step != step || messages != (o->from >= 0 || o->to >= 0))
 			continue;
-		target_text(t, some ? ",\n" : "\n");
+		target_write_text(t, some ? ",\n" : "\n");
 		write_op_name(t, o, "");
-		target_text(t, "{");
+		target_write_text(t, "{");
 		write_op_times(t, x->e, o->start, o->dur, o->wait);
-		target_text(t, ", ");
+		target_write_text(t, ", ");
 		write_bandwidth(t, o->bytes, o->dur - o->wait);
-		target_text(t, "}");
+		target_write_text(t, "}");
 		if (!some)
 			start = o->start;
 		some = true;
@@ -248,13 +249,13 @@ static void write_comm_ops(const struct insight *x, struct target *t, uint64_t s
 		wait += o->wait;
 	}
 	if (some) {
-		target_text(t, ",\n\"Total Op Info\": {");
+		target_write_text(t, ",\n\"Total Op Info\": {");
 		write_op_times(t, x->e, start, dur, wait);
-		target_text(t, ", ");
+		target_write_text(t, ", ");
 		write_bandwidth(t, bytes, dur - wait);
-		target_text(t, "}");
+		target_write_text(t, "}");
 	}
-	target_text(t, "}");
+	target_write_text(t, "}");
 }
 
 /* Writes sums over the operations of one kind and communicator, from the first of them on. */
@@ -277,25 +278,25 @@ static void write_matrix_ops(
 				bytes += x->op[k].bytes;
 				ns += x->op[k].dur - x->op[k].wait;
 			}
-		target_text(t, some ? ",\n" : "\n");
+		target_write_text(t, some ? ",\n" : "\n");
 		some = true;
 		write_op_name(t, o, "-total");
 		target_print(t,
 			"{\"%d-%d\": {\"Transport Type\": \"%s\", \"Transit Size(MB)\": %.6f, "
 			"\"Transit Time(ms)\": %.6f, \"Bandwidth(GB/s)\": %.6f, \"op_name\": ",
 			messages ? o->from : rank, messages ? o->to : rank,
-			messages ? "HCCS" : "LOCAL", in_mb(bytes), in_ms(ns),
+			messages ? "HCCS" : "LOCAL", get_mb(bytes), get_ms(ns),
 			ns ? (double)bytes / (double)ns : 0);
-		target_json(t, intern_name(o->op));
-		target_text(t, "}}");
+		target_write_json(t, intern_get_name(o->op));
+		target_write_text(t, "}}");
 	}
-	target_text(t, "}");
+	target_write_text(t, "}");
 	free(done);
 }
 
 static void write_step_times(const struct insight *x, struct target *t)
 {
-	target_text(t,
+	target_write_text(t,
 		"Step,Computing,Communication(Not Overlapped),Overlapped,Communication,Free,"
 		"Stage,Bubble,Communication(Not Overlapped and Exclude Receive),Preparing\n");
 	for (unsigned i = 0; i < x->nstep; i++) {
@@ -315,15 +316,16 @@ static void write_step_times(const struct insight *x, struct target *t)
 			received = received < exposed ? received : exposed;
 		}
 		target_print(t, "%llu,%.3f,%.3f,%.3f,%.3f,%.3f,%.3f,%.3f,%.3f,0.000\n",
-			(unsigned long long)s->step, in_ms(compute) * 1e3, in_ms(exposed) * 1e3,
-			in_ms(most - exposed) * 1e3, in_ms(most) * 1e3, in_ms(free_ns) * 1e3,
-			in_ms(all) * 1e3, in_ms(received) * 1e3, in_ms(exposed - received) * 1e3);
+			(unsigned long long)s->step, get_ms(compute) * 1e3, get_ms(exposed) * 1e3,
+			get_ms(most - exposed) * 1e3, get_ms(most) * 1e3, get_ms(free_ns) * 1e3,
+			get_ms(all) * 1e3, get_ms(received) * 1e3,
+			get_ms(exposed - received) * 1e3);
 	}
 }
 
 static void write_step_files(const struct insight *x, struct target *t, bool matrix, int rank)
 {
-	target_text(t, "{");
+	target_write_text(t, "{");
 	for (unsigned i = 0; i < x->nstep; i++) {
 		target_print(t, "%s\"step%llu\": {", i ? ",\n" : "\n",
 			(unsigned long long)x->step[i].step);
@@ -332,10 +334,10 @@ static void write_step_files(const struct insight *x, struct target *t, bool mat
 				write_matrix_ops(x, t, x->step[i].step, messages, rank);
 			else
 				write_comm_ops(x, t, x->step[i].step, messages);
-			target_text(t, messages ? ",\n" : "}");
+			target_write_text(t, messages ? ",\n" : "}");
 		}
 	}
-	target_text(t, "\n}\n");
+	target_write_text(t, "\n}\n");
 }
 
 static void write_metadata(const struct insight *x, struct target *t, int rank)
@@ -361,13 +363,14 @@ static void write_metadata(const struct insight *x, struct target *t, int rank)
 		target_print(t, "%s\"%016llx\": {\"group_name\": ", some ? ",\n" : "\n",
 			(unsigned long long)c->key.a);
 		some = true;
-		target_json(t, *intern_name(c->name) ? intern_name(c->name) : intern_name(c->kind));
+		target_write_json(t, *intern_get_name(c->name) ? intern_get_name(c->name)
+							       : intern_get_name(c->kind));
 		target_print(t, ", \"group_rank\": %lld, \"global_ranks\": [", (long long)at);
 		for (unsigned k = 0; k < c->nmember; k++)
 			target_print(t, "%s%d", k ? ", " : "", c->member[k]);
-		target_text(t, "]}");
+		target_write_text(t, "]}");
 	}
-	target_text(t, "}\n}\n");
+	target_write_text(t, "}\n}\n");
 }
 
 enum insight_file { FILE_TIMES, FILE_COMM, FILE_MATRIX, FILE_META, FILE_INFO, INSIGHT_FILES };
@@ -408,10 +411,10 @@ static int write_insight_file(struct insight *x, enum insight_file file, const c
 	return target_close(&t, true);
 }
 
-static int write_insight_rank(struct insight *x, unsigned index, const char *top)
+static int write_insight_rank(struct insight *x, unsigned folder_index, const char *top)
 {
 	struct export *e = x->e;
-	int rank = e->report.g.folders.dir[index].rank, status;
+	int rank = e->report.g.folders.dir[folder_index].rank, status;
 	char *below = e->output ? tool_strdup("") : tool_format("rank_%d/", rank);
 	char *dir = tool_format("%s/%srank%d_ascend_pt", top, below, rank);
 	char *trace = tool_format("%s/ASCEND_PROFILER_OUTPUT/trace_view.json", dir);
@@ -421,17 +424,17 @@ static int write_insight_rank(struct insight *x, unsigned index, const char *top
 
 	x->nop = x->nstep = 0;
 	x->waits = (struct shared_waits){0};
-	export_walk_rank(e, &w, index);
+	export_walk_rank(e, &w, folder_index);
 	while ((c = walk_next(&w)))
 		record_insight_call(x, c);
 	walk_close(&w);
 	calls = e->calls;
-	status = export_rank_trace(e, trace, (int)index);
+	status = export_rank_trace(e, trace, (int)folder_index);
 	e->calls = calls;
 	for (int i = 0; !status && i < INSIGHT_FILES; i++)
 		status = write_insight_file(x, (enum insight_file)i, dir, rank);
 	if (!status)
-		status = write_insight_memory(e, dir, index);
+		status = write_insight_memory(e, dir, folder_index);
 	free(below);
 	free(dir);
 	free(trace);
@@ -453,17 +456,17 @@ int export_insight(struct export *e)
 	}
 	table_init(&x.last, sizeof(struct insight_last), OPERATIONS_KEPT);
 	export_walk(e, &w);
-	progress_begin(&e->bar, true, w.bytes);
+	progress_start(&e->bar, true, w.bytes);
 	while (!gather_stop_signal() && (c = walk_next(&w)))
-		learn_last(&x, c);
-	progress_end(&e->bar);
+		record_last_arrival(&x, c);
+	progress_stop(&e->bar);
 	walk_close(&w);
-	top = export_path(e, "profile");
+	top = export_format_path(e, "profile");
 	for (unsigned i = 0; !status && !gather_stop_signal() && i < e->report.g.folders.n; i++)
 		if (e->want[i] && e->report.g.folders.dir[i].rank >= 0)
 			status = write_insight_rank(&x, i, top);
 	if (!status && !gather_stop_signal()) {
-		char *part = export_part_text(e);
+		char *part = export_format_part(e);
 
 		printf("%s: a profile of each rank: %s; MindStudio Insight and `msprof-analyze "
 		       "cluster "

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * memory_record.csv and operator_memory.csv of a profile: MindStudio Insight opens both or none. Columns as MindSpore 2.10 writes
- * them (profiler/analysis/viewer/ascend_memory_viewer.py, ascend_op_memory_viewer.py). A process has what its scalars hold: the
- * resident set at the end of a step, as the memory that component APP has reserved; and what its allocators of devices report of
- * themselves, as component PTA. The blocks are those of kind operator_memory, by the call in which they were given out. The
- * allocator of the host does not tell its sums: these cells are empty, as is all that concerns other streams ("active").
+ * Writes memory_record.csv and operator_memory.csv of a profile. MindStudio Insight opens both or none. The columns are those of
+ * MindSpore 2.10 (profiler/analysis/viewer/ascend_memory_viewer.py, ascend_op_memory_viewer.py). Component APP is the resident
+ * set of the process at the end of a step (a scalar), as reserved memory. Component PTA is the sums that device allocators report
+ * (kind operator_memory). The blocks come from the same kind, each with the call that allocated it. The host's allocator reports
+ * no sums, so these cells are empty. So are the cells for memory in use by other streams ("active").
  */
 #include "tools/probe/export/memory_blocks.h"
 
@@ -43,10 +43,10 @@ struct memory_lines {
 	unsigned index, n, cap;
 };
 
-/* Microseconds after the profile's start. at: ns of the Unix epoch, by the corrected clock. */
-static double find_profile_time(const struct memory_lines *m, uint64_t at)
+/* Returns the microseconds since the start of the profile. time_ns: Unix epoch, by the corrected clock. */
+static double get_profile_us(const struct memory_lines *m, uint64_t time_ns)
 {
-	return (double)(int64_t)(at - m->e->base_ns) * 1e-3;
+	return (double)(int64_t)(time_ns - m->e->base_ns) * 1e-3;
 }
 
 /* "CPU", "CUDA:0" */
@@ -55,10 +55,10 @@ static const char *find_device_word(uint32_t device)
 	char word[32];
 	size_t n = 0;
 
-	for (const char *s = intern_name(device); *s && n + 1 < sizeof(word); s++)
+	for (const char *s = intern_get_name(device); *s && n + 1 < sizeof(word); s++)
 		word[n++] = (char)toupper((unsigned char)*s);
 	word[n] = 0;
-	return intern_name(intern_text(word, n));
+	return intern_get_name(intern_text(word, n));
 }
 
 static void add_memory_line(struct memory_lines *m, const struct memory_line *line)
@@ -78,7 +78,7 @@ static void add_resident_set(
 	if (wall_ns && strlen(wanted) == name->n && memcmp(wanted, name->s, name->n) == 0)
 		add_memory_line(m, &(struct memory_line){.component = "APP",
 					   .device = "CPU",
-					   .at_us = find_profile_time(m, at),
+					   .at_us = get_profile_us(m, at),
 					   .allocated = NAN,
 					   .reserved = v / MIB});
 }
@@ -102,7 +102,7 @@ static void read_memory_lines(struct memory_lines *m)
 		if (!isnan(event->allocated))
 			add_memory_line(m, &(struct memory_line){.component = "PTA",
 						   .device = find_device_word(event->device),
-						   .at_us = find_profile_time(m, event->at),
+						   .at_us = get_profile_us(m, event->at),
 						   .allocated = event->allocated / MIB,
 						   .reserved = event->reserved / MIB});
 	}
@@ -114,14 +114,14 @@ static void read_memory_lines(struct memory_lines *m)
 static void write_memory_cell(struct target *t, double v, int digits)
 {
 	if (isnan(v))
-		target_text(t, ",");
+		target_write_text(t, ",");
 	else
 		target_print(t, "%.*f,", digits, v);
 }
 
 static void write_memory_lines(const struct memory_lines *m, struct target *t)
 {
-	target_text(t, record_header);
+	target_write_text(t, record_header);
 	for (unsigned i = 0; i < m->n; i++) {
 		const struct memory_line *line = &m->line[i];
 
@@ -135,7 +135,7 @@ static void write_memory_lines(const struct memory_lines *m, struct target *t)
 
 static void write_memory_blocks(const struct memory_lines *m, struct target *t)
 {
-	target_text(t, operator_header);
+	target_write_text(t, operator_header);
 	for (unsigned i = 0; i < m->events.n; i++) {
 		const struct memory_event *given = &m->events.event[i], *end;
 		double at;
@@ -143,13 +143,13 @@ static void write_memory_blocks(const struct memory_lines *m, struct target *t)
 		if (given->taken)
 			continue;
 		end = given->end ? &m->events.event[given->end - 1] : NULL;
-		at = find_profile_time(m, given->at);
-		target_print(t, "%s,", given->api ? intern_name(given->api) : "");
+		at = get_profile_us(m, given->at);
+		target_print(t, "%s,", given->api ? intern_get_name(given->api) : "");
 		write_memory_cell(t, given->bytes / KIB, 10); /* exact */
 		write_memory_cell(t, at, 3);
-		write_memory_cell(t, end ? find_profile_time(m, end->at) : NAN, 3);
+		write_memory_cell(t, end ? get_profile_us(m, end->at) : NAN, 3);
 		write_memory_cell(t, NAN, 0);
-		write_memory_cell(t, end ? find_profile_time(m, end->at) - at : NAN, 3);
+		write_memory_cell(t, end ? get_profile_us(m, end->at) - at : NAN, 3);
 		write_memory_cell(t, NAN, 0);
 		write_memory_cell(t, given->allocated / MIB, 6);
 		write_memory_cell(t, given->reserved / MIB, 6);
@@ -175,12 +175,12 @@ static int write_memory_file(struct memory_lines *m, const char *dir, const char
 	return target_close(&t, true);
 }
 
-int write_insight_memory(struct export *e, const char *dir, unsigned index)
+int write_insight_memory(struct export *e, const char *dir, unsigned folder_index)
 {
-	struct memory_lines m = {.e = e, .index = index};
+	struct memory_lines m = {.e = e, .index = folder_index};
 	int status = 0;
 
-	read_memory_events(&m.events, e, index);
+	read_memory_events(&m.events, e, folder_index);
 	read_memory_lines(&m);
 	if (m.n || m.events.n) {
 		status = write_memory_file(&m, dir, "memory_record.csv", write_memory_lines);

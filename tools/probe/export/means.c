@@ -40,7 +40,7 @@ void means_add(struct means *m, const struct rank_dir *d, const struct overlay *
 static void write_rank_value(
 	struct tfevents *e, double wall, uint64_t step, uint32_t name, const char *part, double v)
 {
-	char *tag = tool_format("%s/%s", intern_name(name), part);
+	char *tag = tool_format("%s/%s", intern_get_name(name), part);
 
 	tfevent_scalar(e, wall, (int64_t)step, tag, (float)v);
 	free(tag);
@@ -50,7 +50,7 @@ static void write_rank_value(
  * If ranks must agree on a scalar but do not, their mean has no meaning. Then the minimum and the
  * maximum are written.
  */
-static void put_means(const struct means *m, struct target *t)
+static void write_means_events(const struct means *m, struct target *t)
 {
 	const struct step_numbers *s = &m->numbers;
 	struct tfevents e = {0};
@@ -63,7 +63,7 @@ static void put_means(const struct means *m, struct target *t)
 
 			if (!n)
 				continue;
-			if (scalar_is_equal_on_ranks(intern_name(s->name[k]))) {
+			if (scalar_is_equal_on_ranks(intern_get_name(s->name[k]))) {
 				write_rank_value(&e, wall, s->step[i], s->name[k], "min", n->min);
 				write_rank_value(&e, wall, s->step[i], s->name[k], "max",
 					n->nans ? NAN : n->max);
@@ -72,15 +72,15 @@ static void put_means(const struct means *m, struct target *t)
 					n->sum / n->ranks);
 			}
 			if (e.len > 1u << 20) {
-				target_put(t, e.at, e.len);
+				target_write(t, e.at, e.len);
 				e.len = 0;
 			}
 		}
-	target_put(t, e.at, e.len);
+	target_write(t, e.at, e.len);
 	tfevents_free(&e);
 }
 
-int means_write(struct means *m, const char *to)
+int means_write(struct means *m, const char *folder)
 {
 	struct target t;
 	struct stat st;
@@ -94,7 +94,7 @@ int means_write(struct means *m, const char *to)
 		tool_warn("export: means over the ranks: %u numbers are kept, further ones are "
 			  "skipped; --step selects a part",
 			MEANS_MAX);
-	dir = tool_format("%s/mean", to);
+	dir = tool_format("%s/mean", folder);
 	if (stat(dir, &st) == 0) {
 		tool_error("export: %s exists already; give another --output", dir);
 		status = STATUS_USAGE;
@@ -102,7 +102,7 @@ int means_write(struct means *m, const char *to)
 	path = tool_format("%s/events.out.tfevents.%010llu.mean", dir,
 		(unsigned long long)(m->first_ns / 1000000000));
 	if (!status && !(status = target_open(&t, path))) {
-		put_means(m, &t);
+		write_means_events(m, &t);
 		status = target_close(&t, true);
 	}
 	free(path);

@@ -19,7 +19,7 @@ void means_add(struct means *m, const struct rank_dir *d, const struct overlay *
  * Writes the folder `mean` in the folder `to` if there are any means. Returns 0 or STATUS_USAGE
  * (reported).
  */
-int means_write(struct means *m, const char *to);
+int means_write(struct means *m, const char *folder);
 void means_close(struct means *m);
 
 #endif

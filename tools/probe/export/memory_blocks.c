@@ -27,7 +27,7 @@ static double read_event_number(const struct csv *c, int column)
 {
 	double v;
 
-	return csv_double(csv_at(c, column), &v) ? v : NAN;
+	return csv_parse_double(csv_get_field(c, column), &v) ? v : NAN;
 }
 
 static void read_event_rows(
@@ -43,9 +43,10 @@ static void read_event_rows(
 		return;
 	}
 	for (unsigned i = 0; i < AT_COLUMNS; i++)
-		col[i] = csv_column(&csv, name[i]);
-	while (csv_next(&csv)) {
-		struct memory_event event = {.device = csv_intern_field(csv_at(&csv, col[AT_NAME])),
+		col[i] = csv_find_column(&csv, name[i]);
+	while (csv_read_row(&csv)) {
+		struct memory_event event = {
+			.device = csv_intern_field(csv_get_field(&csv, col[AT_NAME])),
 			.call = read_event_number(&csv, col[AT_CALL]),
 			.bytes = read_event_number(&csv, col[AT_BYTES]),
 			.allocated = read_event_number(&csv, col[AT_ALLOCATED]),
@@ -53,8 +54,9 @@ static void read_event_rows(
 		double address = read_event_number(&csv, col[AT_ADDRESS]);
 		uint64_t step;
 
-		if (!csv_u64(csv_at(&csv, col[AT_STEP]), &step) || step < e->step_lo ||
-			step > e->step_hi || !csv_u64(csv_at(&csv, col[AT_TIME]), &event.at) ||
+		if (!csv_parse_u64(csv_get_field(&csv, col[AT_STEP]), &step) || step < e->step_lo ||
+			step > e->step_hi ||
+			!csv_parse_u64(csv_get_field(&csv, col[AT_TIME]), &event.at) ||
 			!(address > 0 && address < 0x1p64))
 			continue;
 		event.address = (uint64_t)address;
@@ -65,7 +67,7 @@ static void read_event_rows(
 	csv_close(&csv);
 }
 
-/* The sort is stable by the rows' order, which is kept in `end` until the blocks are paired. */
+/* Until the blocks are paired, `end` is the position of the row, which keeps the sort stable. */
 static int compare_memory_events(const void *x, const void *y)
 {
 	const struct memory_event *a = x, *b = y;
@@ -77,10 +79,10 @@ static int compare_memory_events(const void *x, const void *y)
 
 struct live_block {
 	struct table_key key; /* address, device */
-	uint32_t given; /* number of its event, plus 1; 0: taken back */
+	uint32_t given; /* number of the event that allocated it, plus 1; 0: it was freed */
 };
 
-static void pair_memory_events(struct memory_events *m)
+static void match_memory_events(struct memory_events *m)
 {
 	struct table live;
 
@@ -104,7 +106,8 @@ struct call_name {
 	uint32_t api;
 };
 
-static void find_memory_calls(struct memory_events *m, const struct export *e, unsigned index)
+static void find_memory_calls(
+	struct memory_events *m, const struct export *e, unsigned folder_index)
 {
 	const struct walk_call *c;
 	struct call_name *n;
@@ -115,7 +118,7 @@ static void find_memory_calls(struct memory_events *m, const struct export *e, u
 	for (unsigned i = 0; i < m->n; i++)
 		if (m->event[i].call > 0)
 			table_get(&names, (uint64_t)m->event[i].call, 0);
-	export_walk_rank(e, &w, index);
+	export_walk_rank(e, &w, folder_index);
 	while ((c = walk_next(&w))) {
 		n = table_find(&names, c->call.seq, 0);
 		if (n)
@@ -129,27 +132,27 @@ static void find_memory_calls(struct memory_events *m, const struct export *e, u
 	table_free(&names);
 }
 
-void read_memory_events(struct memory_events *m, struct export *e, unsigned index)
+void read_memory_events(struct memory_events *out, struct export *e, unsigned folder_index)
 {
 	struct gather *g = &e->report.g;
 	struct step_files files;
 
-	*m = (struct memory_events){0};
-	step_files_list(
-		&files, g->folders.dir[index].path, &g->rank[index].overlay, "operator_memory");
+	*out = (struct memory_events){0};
+	step_files_list(&files, g->folders.dir[folder_index].path, &g->rank[folder_index].overlay,
+		"operator_memory");
 	for (unsigned i = 0; i < files.n; i++)
 		if (files.file[i].first <= e->step_hi && files.file[i].last >= e->step_lo)
-			read_event_rows(m, e, &files.file[i]);
+			read_event_rows(out, e, &files.file[i]);
 	step_files_free(&files);
-	if (!m->n)
+	if (!out->n)
 		return;
-	for (unsigned i = 0; i < m->n; i++) {
-		m->event[i].at = clock_set_right(&g->skew[index], m->event[i].at);
-		m->event[i].end = i;
+	for (unsigned i = 0; i < out->n; i++) {
+		out->event[i].at = clock_set_right(&g->skew[folder_index], out->event[i].at);
+		out->event[i].end = i;
 	}
-	qsort(m->event, m->n, sizeof(*m->event), compare_memory_events);
-	pair_memory_events(m);
-	find_memory_calls(m, e, index);
+	qsort(out->event, out->n, sizeof(*out->event), compare_memory_events);
+	match_memory_events(out);
+	find_memory_calls(out, e, folder_index);
 }
 
 void free_memory_events(struct memory_events *m)

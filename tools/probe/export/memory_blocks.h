@@ -13,9 +13,9 @@ struct memory_event {
 	uint64_t address;
 	uint64_t at; /* ns of the Unix epoch, by the corrected clock of the rank */
 	double call, bytes, allocated, reserved;
-	uint32_t device, api; /* interned; api 0: of no recorded call */
-	uint32_t end; /* number of the event that takes the block back, plus 1; 0: none */
-	bool taken; /* takes a block back */
+	uint32_t device, api; /* interned; api 0: the call was not recorded */
+	uint32_t end; /* number of the event that frees the block, plus 1; 0: none */
+	bool taken; /* the event frees a block */
 };
 
 struct memory_events {
@@ -24,10 +24,10 @@ struct memory_events {
 };
 
 /*
- * Reads the events of folder `index` in the selected steps, pairs those of each block, and finds the call in which each block was
- * given out. Free with free_memory_events().
+ * Reads the events of a rank's folder in the selected steps, pairs allocation and release of each block, and finds the call that
+ * allocated it. Free with free_memory_events().
  */
-void read_memory_events(struct memory_events *m, struct export *e, unsigned index);
+void read_memory_events(struct memory_events *out, struct export *e, unsigned folder_index);
 void free_memory_events(struct memory_events *m);
 
 #endif

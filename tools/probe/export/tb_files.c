@@ -46,11 +46,11 @@ uint64_t parse_folder_time(const char *text, size_t n)
 	return (((month * UINT64_C(32) + v[0]) * 24 + v[1]) * 60 + v[2]) * 62 + v[3];
 }
 
-static void format_folder_time(time_t at, char out[32])
+static void format_folder_time(time_t time, char out[32])
 {
 	struct tm tm;
 
-	localtime_r(&at, &tm);
+	localtime_r(&time, &tm);
 	snprintf(out, 32, "%.3s%02d_%02d-%02d-%02d", months + 3 * (size_t)tm.tm_mon, tm.tm_mday,
 		tm.tm_hour, tm.tm_min, tm.tm_sec);
 }
@@ -120,7 +120,7 @@ static bool parse_monitor_name(const char *name, unsigned *rank, uint64_t *time)
 
 static void find_monitor_folders(struct tb_folders *f, const struct tb_export *o)
 {
-	char *whole = tool_absolute(o->feed.dir), *last = strrchr(whole, '/');
+	char *whole = tool_get_absolute_path(o->feed.dir), *last = strrchr(whole, '/');
 	unsigned rank;
 	uint64_t time;
 	DIR *d;
@@ -253,18 +253,18 @@ static bool add_seen_row(struct tb_writer *w, uint64_t h)
 {
 	h |= h == 0;
 	if (2 * w->nseen >= w->capseen) {
-		uint64_t cap = w->capseen ? 4 * w->capseen : 4096, *was = w->seen;
+		uint64_t cap = w->capseen ? 4 * w->capseen : 4096, *old = w->seen;
 
 		w->seen = tool_alloc(cap * sizeof(*w->seen));
 		for (uint64_t i = 0; i < w->capseen; i++)
-			if (was[i]) {
-				uint64_t at = was[i] & (cap - 1);
+			if (old[i]) {
+				uint64_t at = old[i] & (cap - 1);
 
 				while (w->seen[at])
 					at = (at + 1) & (cap - 1);
-				w->seen[at] = was[i];
+				w->seen[at] = old[i];
 			}
-		free(was);
+		free(old);
 		w->capseen = cap;
 	}
 	for (uint64_t at = h & (w->capseen - 1);; at = (at + 1) & (w->capseen - 1)) {
@@ -278,13 +278,13 @@ static bool add_seen_row(struct tb_writer *w, uint64_t h)
 	}
 }
 
-static void flush_tb_events(struct tb_writer *w)
+static void write_pending_events(struct tb_writer *w)
 {
-	target_put(&w->to, w->events.at, w->events.len);
+	target_write(&w->to, w->events.at, w->events.len);
 	w->events.len = 0;
 }
 
-static int open_tb_target(struct tb_writer *w, const char *out)
+static int open_tb_target(struct tb_writer *w, const char *output)
 {
 	char host[72] = "localhost", *dir, *path;
 	struct stat st;
@@ -292,8 +292,8 @@ static int open_tb_target(struct tb_writer *w, const char *out)
 
 	gethostname(host, sizeof(host) - 1);
 	dir = w->o->layout == TB_LAYOUT_CSV2TB
-		      ? tool_format("%s/rank%u/%s", out, w->folder->rank, w->word)
-		      : tool_format("%s/rank%u", out, w->folder->rank);
+		      ? tool_format("%s/rank%u/%s", output, w->folder->rank, w->word)
+		      : tool_format("%s/rank%u", output, w->folder->rank);
 	if (stat(dir, &st) == 0) {
 		tool_error("export: %s exists already; give another --output", dir);
 		free(dir);
@@ -340,12 +340,13 @@ static void write_row_tag(struct tb_writer *w, struct text *t, const struct csv_
 static int write_tb_row(struct tb_writer *w, const struct csv *c, const int column[4],
 	const int *op_at, unsigned nop)
 {
-	const struct csv_text *vpp = csv_at(c, column[0]), *name = csv_at(c, column[1]),
-			      *micro = csv_at(c, column[3]);
+	const struct csv_text *vpp = csv_get_field(c, column[0]),
+			      *name = csv_get_field(c, column[1]),
+			      *micro = csv_get_field(c, column[3]);
 	uint64_t step, h = hash_field(hash_field(hash_field(1, vpp), name), micro);
 	char tag[2048];
 
-	if (!csv_u64(csv_at(c, column[2]), &step)) {
+	if (!csv_parse_u64(csv_get_field(c, column[2]), &step)) {
 		w->damaged++;
 		return 0;
 	}
@@ -362,7 +363,7 @@ static int write_tb_row(struct tb_writer *w, const struct csv *c, const int colu
 
 		if (op_at[i] < 0)
 			continue;
-		if (!csv_double(csv_at(c, op_at[i]), &v))
+		if (!csv_parse_double(csv_get_field(c, op_at[i]), &v))
 			v = (double)NAN;
 		write_row_tag(w, &t, vpp, name, micro);
 		text_str(&t, ops[i]);
@@ -370,11 +371,11 @@ static int write_tb_row(struct tb_writer *w, const struct csv *c, const int colu
 	}
 	w->rows++;
 	if (w->events.len > 1u << 20)
-		flush_tb_events(w);
+		write_pending_events(w);
 	return 0;
 }
 
-static int write_tb_file(struct tb_writer *w, const char *path, const char *out)
+static int write_tb_file(struct tb_writer *w, const char *path, const char *output)
 {
 	static const char *const names[] = {"vpp_stage", "name", "step", "micro_step"};
 	int column[4], op_at[NOPS], status = 0;
@@ -386,17 +387,19 @@ static int write_tb_file(struct tb_writer *w, const char *path, const char *out)
 		return 0;
 	}
 	for (unsigned i = 0; i < 4; i++)
-		column[i] = csv_column(&c, names[i]);
+		column[i] = csv_find_column(&c, names[i]);
 	for (unsigned i = 0; i < NOPS; i++)
-		op_at[i] = csv_column(&c, ops[i]);
+		op_at[i] = csv_find_column(&c, ops[i]);
 	if (column[0] < 0 || column[1] < 0 || column[2] < 0) {
-		tool_warn("export: %s is not a file of kinds: columns vpp_stage, name, step", path);
+		tool_warn("export: %s is not a file of a parameter statistic: columns vpp_stage, "
+			  "name, step",
+			path);
 		csv_close(&c);
 		return 0;
 	}
-	while (!status && csv_next(&c)) {
+	while (!status && csv_read_row(&c)) {
 		if (!w->open)
-			status = open_tb_target(w, out);
+			status = open_tb_target(w, output);
 		if (!status)
 			status = write_tb_row(w, &c, column, op_at, NOPS);
 	}
@@ -418,7 +421,7 @@ static int compare_blocks(const void *a, const void *b)
 }
 
 /* Reads <word>_<a>-<b>.csv in the order of their steps. */
-static int write_tb_kind(struct tb_writer *w, const char *out)
+static int write_tb_kind(struct tb_writer *w, const char *output)
 {
 	size_t len = strlen(w->word);
 	struct tb_block *block = NULL;
@@ -443,7 +446,7 @@ static int write_tb_kind(struct tb_writer *w, const char *out)
 		qsort(block, n, sizeof(*block), compare_blocks);
 	for (unsigned i = 0; i < n; i++) {
 		if (!status)
-			status = write_tb_file(w, block[i].path, out);
+			status = write_tb_file(w, block[i].path, output);
 		free(block[i].path);
 	}
 	free(block);
@@ -454,13 +457,13 @@ static int close_tb_target(struct tb_writer *w, bool keep)
 {
 	if (!w->open)
 		return 0;
-	flush_tb_events(w);
+	write_pending_events(w);
 	w->open = false;
 	return target_close(&w->to, keep);
 }
 
-static int write_tb_rank(
-	const struct tb_export *o, const struct tb_folder *folder, const char *out, uint64_t *rows)
+static int write_tb_rank(const struct tb_export *o, const struct tb_folder *folder,
+	const char *output, uint64_t *rows)
 {
 	struct tb_writer w = {.o = o, .folder = folder, .wall = (double)time(NULL)};
 	int status = 0;
@@ -472,14 +475,14 @@ static int write_tb_rank(
 		w.nseen = 0;
 		if (w.seen)
 			memset(w.seen, 0, w.capseen * sizeof(*w.seen));
-		status = write_tb_kind(&w, out);
+		status = write_tb_kind(&w, output);
 		if (status || o->layout == TB_LAYOUT_CSV2TB)
 			status |= close_tb_target(&w, !status);
 	}
 	status |= close_tb_target(&w, !status);
 	if (w.damaged)
 		tool_warn("export: %s: %s could not be read and are skipped", folder->name,
-			out_plural(w.damaged, "row", "rows"));
+			out_format_plural(w.damaged, "row", "rows"));
 	*rows += w.rows;
 	tfevents_free(&w.events);
 	free(w.seen);
@@ -501,13 +504,15 @@ static int write_tb_folders(const struct tb_export *o, struct tb_folders *f)
 	for (unsigned i = 0; !status && i < f->n; i++)
 		status = write_tb_rank(o, &f->at[i], out, &rows);
 	if (!status && !rows) {
-		tool_error("export: %s: no rows of kinds in these folders, steps and times",
+		tool_error("export: %s: no rows of parameter statistics in the selected folders, "
+			   "steps and times",
 			o->feed.dir);
 		status = STATUS_USAGE;
 	}
 	if (!status)
 		printf("%s: %s of kinds of %s; tensorboard --logdir %s\n", out,
-			out_plural(rows, "row", "rows"), out_plural(f->n, "rank", "ranks"), out);
+			out_format_plural(rows, "row", "rows"),
+			out_format_plural(f->n, "rank", "ranks"), out);
 	free(out);
 	return status;
 }
@@ -524,7 +529,7 @@ int export_tensorboard(struct tb_export *o)
 	if (!status && !f.monitor)
 		status = find_rank_folders(&f, o);
 	if (!status && !f.n) {
-		tool_error("export: %s: no folder of these ranks and times", o->feed.dir);
+		tool_error("export: %s: no folder with the selected ranks and times", o->feed.dir);
 		status = STATUS_USAGE;
 	}
 	o->feed.kinds = o->kinds;

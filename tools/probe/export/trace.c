@@ -48,7 +48,7 @@ struct trace_rank {
 	uint64_t in_flight;
 };
 
-/* One side of a message whose other side has not been read yet. */
+/* The send or the receive of a message whose other call has not been read yet. */
 struct trace_message {
 	struct table_key key;
 	bool matched;
@@ -71,38 +71,38 @@ struct trace {
 
 static void start_event(struct trace *x, const char *ph, const char *cat, const char *name)
 {
-	target_text(&x->t, x->events++ ? ",\n" : "\n");
+	target_write_text(&x->t, x->events++ ? ",\n" : "\n");
 	target_print(&x->t, "{\"ph\":\"%s\",\"cat\":\"%s\",\"name\":", ph, cat);
-	target_json(&x->t, name);
+	target_write_json(&x->t, name);
 }
 
-static void write_place(struct trace *x, uint64_t pid, uint64_t tid, uint64_t at)
+static void write_place(struct trace *x, uint64_t pid, uint64_t tid, uint64_t time_ns)
 {
 	target_print(&x->t, ",\"pid\":%llu,\"tid\":%llu,\"ts\":", (unsigned long long)pid,
 		(unsigned long long)tid);
-	target_us(&x->t, (int64_t)(at - x->e->base_ns));
+	target_write_us(&x->t, (int64_t)(time_ns - x->e->base_ns));
 }
 
-static void write_dur(struct trace *x, uint64_t ns)
+static void write_duration(struct trace *x, uint64_t ns)
 {
-	target_text(&x->t, ",\"dur\":");
-	target_us(&x->t, (int64_t)ns);
+	target_write_text(&x->t, ",\"dur\":");
+	target_write_us(&x->t, (int64_t)ns);
 }
 
 static void write_track_name(
-	struct trace *x, const char *what, uint64_t pid, uint64_t tid, const char *name)
+	struct trace *x, const char *event_name, uint64_t pid, uint64_t tid, const char *name)
 {
-	target_text(&x->t, x->events++ ? ",\n" : "\n");
+	target_write_text(&x->t, x->events++ ? ",\n" : "\n");
 	target_print(&x->t,
-		"{\"ph\":\"M\",\"name\":\"%s\",\"pid\":%llu,\"tid\":%llu,\"args\":{\"name\":", what,
-		(unsigned long long)pid, (unsigned long long)tid);
-	target_json(&x->t, name);
-	target_text(&x->t, "}}");
+		"{\"ph\":\"M\",\"name\":\"%s\",\"pid\":%llu,\"tid\":%llu,\"args\":{\"name\":",
+		event_name, (unsigned long long)pid, (unsigned long long)tid);
+	target_write_json(&x->t, name);
+	target_write_text(&x->t, "}}");
 }
 
 static void write_sort_index(struct trace *x, uint64_t pid, uint64_t index)
 {
-	target_text(&x->t, x->events++ ? ",\n" : "\n");
+	target_write_text(&x->t, x->events++ ? ",\n" : "\n");
 	target_print(&x->t,
 		"{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":%llu,\"tid\":0,\"args\":{"
 		"\"sort_index\":"
@@ -110,22 +110,22 @@ static void write_sort_index(struct trace *x, uint64_t pid, uint64_t index)
 		(unsigned long long)pid, (unsigned long long)index);
 }
 
-static uint64_t trace_pid(const struct trace *x, uint32_t index)
+static uint64_t get_trace_pid(const struct trace *x, uint32_t folder_index)
 {
-	int rank = x->e->report.g.folders.dir[index].rank;
+	int rank = x->e->report.g.folders.dir[folder_index].rank;
 
-	return rank < 0 ? COMMS_PID / 2 + index : (uint64_t)rank;
+	return rank < 0 ? COMMS_PID / 2 + folder_index : (uint64_t)rank;
 }
 
-static void name_trace_rank(struct trace *x, uint32_t index)
+static void write_rank_name(struct trace *x, uint32_t folder_index)
 {
-	const struct rank_dir *d = &x->e->report.g.folders.dir[index];
-	uint64_t pid = trace_pid(x, index);
+	const struct rank_dir *d = &x->e->report.g.folders.dir[folder_index];
+	uint64_t pid = get_trace_pid(x, folder_index);
 	char *text;
 
-	if (x->rank[index].named)
+	if (x->rank[folder_index].named)
 		return;
-	x->rank[index].named = true;
+	x->rank[folder_index].named = true;
 	text = tool_format("%s (%s)", d->label, d->meta.owner.host);
 	write_track_name(x, "process_name", pid, 0, text);
 	write_sort_index(x, pid, pid);
@@ -138,7 +138,7 @@ static void name_trace_rank(struct trace *x, uint32_t index)
  * Returns the track of a call: that of its thread, or an additional lane for calls that overlap
  * others.
  */
-static uint64_t choose_track(struct trace *x, const struct call *c, uint64_t start, uint64_t end)
+static uint64_t get_call_track(struct trace *x, const struct call *c, uint64_t start, uint64_t end)
 {
 	struct trace_thread *t = table_get(&x->threads, c->rank, c->thread);
 	bool async = c->bits & CALL_ASYNC;
@@ -150,7 +150,7 @@ static uint64_t choose_track(struct trace *x, const struct call *c, uint64_t sta
 	if (!t->lanes) {
 		t->lanes = 1;
 		snprintf(name, sizeof(name), "thread %u", c->thread);
-		write_track_name(x, "thread_name", trace_pid(x, c->rank), c->thread, name);
+		write_track_name(x, "thread_name", get_trace_pid(x, c->rank), c->thread, name);
 	}
 	if (!async)
 		return c->thread;
@@ -162,7 +162,7 @@ static uint64_t choose_track(struct trace *x, const struct call *c, uint64_t sta
 	if (i == t->lanes) {
 		t->lanes++;
 		snprintf(name, sizeof(name), "thread %u: asynchronous %u", c->thread, i);
-		write_track_name(x, "thread_name", trace_pid(x, c->rank),
+		write_track_name(x, "thread_name", get_trace_pid(x, c->rank),
 			c->thread + (uint64_t)i * LANE_TID, name);
 	}
 	if (end > t->lane_end[i])
@@ -176,7 +176,7 @@ struct trace_comm {
 	uint64_t lane_end[LANES];
 };
 
-static unsigned number_comm(struct trace *x, uint64_t comm)
+static unsigned get_comm_number(struct trace *x, uint64_t comm)
 {
 	struct trace_comm *c = table_get(&x->comms, comm, 0);
 	char label[COMM_LABEL_MAX];
@@ -203,31 +203,31 @@ static unsigned number_comm(struct trace *x, uint64_t comm)
  * Readers add ts and dur as doubles, and torch_tb_profiler drops an event that ends after the one that encloses it, by however
  * little: an enclosing event ends 1 ns after the last one inside and before the next one.
  */
-static void end_trace_phase(struct trace *x, uint32_t index)
+static void close_trace_phase(struct trace *x, uint32_t folder_index)
 {
-	struct trace_rank *r = &x->rank[index];
+	struct trace_rank *r = &x->rank[folder_index];
 
 	if (r->phase && r->phase_end > r->phase_begin) {
-		start_event(x, "X", "user_annotation", intern_name(r->phase));
-		write_place(x, trace_pid(x, index), r->phase_tid, r->phase_begin);
-		write_dur(x, r->phase_end - r->phase_begin + 1);
-		target_text(&x->t, "}");
+		start_event(x, "X", "user_annotation", intern_get_name(r->phase));
+		write_place(x, get_trace_pid(x, folder_index), r->phase_tid, r->phase_begin);
+		write_duration(x, r->phase_end - r->phase_begin + 1);
+		target_write_text(&x->t, "}");
 	}
 	r->phase = 0;
 }
 
-static void end_trace_step(struct trace *x, uint32_t index, uint64_t end)
+static void close_trace_step(struct trace *x, uint32_t folder_index, uint64_t end)
 {
-	struct trace_rank *r = &x->rank[index];
+	struct trace_rank *r = &x->rank[folder_index];
 	char name[48];
 
-	end_trace_phase(x, index);
+	close_trace_phase(x, folder_index);
 	if (!r->any)
 		return;
 	snprintf(name, sizeof(name), "ProfilerStep#%llu", (unsigned long long)r->step);
 	start_event(x, "X", "user_annotation", name);
-	write_place(x, trace_pid(x, index), r->step_tid, r->step_begin);
-	write_dur(x, end > r->step_begin ? end - r->step_begin : 0);
+	write_place(x, get_trace_pid(x, folder_index), r->step_tid, r->step_begin);
+	write_duration(x, end > r->step_begin ? end - r->step_begin : 0);
 	target_print(&x->t, ",\"args\":{\"step\":%llu}}", (unsigned long long)r->step);
 }
 
@@ -237,14 +237,14 @@ static void record_step(struct trace *x, const struct walk_call *w)
 	uint64_t end;
 
 	if (!r->any || w->call.step != r->step) {
-		end_trace_step(x, w->call.rank, w->start - 1);
+		close_trace_step(x, w->call.rank, w->start - 1);
 		r->any = true;
 		r->step = w->call.step;
 		r->step_begin = w->start;
 		r->step_tid = w->call.thread;
 	}
 	if (w->phase != r->phase || (r->phase && w->call.thread != r->phase_tid)) {
-		end_trace_phase(x, w->call.rank);
+		close_trace_phase(x, w->call.rank);
 		r->phase = w->phase;
 		r->phase_begin = r->phase_end = w->start;
 		r->phase_tid = w->call.thread;
@@ -255,12 +255,12 @@ static void record_step(struct trace *x, const struct walk_call *w)
 		r->phase_end = end;
 }
 
-static void write_counter(struct trace *x, uint32_t index, uint64_t at)
+static void write_counter(struct trace *x, uint32_t folder_index, uint64_t time_ns)
 {
 	start_event(x, "C", "memory", "bytes in flight");
-	write_place(x, trace_pid(x, index), 0, at);
-	target_print(
-		&x->t, ",\"args\":{\"bytes\":%llu}}", (unsigned long long)x->rank[index].in_flight);
+	write_place(x, get_trace_pid(x, folder_index), 0, time_ns);
+	target_print(&x->t, ",\"args\":{\"bytes\":%llu}}",
+		(unsigned long long)x->rank[folder_index].in_flight);
 }
 
 struct memory_of {
@@ -285,26 +285,26 @@ static void write_memory_counter(
 		if (strlen(wanted) != name->n || memcmp(wanted, name->s, name->n))
 			continue;
 		start_event(m->x, "C", "memory", list[i].track);
-		write_place(m->x, trace_pid(m->x, m->index), 0, at);
+		write_place(m->x, get_trace_pid(m->x, m->index), 0, at);
 		target_print(&m->x->t, ",\"args\":{\"bytes\":%.0f,\"step\":%llu}}", v,
 			(unsigned long long)step);
 	}
 }
 
 /* Writes the scalars of the steps (key `scalars`), each at the end of its step. */
-static void write_memory_of_rank(struct trace *x, uint32_t index)
+static void write_memory_of_rank(struct trace *x, uint32_t folder_index)
 {
-	struct memory_of m = {x, index};
+	struct memory_of m = {x, folder_index};
 	const struct gather *g = &x->e->report.g;
 
-	if (x->e->want[index] && (x->only < 0 || (uint32_t)x->only == index))
-		read_scalar_rows(g->folders.dir[index].path, &g->rank[index].overlay, x->e->step_lo,
-			x->e->step_hi, write_memory_counter, &m);
+	if (x->e->want[folder_index] && (x->only < 0 || (uint32_t)x->only == folder_index))
+		read_scalar_rows(g->folders.dir[folder_index].path, &g->rank[folder_index].overlay,
+			x->e->step_lo, x->e->step_hi, write_memory_counter, &m);
 }
 
-static void end_flights(struct trace *x, uint32_t index, uint64_t until)
+static void close_flights(struct trace *x, uint32_t folder_index, uint64_t until)
 {
-	struct trace_rank *r = &x->rank[index];
+	struct trace_rank *r = &x->rank[folder_index];
 
 	while (r->n && r->end[0].at <= until) {
 		struct trace_end first = r->end[0], last = r->end[--r->n];
@@ -320,16 +320,17 @@ static void end_flights(struct trace *x, uint32_t index, uint64_t until)
 		r->end[i] = last;
 		r->in_flight -= first.bytes;
 		if (!r->n || r->end[0].at != first.at)
-			write_counter(x, index, first.at);
+			write_counter(x, folder_index, first.at);
 	}
 }
 
-static void start_flight(struct trace *x, uint32_t index, uint64_t at, uint64_t end, uint64_t bytes)
+static void open_flight(
+	struct trace *x, uint32_t folder_index, uint64_t start, uint64_t end, uint64_t bytes)
 {
-	struct trace_rank *r = &x->rank[index];
+	struct trace_rank *r = &x->rank[folder_index];
 	unsigned i;
 
-	end_flights(x, index, at);
+	close_flights(x, folder_index, start);
 	if (!bytes)
 		return;
 	TOOL_GROW(r->end, r->n, r->cap);
@@ -337,7 +338,7 @@ static void start_flight(struct trace *x, uint32_t index, uint64_t at, uint64_t 
 		r->end[i] = r->end[(i - 1) / 2];
 	r->end[i] = (struct trace_end){end, bytes};
 	r->in_flight += bytes;
-	write_counter(x, index, at);
+	write_counter(x, folder_index, start);
 }
 
 /* ---- messages ---- */
@@ -347,8 +348,8 @@ static void write_flow(struct trace *x, const struct trace_message *m, const cha
 	start_event(x, ph, "message", "message");
 	target_print(
 		&x->t, ",\"id\":%llu%s", (unsigned long long)id, *ph == 'f' ? ",\"bp\":\"e\"" : "");
-	write_place(x, trace_pid(x, m->rank), m->tid, m->at);
-	target_text(&x->t, "}");
+	write_place(x, get_trace_pid(x, m->rank), m->tid, m->at);
+	target_write_text(&x->t, "}");
 }
 
 /* from, to: ranks of the communicator. */
@@ -383,12 +384,12 @@ static void record_message(
 static void record_messages(struct trace *x, const struct walk_call *w, uint64_t tid, uint64_t end)
 {
 	const struct call *c = &w->call;
-	const char *op = intern_name(c->op);
+	const char *op = intern_get_name(c->op);
 	bool send = strncmp(op, "send", 4) == 0, recv = strcmp(op, "recv") == 0;
 	struct trace_message m = {.rank = c->rank, .tid = tid};
 	/*
-	 * Inside the slice to which it belongs. If the message arrives: just before the end of the
-	 * slice.
+	 * The flow's point must be inside the slice of its call. For a received message: just before
+	 * the end of the slice.
 	 */
 	uint64_t arrives = end > w->start ? end - 1 : end;
 
@@ -412,10 +413,11 @@ static void record_messages(struct trace *x, const struct walk_call *w, uint64_t
 
 /* ---- calls ---- */
 
-/* Returns the stream of a communicator, or an additional one: work on a stream does not overlap. */
-static unsigned choose_stream(struct trace *x, const struct call *c, uint64_t start, uint64_t end)
+/* Returns the stream of a communicator, or an additional one if work on that stream would overlap. */
+static unsigned get_stream_track(
+	struct trace *x, const struct call *c, uint64_t start, uint64_t end)
 {
-	unsigned stream = COMM_STREAM + number_comm(x, c->comm), i = 0;
+	unsigned stream = COMM_STREAM + get_comm_number(x, c->comm), i = 0;
 	struct trace_comm *s = table_get(&x->streams, c->comm, 0);
 	char label[COMM_LABEL_MAX + 32], name[COMM_LABEL_MAX];
 
@@ -429,7 +431,7 @@ static unsigned choose_stream(struct trace *x, const struct call *c, uint64_t st
 		comm_label(&x->e->report.g.comms, c->comm, name);
 		if (i)
 			snprintf(label, sizeof(label), "%s: %u", name, i + 1);
-		write_track_name(x, "thread_name", trace_pid(x, c->rank), STREAM_TID + stream,
+		write_track_name(x, "thread_name", get_trace_pid(x, c->rank), STREAM_TID + stream,
 			i ? label : name);
 	}
 	if (end > s->lane_end[i])
@@ -438,35 +440,35 @@ static unsigned choose_stream(struct trace *x, const struct call *c, uint64_t st
 }
 
 /*
- * For HTA: the launch on the track of the call, and the work on the stream, which begins later. HTA
- * counts queued work in whole microseconds. If both begin in the same microsecond, it takes either
- * for the first.
+ * Writes two events for HTA: the launch on the track of the call, and the kernel on the stream. The
+ * kernel must begin in a later microsecond than the launch: HTA counts queued work in whole
+ * microseconds, and could otherwise treat either as the first.
  */
 static void write_kernel(struct trace *x, const struct walk_call *w, uint64_t tid, uint64_t dur)
 {
 	const struct call *c = &w->call;
-	uint64_t pid = trace_pid(x, c->rank), launch = dur < 2000 ? dur / 2 : 1000;
-	unsigned stream = choose_stream(x, c, w->start + launch, w->start + dur);
+	uint64_t pid = get_trace_pid(x, c->rank), launch = dur < 2000 ? dur / 2 : 1000;
+	unsigned stream = get_stream_track(x, c, w->start + launch, w->start + dur);
 	char *name;
 
 	start_event(x, "X", "cuda_runtime", "cudaLaunchKernel");
 	write_place(x, pid, tid, w->start);
-	write_dur(x, launch);
+	write_duration(x, launch);
 	target_print(&x->t, ",\"args\":{\"External id\":%llu,\"correlation\":%llu}}",
 		(unsigned long long)c->seq, (unsigned long long)c->seq);
-	name = tool_format("ncclKernel_%s (%s)", intern_name(c->op), intern_name(c->api));
+	name = tool_format("ncclKernel_%s (%s)", intern_get_name(c->op), intern_get_name(c->api));
 	start_event(x, "X", "kernel", name);
 	free(name);
 	write_place(x, pid, STREAM_TID + stream, w->start + launch);
-	write_dur(x, dur - launch);
+	write_duration(x, dur - launch);
 	target_print(&x->t,
 		",\"args\":{\"External "
 		"id\":%llu,\"correlation\":%llu,\"stream\":%u,\"device\":%llu",
 		(unsigned long long)c->seq, (unsigned long long)c->seq, stream,
 		(unsigned long long)pid);
-	put_collective_args(x->e, &x->t, w);
-	put_text_arg(&x->t, "dtype", intern_name(c->dtype));
-	target_text(&x->t, "}}");
+	write_collective_args(x->e, &x->t, w);
+	write_text_arg(&x->t, "dtype", intern_get_name(c->dtype));
+	target_write_text(&x->t, "}}");
 }
 
 static void write_trace_call(struct trace *x, const struct walk_call *w)
@@ -478,21 +480,21 @@ static void write_trace_call(struct trace *x, const struct walk_call *w)
 
 	if (open)
 		dur = until > c->start ? until - c->start : 0;
-	name_trace_rank(x, c->rank);
+	write_rank_name(x, c->rank);
 	record_step(x, w);
-	tid = choose_track(x, c, w->start, w->start + dur);
-	name = open ? tool_format("%s (open)", intern_name(c->api)) : NULL;
-	start_event(x, "X", "cpu_op", open ? name : intern_name(c->api));
+	tid = get_call_track(x, c, w->start, w->start + dur);
+	name = open ? tool_format("%s (open)", intern_get_name(c->api)) : NULL;
+	start_event(x, "X", "cpu_op", open ? name : intern_get_name(c->api));
 	free(name);
-	write_place(x, trace_pid(x, c->rank), tid, w->start);
-	write_dur(x, dur);
+	write_place(x, get_trace_pid(x, c->rank), tid, w->start);
+	write_duration(x, dur);
 	if (open || c->bits & CALL_ERROR)
-		target_text(&x->t, ",\"cname\":\"terrible\"");
-	put_call_args(x->e, &x->t, w);
+		target_write_text(&x->t, ",\"cname\":\"terrible\"");
+	write_call_args(x->e, &x->t, w);
 	if (x->only >= 0 && c->comm && !(c->bits & CALL_NESTED))
 		write_kernel(x, w, tid, dur);
 	if (c->comm)
-		start_flight(x, c->rank, w->start, w->start + dur, call_bytes(c));
+		open_flight(x, c->rank, w->start, w->start + dur, call_bytes(c));
 	record_messages(x, w, tid, w->start + dur);
 	if (w->start + dur > x->rank[c->rank].last_end)
 		x->rank[c->rank].last_end = w->start + dur;
@@ -503,14 +505,14 @@ static void write_trace_call(struct trace *x, const struct walk_call *w)
 }
 
 /*
- * Returns the track of an operation: that of the communicator, from the end of the previous
- * operation (a rank may enter one before another rank has left the previous one). If both were in
- * progress at the same time: an additional track.
+ * Returns the communicator's track for an operation, or an additional track while the previous operation is
+ * still in progress. A rank may enter an operation before another rank has left the previous one: then sets
+ * *begin to the end of the previous one.
  */
-static uint64_t choose_comm_track(
+static uint64_t get_comm_track(
 	struct trace *x, uint64_t comm, uint64_t last, uint64_t *begin, uint64_t end)
 {
-	uint64_t number = number_comm(x, comm);
+	uint64_t number = get_comm_number(x, comm);
 	struct trace_comm *c = table_get(&x->comms, comm, 0);
 	char label[COMM_LABEL_MAX + 32], name[COMM_LABEL_MAX];
 	unsigned i = 0;
@@ -542,47 +544,47 @@ static void write_meeting(void *arg, const struct meeting *m, bool complete)
 	struct trace *x = arg;
 	const struct gather *g = &x->e->report.g;
 	uint64_t begin = UINT64_MAX, last = 0, end = 0, shown, track;
-	uint32_t who = 0;
+	uint32_t last_rank = 0;
 	char *name;
 
 	for (unsigned i = 0; i < m->n; i++) {
 		const struct arrival *a = &m->a[i];
-		uint64_t at = clock_set_right(&g->skew[a->rank], a->start);
-		uint64_t left = a->dur == UINT64_MAX ? g->until_ns : at + a->dur;
+		uint64_t arrived = clock_set_right(&g->skew[a->rank], a->start);
+		uint64_t left_at = a->dur == UINT64_MAX ? g->until_ns : arrived + a->dur;
 
-		if (at < begin)
-			begin = at;
-		if (at >= last) {
-			last = at;
-			who = a->rank;
+		if (arrived < begin)
+			begin = arrived;
+		if (arrived >= last) {
+			last = arrived;
+			last_rank = a->rank;
 		}
-		if (left > end)
-			end = left;
+		if (left_at > end)
+			end = left_at;
 	}
 	if (!m->n)
 		return;
 	shown = begin;
-	track = choose_comm_track(x, m->comm, last, &shown, end);
-	name = tool_format("%s #%lld", intern_name(m->longest.op), (long long)m->seq);
+	track = get_comm_track(x, m->comm, last, &shown, end);
+	name = tool_format("%s #%lld", intern_get_name(m->longest.op), (long long)m->seq);
 	start_event(x, "X", "collective", name);
 	free(name);
 	write_place(x, COMMS_PID, track, shown);
-	write_dur(x, end > shown ? end - shown : 0);
+	write_duration(x, end > shown ? end - shown : 0);
 	if (m->mismatch || m->open || !complete)
-		target_text(&x->t, ",\"cname\":\"terrible\"");
+		target_write_text(&x->t, ",\"cname\":\"terrible\"");
 	target_print(&x->t,
 		",\"args\":{\"step\":%llu,\"comm_seq\":%lld,\"ranks\":%u,\"ranks "
 		"expected\":%u,\"last rank\":%d,"
 		"\"last came after us\":",
 		(unsigned long long)m->step, (long long)m->seq, m->n, m->want,
-		g->folders.dir[who].rank);
-	target_us(&x->t, (int64_t)(last - begin));
+		g->folders.dir[last_rank].rank);
+	target_write_us(&x->t, (int64_t)(last - begin));
 	target_print(&x->t, ",\"bytes\":%llu", (unsigned long long)call_bytes(&m->longest));
 	if (m->mismatch)
-		put_text_arg(&x->t, "ranks differ in", meet_mismatch_name(m->mismatch));
+		write_text_arg(&x->t, "ranks differ in", meet_mismatch_name(m->mismatch));
 	if (m->open)
 		target_print(&x->t, ",\"open\":%u", m->open);
-	target_text(&x->t, "}}");
+	target_write_text(&x->t, "}}");
 	if (complete && !m->open && end > last && call_bytes(&m->longest)) {
 		char label[COMM_LABEL_MAX + 16];
 		char comm[COMM_LABEL_MAX];
@@ -590,14 +592,14 @@ static void write_meeting(void *arg, const struct meeting *m, bool complete)
 		snprintf(label, sizeof(label), "GB/s %s", comm_label(&g->comms, m->comm, comm));
 		start_event(x, "C", "bandwidth", label);
 		write_place(x, COMMS_PID, track, last);
-		target_text(&x->t, ",\"args\":{\"GB/s\":");
-		target_double(&x->t, (double)call_bytes(&m->longest) / (double)(end - last));
-		target_text(&x->t, "}}");
+		target_write_text(&x->t, ",\"args\":{\"GB/s\":");
+		target_write_double(&x->t, (double)call_bytes(&m->longest) / (double)(end - last));
+		target_write_text(&x->t, "}}");
 	}
 }
 
 /* The open calls of a running process are not in its files yet. */
-static void put_open_calls(struct trace *x)
+static void write_open_calls(struct trace *x)
 {
 	const struct opens *o = &x->e->report.g.opens;
 
@@ -637,16 +639,16 @@ static void write_trace_head(struct trace *x)
 		f->dir[first].rank < 0 ? 0 : f->dir[first].rank,
 		f->world_size < 0 ? (int)f->n : f->world_size, (unsigned long long)e->base_ns);
 	target_print(&x->t, "\"probe\": {\"version\": \"%s\", \"path\": ", PROBE_VERSION);
-	target_json(&x->t, f->path);
-	target_text(&x->t, ", \"findings\": [");
+	target_write_json(&x->t, f->path);
+	target_write_text(&x->t, ", \"findings\": [");
 	for (unsigned i = 0; i < e->report.nfinding && i < 20; i++) {
-		target_text(&x->t, i ? ", " : "");
-		target_json(&x->t, e->report.finding[i].text);
+		target_write_text(&x->t, i ? ", " : "");
+		target_write_json(&x->t, e->report.finding[i].text);
 	}
-	target_text(&x->t, "]},\n\"traceEvents\": [");
+	target_write_text(&x->t, "]},\n\"traceEvents\": [");
 }
 
-/* path: the output. only: one folder, or -1 for all. Returns 0 or STATUS_USAGE. */
+/* path: the output file. only: index of the only folder to write; -1: all. Returns 0 or STATUS_USAGE. */
 static int write_trace(struct export *e, const char *path, int only)
 {
 	struct trace x = {.e = e, .only = only};
@@ -669,28 +671,28 @@ static int write_trace(struct export *e, const char *path, int only)
 	} else {
 		export_walk_rank(e, &w, (unsigned)only);
 	}
-	progress_begin(&e->bar, true, w.bytes);
+	progress_start(&e->bar, true, w.bytes);
 	write_trace_head(&x);
 	for (uint64_t i = 0; on && (c = walk_next(&w)); i++) {
 		write_trace_call(&x, c);
-		on = i % 256 || export_goes_on(e, &x.t, &w, c->call.step);
+		on = i % 256 || export_can_continue(e, &x.t, &w, c->call.step);
 	}
 	if (on) {
-		put_open_calls(&x);
-		on = export_goes_on(e, &x.t, &w, e->step_hi);
+		write_open_calls(&x);
+		on = export_can_continue(e, &x.t, &w, e->step_hi);
 	}
 	for (unsigned i = 0; i < n; i++) {
 		if (on) {
-			end_flights(&x, i, UINT64_MAX);
-			end_trace_step(&x, i, x.rank[i].last_end + 1);
+			close_flights(&x, i, UINT64_MAX);
+			close_trace_step(&x, i, x.rank[i].last_end + 1);
 			write_memory_of_rank(&x, i);
 		}
 		free(x.rank[i].end);
 	}
 	if (only < 0)
 		meet_end(&x.meet);
-	target_text(&x.t, "\n]\n}\n");
-	progress_end(&e->bar);
+	target_write_text(&x.t, "\n]\n}\n");
+	progress_stop(&e->bar);
 	walk_close(&w);
 	e->written += x.t.bytes;
 	status = target_close(&x.t, on);
@@ -702,14 +704,14 @@ static int write_trace(struct export *e, const char *path, int only)
 	return on ? status : STATUS_USAGE;
 }
 
-int export_rank_trace(struct export *e, const char *path, int index)
+int export_rank_trace(struct export *e, const char *path, int folder_index)
 {
-	return write_trace(e, path, index);
+	return write_trace(e, path, folder_index);
 }
 
 static int write_rank_traces(struct export *e)
 {
-	char *dir = export_path(e, "trace");
+	char *dir = export_format_path(e, "trace");
 	int status = 0;
 
 	for (unsigned i = 0; !status && i < e->report.g.folders.n; i++) {
@@ -723,7 +725,7 @@ static int write_rank_traces(struct export *e)
 		free(path);
 	}
 	if (!status) {
-		char *part = export_part_text(e);
+		char *part = export_format_part(e);
 
 		printf("%s: a file for each rank: %s\n", dir, part);
 		free(part);
@@ -739,10 +741,10 @@ int export_trace(struct export *e)
 
 	if (e->per_rank)
 		return write_rank_traces(e);
-	path = export_path(e, "trace.json.gz");
+	path = export_format_path(e, "trace.json.gz");
 	status = write_trace(e, path, -1);
 	if (!status) {
-		char *part = export_part_text(e);
+		char *part = export_format_part(e);
 
 		fprintf(strcmp(path, "-") ? stdout : stderr,
 			"%s: %s; https://ui.perfetto.dev or chrome://tracing shows it\n", path,

@@ -6,10 +6,10 @@
 #include "tools/probe/export/export.h"
 
 /* Writes ,"key":"v". Writes nothing if v is empty. */
-void put_text_arg(struct target *t, const char *key, const char *v);
+void write_text_arg(struct target *t, const char *key, const char *v);
 /* Writes the data of a collective with the names that PyTorch's profiler uses. */
-void put_collective_args(struct export *e, struct target *t, const struct walk_call *w);
+void write_collective_args(struct export *e, struct target *t, const struct walk_call *w);
 /* Writes all data of the call, and the end of the event. */
-void put_call_args(struct export *e, struct target *t, const struct walk_call *w);
+void write_call_args(struct export *e, struct target *t, const struct walk_call *w);
 
 #endif

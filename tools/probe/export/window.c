@@ -16,11 +16,11 @@
 
 #define STACKS_KEPT 65536u
 
-static void want_rank(struct export *e, int index)
+static void add_wanted_rank(struct export *e, int folder_index)
 {
-	if (index < 0 || e->want[index])
+	if (folder_index < 0 || e->want[folder_index])
 		return;
-	e->want[index] = true;
+	e->want[folder_index] = true;
 	e->nwant++;
 }
 
@@ -28,7 +28,7 @@ static void want_rank(struct export *e, int index)
  * Selects the named ranks, then the other ranks of the communicator that are nearest to them, then
  * the nearest of all.
  */
-static void choose_export_ranks(struct export *e, const struct focus *f)
+static void set_export_ranks(struct export *e, const struct focus *f)
 {
 	const struct gather *g = &e->report.g;
 	const struct comm_info *c = comms_find(&g->comms, f->comm);
@@ -37,7 +37,7 @@ static void choose_export_ranks(struct export *e, const struct focus *f)
 	int at = 0;
 
 	for (unsigned i = 0; i < f->n && e->nwant < most; i++)
-		want_rank(e, gather_index(g, f->rank[i]));
+		add_wanted_rank(e, gather_index(g, f->rank[i]));
 	for (unsigned i = 0; i < n; i++)
 		if (e->want[i]) {
 			at = (int)i;
@@ -52,7 +52,7 @@ static void choose_export_ranks(struct export *e, const struct focus *f)
 					continue;
 				if (peers && (!c || !comm_has(c, g->folders.dir[i].rank)))
 					continue;
-				want_rank(e, i);
+				add_wanted_rank(e, i);
 			}
 }
 
@@ -60,7 +60,7 @@ static void choose_export_ranks(struct export *e, const struct focus *f)
  * Selects the profiler window of the recording (profile_step, profile_rank), the default if the
  * user selects nothing. Returns true if that sets the steps.
  */
-static bool choose_recorded_window(struct export *e)
+static bool set_recorded_window(struct export *e)
 {
 	const struct gather *g = &e->report.g;
 	struct config cfg;
@@ -81,24 +81,24 @@ static bool choose_recorded_window(struct export *e)
 		i++)
 		if (g->folders.dir[i].rank >= 0 && e->nwant < EXPORT_RANKS_MAX &&
 			ranges_contain(&cfg.profile_rank, (uint64_t)g->folders.dir[i].rank))
-			want_rank(e, (int)i);
+			add_wanted_rank(e, (int)i);
 	config_free(&cfg);
 	return has;
 }
 
-void export_choose(struct export *e)
+void export_set_part(struct export *e)
 {
 	struct gather *g = &e->report.g;
 	struct focus f = {0};
 
 	for (unsigned i = 0; i < e->report.nfinding && !f.known; i++)
-		report_focus(&e->report, &e->report.finding[i], &f);
+		report_get_focus(&e->report, &e->report.finding[i], &f);
 	e->want = tool_alloc((g->folders.n + 1) * sizeof(*e->want));
-	if (!choose_recorded_window(e) && !e->asked_steps) {
+	if (!set_recorded_window(e) && !e->asked_steps) {
 		e->step_lo = 0;
 		e->step_hi = UINT64_MAX;
 		if (!e->all && g->any) {
-			uint64_t last = report_last_step(&e->report);
+			uint64_t last = report_get_last_step(&e->report);
 			uint64_t at = f.known ? f.step : last ? last - 1 : 0;
 
 			e->step_lo = at ? at - 1 : 0;
@@ -106,7 +106,7 @@ void export_choose(struct export *e)
 		}
 	}
 	if (!e->nwant)
-		choose_export_ranks(e, &f);
+		set_export_ranks(e, &f);
 	free(f.rank);
 	e->overlay = tool_alloc((g->folders.n + 1) * sizeof(struct overlay *));
 	e->chosen.dir = tool_alloc((g->folders.n + 1) * sizeof(*e->chosen.dir));
@@ -119,7 +119,7 @@ void export_choose(struct export *e)
 		if (clock_set_right(&g->skew[i], g->first_ns) < e->base_ns)
 			e->base_ns = clock_set_right(&g->skew[i], g->first_ns);
 	}
-	/* Ranks with which data is shared count only if they are exported. */
+	/* Ranks that are not exported do not count. */
 	comms_settle(&g->comms, e->chosen.dir, e->chosen.n);
 	table_init(&e->brief, sizeof(struct table_key) + sizeof(char *), STACKS_KEPT);
 }
@@ -136,7 +136,7 @@ static const char *format_steps(char text[static 64], uint64_t lo, uint64_t hi)
 	return text;
 }
 
-void export_report_no_calls(const char *dir, uint64_t lo, uint64_t hi)
+void export_print_no_calls(const char *dir, uint64_t lo, uint64_t hi)
 {
 	/* Reads all steps, because the data so far covers only the selected ones. */
 	struct gather_options g = {.path = dir, .top = 1, .step_hi = UINT64_MAX};
@@ -170,7 +170,7 @@ int export_check_part(const struct export *e)
 		      o->call[i].call.step <= e->step_hi;
 	if (has)
 		return 0;
-	export_report_no_calls(e->dir, e->step_lo, e->step_hi);
+	export_print_no_calls(e->dir, e->step_lo, e->step_hi);
 	return STATUS_USAGE;
 }
 
@@ -180,11 +180,11 @@ void export_walk(const struct export *e, struct walk *w)
 		e->step_hi);
 }
 
-void export_walk_rank(const struct export *e, struct walk *w, unsigned index)
+void export_walk_rank(const struct export *e, struct walk *w, unsigned folder_index)
 {
 	bool *want = tool_alloc(e->report.g.folders.n * sizeof(*want));
 
-	want[index] = true;
+	want[folder_index] = true;
 	walk_open(w, &e->report.g.folders, want, e->overlay, e->report.g.skew, e->step_lo,
 		e->step_hi);
 	free(want);
@@ -195,7 +195,7 @@ struct brief {
 	char *text;
 };
 
-const char *export_stack(struct export *e, uint32_t rank, uint32_t id)
+const char *export_get_stack(struct export *e, uint32_t rank, uint32_t id)
 {
 	struct brief *b = id && e->level ? table_get(&e->brief, rank, id) : NULL;
 
@@ -207,7 +207,7 @@ const char *export_stack(struct export *e, uint32_t rank, uint32_t id)
 	return b->text;
 }
 
-int export_world_rank(const struct export *e, uint64_t comm, int64_t rank)
+int export_get_world_rank(const struct export *e, uint64_t comm, int64_t rank)
 {
 	const struct comm_info *c = comms_find(&e->report.g.comms, comm);
 	int64_t n = 0;
@@ -219,7 +219,7 @@ int export_world_rank(const struct export *e, uint64_t comm, int64_t rank)
 		long lo = strtol(p, &end, 10), hi = lo;
 
 		if (end == p || *end == '|')
-			return -1; /* an intercommunicator has two numberings */
+			return -1; /* in an intercommunicator a rank number may mean a rank of either group */
 		if (*end == '-')
 			hi = strtol(end + 1, &end, 10);
 		if ((*end && *end != ';') || hi < lo)
@@ -230,23 +230,24 @@ int export_world_rank(const struct export *e, uint64_t comm, int64_t rank)
 		p = end + (*end != 0);
 	}
 	/*
-	 * A rank may list a communicator without its members. Then these are only known by their
-	 * number.
+	 * A rank may list a communicator without its members. Then only the number of members is
+	 * known.
 	 */
 	return c->ranks[0] || !c->member || rank >= c->nmember ? -1 : c->member[rank];
 }
 
-bool export_goes_on(struct export *e, const struct target *t, const struct walk *w, uint64_t step)
+bool export_can_continue(
+	struct export *e, const struct target *t, const struct walk *w, uint64_t step)
 {
 	uint64_t steps = e->step_hi - e->step_lo, to = e->step_lo;
 
-	if (progress_due(&e->bar))
-		progress_show(&e->bar, walk_done(w));
+	if (progress_is_due(&e->bar))
+		progress_print(&e->bar, walk_done(w));
 	if (gather_stop_signal())
 		return false;
 	if (e->all || e->written + t->bytes <= e->limit)
 		return true;
-	progress_end(&e->bar);
+	progress_stop(&e->bar);
 	if (step > e->step_lo && steps) {
 		to = e->step_lo + (step - e->step_lo) * 3 / 4;
 		to = to > e->step_lo ? to - 1 : to;
@@ -254,41 +255,42 @@ bool export_goes_on(struct export *e, const struct target *t, const struct walk 
 	if (step > e->step_lo)
 		tool_error("export: more than %s by step %llu: nothing was written; `probe export "
 			   "--format %s --step %llu-%llu %s` fits, --all writes everything",
-			out_bytes((double)e->limit), (unsigned long long)step, e->format,
+			out_format_bytes((double)e->limit), (unsigned long long)step, e->format,
 			(unsigned long long)e->step_lo, (unsigned long long)to, e->dir);
 	else
 		tool_error(
 			"export: more than %s in step %llu alone: nothing was written; `probe "
 			"export --format %s --step %llu --rank 0-%u %s` is shorter, --all writes "
 			"everything",
-			out_bytes((double)e->limit), (unsigned long long)step, e->format,
+			out_format_bytes((double)e->limit), (unsigned long long)step, e->format,
 			(unsigned long long)step, e->nwant > 16 ? e->nwant / 4 - 1 : 3, e->dir);
 	return false;
 }
 
-char *export_path(const struct export *e, const char *own)
+char *export_format_path(const struct export *e, const char *default_name)
 {
-	return e->output ? tool_strdup(e->output) : tool_format("%s/%s", e->dir, own);
+	return e->output ? tool_strdup(e->output) : tool_format("%s/%s", e->dir, default_name);
 }
 
-char *export_part_text(const struct export *e)
+char *export_format_part(const struct export *e)
 {
 	int *rank = tool_alloc((e->nwant + 1) * sizeof(*rank));
-	char *who, *all, steps[64] = "all steps";
-	uint64_t last = report_last_step(&e->report);
+	char *ranks, *text, steps[64] = "all steps";
+	uint64_t last = report_get_last_step(&e->report);
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < e->report.g.folders.n; i++)
 		if (e->want[i])
 			rank[n++] = e->report.g.folders.dir[i].rank;
-	who = out_ranks(rank, n);
+	ranks = out_format_ranks(rank, n);
 	if (e->step_hi == e->step_lo)
 		snprintf(steps, sizeof(steps), "step %llu", (unsigned long long)e->step_lo);
 	else if (e->step_hi != UINT64_MAX)
 		snprintf(steps, sizeof(steps), "steps %llu-%llu", (unsigned long long)e->step_lo,
 			(unsigned long long)(e->step_hi < last ? e->step_hi : last));
-	all = tool_format("%s, %s, %s", steps, who, out_plural(e->calls, "call", "calls"));
-	free(who);
+	text = tool_format(
+		"%s, %s, %s", steps, ranks, out_format_plural(e->calls, "call", "calls"));
+	free(ranks);
 	free(rank);
-	return all;
+	return text;
 }

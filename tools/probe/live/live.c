@@ -93,22 +93,22 @@ static void read_live_numbers(struct live_rank *r)
 	double v;
 
 	if (path && csv_open(&c, path, UINT64_MAX, false, TAIL_BYTES) == 0) {
-		int at_step = csv_column(&c, "step"), at_name = csv_column(&c, "name"),
-		    at_value = csv_column(&c, "value");
+		int at_step = csv_find_column(&c, "step"), at_name = csv_find_column(&c, "name"),
+		    at_value = csv_find_column(&c, "value");
 
 		if (bytes > TAIL_BYTES)
 			csv_skip_to(&c, bytes - TAIL_BYTES);
-		while (csv_next(&c))
-			if (csv_u64(csv_at(&c, at_step), &step) &&
-				csv_double(csv_at(&c, at_value), &v))
-				take_live_number(r, csv_at(&c, at_name), step, v);
+		while (csv_read_row(&c))
+			if (csv_parse_u64(csv_get_field(&c, at_step), &step) &&
+				csv_parse_double(csv_get_field(&c, at_value), &v))
+				take_live_number(r, csv_get_field(&c, at_name), step, v);
 	}
 	if (path)
 		csv_close(&c);
 	free(path);
 }
 
-const struct live_number *live_number_of(const struct live_rank *r, enum scalar which)
+const struct live_number *live_get_number(const struct live_rank *r, enum scalar which)
 {
 	for (unsigned i = 0; i < r->nnumber; i++)
 		if (r->number[i].which == which)
@@ -116,12 +116,12 @@ const struct live_number *live_number_of(const struct live_rank *r, enum scalar 
 	return NULL;
 }
 
-const struct live_number *live_number_of_job(const struct live *l, enum scalar which)
+const struct live_number *live_get_job_number(const struct live *l, enum scalar which)
 {
 	const struct live_number *n;
 
 	for (unsigned i = 0; i < l->folders.n; i++)
-		if ((n = live_number_of(&l->rank[i], which)))
+		if ((n = live_get_number(&l->rank[i], which)))
 			return n;
 	return NULL;
 }
@@ -183,9 +183,9 @@ static void read_live_opens(struct live *l)
 		r->open_ns = c->age;
 		r->open_stack = c->call.stack;
 		free(r->open);
-		r->open = c->call.comm ? tool_format("%s on %s", intern_name(c->call.api),
+		r->open = c->call.comm ? tool_format("%s on %s", intern_get_name(c->call.api),
 						 comm_label(&l->comms, c->call.comm, label))
-				       : tool_strdup(intern_name(c->call.api));
+				       : tool_strdup(intern_get_name(c->call.api));
 	}
 	opens_free(&o);
 }
@@ -194,8 +194,8 @@ static void read_live_opens(struct live *l)
 
 static void settle_live_rank(struct live *l, struct live_rank *r)
 {
-	const struct live_number *comm = live_number_of(r, SCALAR_COMM_TIME);
-	const struct live_number *step = live_number_of(r, SCALAR_ITERATION_TIME);
+	const struct live_number *comm = live_get_number(r, SCALAR_COMM_TIME);
+	const struct live_number *step = live_get_number(r, SCALAR_ITERATION_TIME);
 	double sum = 0;
 
 	for (unsigned i = 0; i < r->nms; i++)

@@ -50,12 +50,13 @@ struct live_rank {
 	 */
 	double exposed;
 	/*
-	 * How many ms after the first rank it entered collectives, on average; NAN: the times of no
-	 * other rank are known.
+	 * Mean delay in ms between the first rank's entry into a collective and its own; NAN: no other
+	 * rank's times are known.
 	 */
 	double late_ms;
 	/*
-	 * met: collectives for which other ranks have data. last: those in which it arrived last.
+	 * met: number of its collectives that other ranks recorded too. last: number of these in which
+	 * it arrived last.
 	 */
 	uint64_t met, last;
 	bool straggler;
@@ -99,20 +100,20 @@ int live_read(struct live *l, const char *path);
 void live_free(struct live *l);
 
 /*
- * Returns the scalar `which` of a rank, that of the first parameter group if there are several, or
- * NULL if the rank has none.
+ * Returns a rank's scalar, or NULL if the rank has none. Scalars of several parameter groups: returns
+ * that of the first group.
  */
-const struct live_number *live_number_of(const struct live_rank *r, enum scalar which);
+const struct live_number *live_get_number(const struct live_rank *r, enum scalar which);
 
 /*
  * Returns the scalar of the first rank that has it, or NULL. For scalars that are equal on all
  * ranks, or that are shown once.
  */
-const struct live_number *live_number_of_job(const struct live *l, enum scalar which);
+const struct live_number *live_get_job_number(const struct live *l, enum scalar which);
 
 /* Formats the label of a size bucket as NCCL Inspector does: 4-5GB, 512-513MB. */
 #define LIVE_BUCKET_MAX 64
-const char *live_bucket_label(uint64_t bucket, char buf[LIVE_BUCKET_MAX]);
+const char *live_format_bucket(uint64_t bucket, char buf[LIVE_BUCKET_MAX]);
 
 /* ---- live_stack.c ---- */
 

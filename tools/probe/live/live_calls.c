@@ -25,7 +25,7 @@ struct live_meeting {
 	struct table_key key; /* communicator, number on it */
 	uint64_t first, last; /* first and last start, ns */
 	uint32_t n, last_rank;
-	bool held; /* a rank waited for the last one to arrive */
+	bool held; /* a rank waited for the last rank to arrive */
 };
 
 struct live_entry {
@@ -41,7 +41,7 @@ struct live_calls {
 };
 
 /* Returns the time for which a call blocked its thread, ns. */
-static uint64_t blocked_ns(const struct call *c)
+static uint64_t get_blocked_ns(const struct call *c)
 {
 	if (!(c->bits & CALL_ASYNC))
 		return c->dur;
@@ -51,7 +51,7 @@ static uint64_t blocked_ns(const struct call *c)
 /* ---- operations ---- */
 
 /* Rounds down to the largest unit: 5.2 MB is 5 MB. */
-static uint64_t bucket_of_bytes(uint64_t bytes)
+static uint64_t get_size_bucket(uint64_t bytes)
 {
 	uint64_t unit = 1;
 
@@ -60,7 +60,7 @@ static uint64_t bucket_of_bytes(uint64_t bytes)
 	return bytes / unit * unit;
 }
 
-const char *live_bucket_label(uint64_t bucket, char buf[LIVE_BUCKET_MAX])
+const char *live_format_bucket(uint64_t bucket, char buf[LIVE_BUCKET_MAX])
 {
 	static const char units[][4] = {"B", "KB", "MB", "GB", "TB"};
 	unsigned i = 0;
@@ -76,7 +76,7 @@ const char *live_bucket_label(uint64_t bucket, char buf[LIVE_BUCKET_MAX])
 
 static struct live_op *find_live_op(struct live_rank *r, const struct call *c)
 {
-	uint64_t bucket = bucket_of_bytes(call_bytes(c));
+	uint64_t bucket = get_size_bucket(call_bytes(c));
 
 	for (unsigned i = 0; i < r->nop; i++) {
 		struct live_op *o = &r->op[i];
@@ -97,7 +97,7 @@ static struct live_op *find_live_op(struct live_rank *r, const struct call *c)
 	return &r->op[r->nop++];
 }
 
-static void count_live_op(struct live_rank *r, const struct call *c)
+static void update_live_op(struct live_rank *r, const struct call *c)
 {
 	struct live_op *o = find_live_op(r, c);
 	double gbs;
@@ -185,7 +185,7 @@ struct step_starts {
 	bool any;
 };
 
-static void note_step_start(struct live_rank *r, struct step_starts *s, const struct call *c)
+static void record_step_start(struct live_rank *r, struct step_starts *s, const struct call *c)
 {
 	if (s->any && c->step == s->step)
 		return;
@@ -203,8 +203,8 @@ static void set_last_call(const struct live *l, struct live_rank *r, const struc
 
 	if (c->comm_seq != NO_NUMBER)
 		snprintf(number, sizeof(number), " #%lld", (long long)c->comm_seq);
-	r->last_call = tool_format(
-		"%s%s on %s", intern_name(c->api), number, comm_label(&l->comms, c->comm, label));
+	r->last_call = tool_format("%s%s on %s", intern_get_name(c->api), number,
+		comm_label(&l->comms, c->comm, label));
 	r->last_end_ns = c->start + c->dur;
 	r->last_step = c->step;
 	r->stack = c->stack;
@@ -224,17 +224,17 @@ static void read_calls_of_rank(struct live *l, struct live_calls *a, uint32_t ra
 		if ((first && s.cut) || c.bits & (CALL_NESTED | CALL_OPEN))
 			continue;
 		if (!timed)
-			note_step_start(r, &starts, &c);
+			record_step_start(r, &starts, &c);
 		if (!c.comm)
 			continue;
 		if (!(c.bits & CALL_ASYNC) && c.start + c.dur >= last.start + last.dur)
 			last = c;
 		if (!begin || c.start < begin)
 			begin = c.start;
-		if (c.start + blocked_ns(&c) > end)
-			end = c.start + blocked_ns(&c);
-		blocked += blocked_ns(&c);
-		count_live_op(r, &c);
+		if (c.start + get_blocked_ns(&c) > end)
+			end = c.start + get_blocked_ns(&c);
+		blocked += get_blocked_ns(&c);
+		update_live_op(r, &c);
 		if (!(c.bits & (CALL_P2P | CALL_LOCAL)) && c.comm_seq != NO_NUMBER)
 			record_meeting(a, rank, &c);
 	}

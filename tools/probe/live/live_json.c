@@ -34,14 +34,14 @@ static void write_live_ops(const struct live *l, const struct live_rank *r)
 		const struct live_op *o = &r->op[i];
 
 		json_object(NULL);
-		json_string("lib", intern_name(o->lib));
-		json_string("op", intern_name(o->op));
+		json_string("lib", intern_get_name(o->lib));
+		json_string("op", intern_get_name(o->op));
 		snprintf(id, sizeof(id), "%016llx", (unsigned long long)o->comm);
 		json_string("comm", id);
 		json_string("comm_name", comm_label(&l->comms, o->comm, label));
 		if (o->size != NO_NUMBER)
 			json_i64("size", o->size);
-		json_string("message_size", live_bucket_label(o->bucket, bucket));
+		json_string("message_size", live_format_bucket(o->bucket, bucket));
 		json_u64("calls", o->n);
 		if (o->timed) {
 			json_double("time_us", o->us / (double)o->timed);

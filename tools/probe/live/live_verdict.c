@@ -15,7 +15,7 @@ static void take_fault(struct live_verdict *v, const struct finding *f)
 		return;
 	v->fault[v->n++] = (struct live_fault){.kind = f->kind,
 		.severity = f->severity,
-		.ranks = tool_strdup(f->nrank ? out_range(f->rank, f->nrank) : ""),
+		.ranks = tool_strdup(f->nrank ? out_format_rank_range(f->rank, f->nrank) : ""),
 		.rank = tool_alloc((f->nrank + 1) * sizeof(*f->rank)),
 		.nrank = f->nrank,
 		.has_step = f->has_call,

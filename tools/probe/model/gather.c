@@ -358,7 +358,7 @@ static void read_all_calls(struct gather *g, struct reader *reader, const struct
 	struct progress bar;
 	uint64_t turns = 0, done = 0;
 
-	progress_begin(&bar, o->progress, g->bytes_read);
+	progress_start(&bar, o->progress, g->bytes_read);
 	for (unsigned i = 0; i < g->folders.n; i++) {
 		read_next_call(&reader[i]);
 		if (reader[i].has)
@@ -377,16 +377,16 @@ static void read_all_calls(struct gather *g, struct reader *reader, const struct
 			heap[0] = heap[--n];
 		}
 		sift_readers(heap, n, 0);
-		if (++turns % 1024 == 0 && progress_due(&bar)) {
+		if (++turns % 1024 == 0 && progress_is_due(&bar)) {
 			uint64_t now = done;
 
 			for (unsigned i = 0; i < n; i++)
 				now += shares_done(heap[i]->shares, &heap[i]->calls);
-			progress_show(&bar, now);
+			progress_print(&bar, now);
 		}
 	}
 	relay_end(join);
-	progress_end(&bar);
+	progress_stop(&bar);
 	free(heap);
 }
 
@@ -397,7 +397,7 @@ static void open_readers(struct gather *g, struct reader *reader, struct shares 
 	bool keep_open;
 
 	buffer = buffer > BUFFER_MAX ? BUFFER_MAX : buffer < BUFFER_MIN ? BUFFER_MIN : buffer;
-	keep_open = g->folders.n <= source_count_keepable();
+	keep_open = g->folders.n <= source_get_open_limit();
 	for (unsigned i = 0; i < g->folders.n; i++) {
 		struct calls *s = &reader[i].calls;
 
@@ -565,7 +565,7 @@ static void add_call_given_up(struct gather *g, uint32_t i)
 	struct call c = g->rank[i].last;
 
 	if (!c.rows || !(c.bits & CALL_ERROR) || c.bits & CALL_NESTED || c.dur < GIVEN_UP_NS ||
-		strcmp(intern_name(c.lib), "c10d") != 0 || d->state == RANK_RUNNING ||
+		strcmp(intern_get_name(c.lib), "c10d") != 0 || d->state == RANK_RUNNING ||
 		(strcmp(d->meta.end.how, "exception") != 0 &&
 			strcmp(d->meta.end.how, "abort") != 0 &&
 			(strcmp(d->meta.end.how, "exit") != 0 || d->meta.end.code <= 0)))

@@ -404,7 +404,7 @@ static void compare_counts(struct messages *m, const struct tag_stat *way, const
 /* Byte types are compatible with every type. */
 static bool is_typed(uint32_t dtype)
 {
-	const char *name = intern_name(dtype);
+	const char *name = intern_get_name(dtype);
 
 	return *name && strcmp(name, "other") != 0 && strcmp(name, "int8") != 0 &&
 	       strcmp(name, "uint8") != 0;
@@ -458,7 +458,7 @@ static void compare_types(struct messages *m, const struct call *send, const str
 
 static bool is_exchange(const struct call *c)
 {
-	return strcmp(intern_name(c->op), "send_recv") == 0;
+	return strcmp(intern_get_name(c->op), "send_recv") == 0;
 }
 
 static bool is_same_value(double a, double b)
@@ -654,7 +654,7 @@ bool find_receive_half(const struct messages *m, const struct call *c, struct ca
 
 void match_message(struct messages *m, const struct call *c)
 {
-	const char *op = intern_name(c->op);
+	const char *op = intern_get_name(c->op);
 	struct call half;
 
 	if (!c->comm || c->bits & (CALL_NESTED | CALL_LOCAL))
@@ -675,7 +675,7 @@ void match_message(struct messages *m, const struct call *c)
 
 bool is_message_alone(const struct messages *m, const struct call *c)
 {
-	bool send = strcmp(intern_name(c->op), "send") == 0;
+	bool send = strcmp(intern_get_name(c->op), "send") == 0;
 	int64_t from = send ? c->comm_rank : c->peer, to = send ? c->peer : c->comm_rank;
 
 	for (const struct message *k = *message_bucket(m, c->comm, from, to, c->tag, c->comm_seq);

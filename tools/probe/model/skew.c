@@ -63,12 +63,12 @@ static bool is_synchronising_op(uint32_t op)
 {
 	static struct name_question q = {.ask = is_name_of_synchronising};
 
-	return ask_name(&q, op);
+	return check_name_property(&q, op);
 }
 
 static bool moves_anything(const struct call *c)
 {
-	return c->in_bytes || c->out_bytes || strcmp(intern_name(c->op), "barrier") == 0;
+	return c->in_bytes || c->out_format_bytes || strcmp(intern_get_name(c->op), "barrier") == 0;
 }
 
 /*

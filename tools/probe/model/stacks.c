@@ -43,11 +43,12 @@ void read_stack_text(struct stack_text *t, const char *dir, uint64_t id)
 		int col[STACK_COLUMNS];
 
 		csv_find_columns(&c, STACK_HEADER, col);
-		while (!t->python && csv_next(&c)) {
-			if (!csv_u64(csv_at(&c, col[STACK_COL_stack_id]), &v) || v != id)
+		while (!t->python && csv_read_row(&c)) {
+			if (!csv_parse_u64(csv_get_field(&c, col[STACK_COL_stack_id]), &v) ||
+				v != id)
 				continue;
-			t->python = csv_copy_field(csv_at(&c, col[STACK_COL_python_stack]));
-			t->native = csv_copy_field(csv_at(&c, col[STACK_COL_native_stack]));
+			t->python = csv_copy_field(csv_get_field(&c, col[STACK_COL_python_stack]));
+			t->native = csv_copy_field(csv_get_field(&c, col[STACK_COL_native_stack]));
 		}
 	}
 	csv_close(&c);

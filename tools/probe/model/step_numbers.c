@@ -76,7 +76,8 @@ static unsigned place_of_name(const char *name)
 
 static int compare_names(const void *a, const void *b)
 {
-	const char *x = intern_name(*(const uint32_t *)a), *y = intern_name(*(const uint32_t *)b);
+	const char *x = intern_get_name(*(const uint32_t *)a),
+		   *y = intern_get_name(*(const uint32_t *)b);
 	unsigned i = place_of_name(x), k = place_of_name(y);
 
 	return i != k ? (i < k ? -1 : 1) : strcmp(x, y);
@@ -166,7 +167,7 @@ const struct step_number *step_numbers_find(
 
 bool step_numbers_differ(uint32_t name, const struct step_number *n)
 {
-	if (!scalar_is_equal_on_ranks(intern_name(name)))
+	if (!scalar_is_equal_on_ranks(intern_get_name(name)))
 		return false;
 	if (n->nans)
 		return n->nans < n->ranks;
@@ -207,7 +208,7 @@ static void print_cell(const char *text)
 static void print_extreme(const struct step_numbers *s, const struct gather *g, uint32_t name,
 	unsigned from, bool largest)
 {
-	char *label = tool_format("%s/%s", intern_name(name), largest ? "max" : "min");
+	char *label = tool_format("%s/%s", intern_get_name(name), largest ? "max" : "min");
 
 	printf("  %-26s", label);
 	free(label);
@@ -239,8 +240,9 @@ void step_numbers_text(const struct step_numbers *s, const struct gather *g)
 
 	if (!s->nstep)
 		return;
-	out_heading("Numbers of the last steps, /mean: over the ranks that have one; /min, /max "
-		    "(rank): numbers on which ranks must agree and do not");
+	out_print_heading(
+		"Numbers of the last steps, /mean: over the ranks that have one; /min, /max "
+		"(rank): numbers on which ranks must agree and do not");
 	printf("  %-26s", "step");
 	for (unsigned i = from; i < s->nstep; i++)
 		printf(" %12llu", (unsigned long long)s->step[i]);
@@ -256,9 +258,10 @@ void step_numbers_text(const struct step_numbers *s, const struct gather *g)
 			print_extreme(s, g, s->name[k], from, true);
 			continue;
 		}
-		label = tool_format("%s%s", intern_name(s->name[k]),
-			ranks > 1 && !scalar_is_equal_on_ranks(intern_name(s->name[k])) ? "/mean"
-											: "");
+		label = tool_format("%s%s", intern_get_name(s->name[k]),
+			ranks > 1 && !scalar_is_equal_on_ranks(intern_get_name(s->name[k]))
+				? "/mean"
+				: "");
 		printf("  %-26s", label);
 		for (unsigned i = from; i < s->nstep; i++) {
 			const struct step_number *n = step_numbers_find(s, s->step[i], s->name[k]);
@@ -284,7 +287,7 @@ void step_numbers_json(const struct step_numbers *s, const struct gather *g)
 				continue;
 			json_object(NULL);
 			json_u64("step", s->step[i]);
-			json_string("name", intern_name(s->name[k]));
+			json_string("name", intern_get_name(s->name[k]));
 			if (step_numbers_differ(s->name[k], n))
 				json_null("mean");
 			else

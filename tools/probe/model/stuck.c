@@ -23,7 +23,7 @@ bool is_only_enqueued(const struct call *c)
 	static const char *const libs[] = {"nccl", "rccl", "hccl"};
 
 	for (unsigned i = 0; i < sizeof(libs) / sizeof(*libs); i++)
-		if (strcmp(intern_name(c->lib), libs[i]) == 0)
+		if (strcmp(intern_get_name(c->lib), libs[i]) == 0)
 			return !c->device;
 	return false;
 }

@@ -85,9 +85,9 @@ static void from_table(struct where *w, const char *dir)
 		int col[MODULE_COLUMNS];
 
 		csv_find_columns(&c, MODULES_HEADER, col);
-		while (csv_next(&c)) {
-			char *p = csv_copy_field(csv_at(&c, col[MODULE_COL_path]));
-			char *b = csv_copy_field(csv_at(&c, col[MODULE_COL_build_id]));
+		while (csv_read_row(&c)) {
+			char *p = csv_copy_field(csv_get_field(&c, col[MODULE_COL_path]));
+			char *b = csv_copy_field(csv_get_field(&c, col[MODULE_COL_build_id]));
 
 			add_file(w, p, b);
 			free(p);

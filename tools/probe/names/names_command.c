@@ -18,21 +18,22 @@ static const char help[] =
 	"\n"
 	"Prints the parameters of a training that was recorded with `names: true`: number, "
 	"name, shape, type, optimizer\n"
-	"and group; then what its buckets hold, and the modules where `print_struct: true` "
-	"had them written; then the\n"
+	"and group; then the contents of its buckets, and its modules if they were recorded "
+	"(`print_struct: true`); then the\n"
 	"roles of its communicators, and the stages of its pipelines. DIR is an output "
 	"folder (default:\n"
 	"$PROBE_OUTPUT_DIR, else ./probe_output) or one rank's folder.\n"
 	"\n"
 	"  -r, --rank R     the rank; default: the lowest one that has names\n"
-	"      --modules    the modules alone\n"
-	"      --buckets    the buckets alone\n"
-	"      --groups     the communicators alone\n"
-	"      --messages   each message of a pipeline: its stages, direction and "
-	"micro-batch, and how the direction was determined\n"
-	"  -s, --step A-B   messages of these steps; default: the first three that have "
-	"any\n"
-	"      --json       messages as JSON\n"
+	"      --modules    prints only the modules\n"
+	"      --buckets    prints only the buckets\n"
+	"      --groups     prints only the communicators\n"
+	"      --messages   prints each message of a pipeline: its stages, direction and "
+	"micro-batch, and how the direction was\n"
+	"                   determined\n"
+	"  -s, --step A-B   only messages of these steps; default: the first three steps "
+	"with messages\n"
+	"      --json       prints messages as JSON\n"
 	"\n"
 	"examples:\n"
 	"  probe names /scratch/run7\n"
@@ -67,7 +68,7 @@ static void write_number_cell(struct out_table *t, int64_t v)
 
 	if (v >= 0)
 		snprintf(text, sizeof(text), "%lld", (long long)v);
-	out_cell(t, text);
+	out_add_cell(t, text);
 }
 
 static void print_params(const struct names *names)
@@ -76,8 +77,8 @@ static void print_params(const struct names *names)
 		"number", "name", "shape", "type", "optimizer", "group", "chunk", "flags"};
 	struct out_table t;
 
-	out_heading("Parameters");
-	out_table_begin(&t, 8, head, "rllllrrl");
+	out_print_heading("Parameters");
+	out_start_table(&t, 8, head, "rllllrrl");
 	for (unsigned i = 0; i < names->n; i++) {
 		const struct name_row *r = &names->row[i];
 
@@ -92,7 +93,7 @@ static void print_params(const struct names *names)
 		write_number_cell(&t, r->vpp_stage);
 		write_name_cell(&t, r->flags);
 	}
-	out_table_end(&t);
+	out_print_table(&t);
 }
 
 static void print_buckets(const struct names *names)
@@ -105,19 +106,19 @@ static void print_buckets(const struct names *names)
 		n += names->row[i].what == NAME_PART;
 	if (!n)
 		return;
-	out_heading("Buckets");
-	out_table_begin(&t, 4, head, "rrrl");
+	out_print_heading("Buckets");
+	out_start_table(&t, 4, head, "rrrl");
 	for (unsigned i = 0; i < names->n; i++) {
 		const struct name_row *r = &names->row[i];
 
 		if (r->what != NAME_PART)
 			continue;
 		write_number_cell(&t, (int64_t)r->bucket);
-		out_cell(&t, out_count(r->offset));
-		out_cell(&t, out_count(r->count));
+		out_add_cell(&t, out_format_count(r->offset));
+		out_add_cell(&t, out_format_count(r->count));
 		write_name_cell(&t, r->name);
 	}
-	out_table_end(&t);
+	out_print_table(&t);
 }
 
 static void print_modules(const struct names *names)
@@ -130,8 +131,8 @@ static void print_modules(const struct names *names)
 		n += names->row[i].what == NAME_MODULE;
 	if (!n)
 		return;
-	out_heading("Modules");
-	out_table_begin(&t, 3, head, "rll");
+	out_print_heading("Modules");
+	out_start_table(&t, 3, head, "rll");
 	for (unsigned i = 0; i < names->n; i++) {
 		const struct name_row *r = &names->row[i];
 
@@ -141,7 +142,7 @@ static void print_modules(const struct names *names)
 		write_name_cell(&t, *r->name ? r->name : "(the outermost)");
 		write_name_cell(&t, r->type);
 	}
-	out_table_end(&t);
+	out_print_table(&t);
 }
 
 /* Returns false if the rank (with rank -1: every rank) has no names. */
@@ -186,7 +187,7 @@ static int print_parts(
 	uint64_t lo = 1, hi = 0; /* the first steps that have messages */
 	bool named = false, groups = false;
 
-	if (steps && !option_steps("names", steps, &lo, &hi))
+	if (steps && !parse_steps_option("names", steps, &lo, &hi))
 		return STATUS_USAGE;
 	if (show & SHOW_NAMES)
 		named = print_names_of(f, rank, show);
@@ -223,7 +224,7 @@ int verb_names(int argc, char **argv)
 	bool json = false;
 	int o, status;
 
-	while ((o = cli_next(&c)) != CLI_END) {
+	while ((o = cli_read_argument(&c)) != CLI_END) {
 		switch (o) {
 		case OPT_RANK:
 			if (!read_rank(c.value, &rank))
@@ -249,9 +250,9 @@ int verb_names(int argc, char **argv)
 			break;
 		case CLI_HELP:
 			fputs(help, stdout);
-			return tool_finish(STATUS_DONE);
+			return tool_close_output(STATUS_DONE);
 		case CLI_OPERAND:
-			if (!cli_take_folder("names", &dir, c.value))
+			if (!cli_set_folder("names", &dir, c.value))
 				return STATUS_USAGE;
 			break;
 		default:
@@ -267,5 +268,5 @@ int verb_names(int argc, char **argv)
 		return STATUS_USAGE;
 	status = print_parts(&f, rank, show ? show : SHOW_NAMES | SHOW_GROUPS, steps, json);
 	folders_close(&f);
-	return tool_finish(status);
+	return tool_close_output(status);
 }

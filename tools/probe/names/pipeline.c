@@ -48,7 +48,7 @@ static const struct {
 	{"recv_object_list", PIPE_SETUP, PIPE_SETUP},
 };
 
-enum pipe_way pipe_way_of_frames(const char *frames, size_t n, bool send)
+enum pipe_way find_pipe_way(const char *frames, size_t n, bool send)
 {
 	enum pipe_way way = PIPE_UNKNOWN;
 
@@ -93,15 +93,16 @@ static void read_stack_ways(struct table *ways, const struct rank_dir *dir)
 		int col[STACK_COLUMNS];
 
 		csv_find_columns(&c, STACK_HEADER, col);
-		while (csv_next(&c)) {
-			const struct csv_text *t = csv_at(&c, col[STACK_COL_python_stack]);
+		while (csv_read_row(&c)) {
+			const struct csv_text *t = csv_get_field(&c, col[STACK_COL_python_stack]);
 			struct stack_ways *w;
 
-			if (!csv_u64(csv_at(&c, col[STACK_COL_stack_id]), &id) || !id || !t->n)
+			if (!csv_parse_u64(csv_get_field(&c, col[STACK_COL_stack_id]), &id) ||
+				!id || !t->n)
 				continue;
 			w = table_get(ways, id, 0);
 			for (int send = 0; w && send < 2; send++)
-				w->way[send] = pipe_way_of_frames(t->s, t->n, send);
+				w->way[send] = find_pipe_way(t->s, t->n, send);
 		}
 	}
 	csv_close(&c);
@@ -112,18 +113,18 @@ static void read_stack_ways(struct table *ways, const struct rank_dir *dir)
 
 static bool is_op(uint32_t op, const char *name)
 {
-	return strcmp(intern_name(op), name) == 0;
+	return strcmp(intern_get_name(op), name) == 0;
 }
 
 /* Returns false if the call is not a message of a pipeline. */
-static bool make_message(
+static bool init_message(
 	struct pipe_message *m, const struct call *c, const struct comms *comms, int rank)
 {
 	const struct comm_info *k = comms_find(comms, c->comm);
 	bool send = is_op(c->op, "send");
 	int peer;
 
-	if (!k || !k->role || strcmp(intern_name(k->role), "pipeline") != 0)
+	if (!k || !k->role || strcmp(intern_get_name(k->role), "pipeline") != 0)
 		return false;
 	if ((!send && !is_op(c->op, "recv")) || (c->bits & (CALL_NESTED | CALL_ERROR)))
 		return false;
@@ -149,7 +150,7 @@ static bool make_message(
 	return true;
 }
 
-static void keep_pipe_message(struct pipelines *p, const struct pipe_message *m)
+static void add_pipe_message(struct pipelines *p, const struct pipe_message *m)
 {
 	if (p->n == MESSAGES_MAX) {
 		p->left_out++;
@@ -171,17 +172,17 @@ static bool is_in_pipeline(const struct comms *comms, int rank)
 	for (uint32_t i = 0; i < comms->table.n; i++) {
 		const struct comm_info *k = table_at(&comms->table, i);
 
-		if (k->role && strcmp(intern_name(k->role), "pipeline") == 0 &&
+		if (k->role && strcmp(intern_get_name(k->role), "pipeline") == 0 &&
 			(!k->member || comm_has(k, rank)))
 			return true;
 	}
 	return false;
 }
 
-static void read_rank_messages(
-	struct pipelines *p, const struct folders *f, unsigned at, const struct comms *comms)
+static void read_rank_messages(struct pipelines *p, const struct folders *f, unsigned folder_index,
+	const struct comms *comms)
 {
-	const struct rank_dir *dir = &f->dir[at];
+	const struct rank_dir *dir = &f->dir[folder_index];
 	struct table ways;
 	struct calls s;
 	struct call c;
@@ -190,7 +191,7 @@ static void read_rank_messages(
 
 	table_init(&ways, sizeof(struct stack_ways), 1u << 16);
 	read_stack_ways(&ways, dir);
-	calls_open(&s, dir, at, NULL);
+	calls_open(&s, dir, folder_index, NULL);
 	if (any) {
 		s.step_lo = p->step_lo;
 		s.step_hi = p->step_hi;
@@ -200,7 +201,7 @@ static void read_rank_messages(
 
 		if (any && (c.step < p->step_lo || c.step > p->step_hi))
 			continue;
-		if (!make_message(&m, &c, comms, dir->rank))
+		if (!init_message(&m, &c, comms, dir->rank))
 			continue;
 		if (!any) {
 			any = true;
@@ -210,14 +211,14 @@ static void read_rank_messages(
 		w = m.stack ? table_find(&ways, m.stack, 0) : NULL;
 		m.way = w ? w->way[m.send] : PIPE_UNKNOWN;
 		m.told = m.way == PIPE_UNKNOWN ? PIPE_NOT_TOLD : PIPE_BY_FRAMES;
-		keep_pipe_message(p, &m);
+		add_pipe_message(p, &m);
 	}
 	calls_close(&s);
 	table_free(&ways);
 }
 
 /* Sorts by rank, step and seq: in the order in which the program made the calls. */
-static int by_issue(const void *a, const void *b)
+static int compare_issue_order(const void *a, const void *b)
 {
 	const struct pipe_message *x = a, *y = b;
 
@@ -231,8 +232,8 @@ static int by_issue(const void *a, const void *b)
 /* ---- stages ---- */
 
 /*
- * Finds the previous stage of the rank, from one of its messages. If steps disagree, the last one
- * counts, because in the first one ranks exchange set-up messages.
+ * Finds the previous stage of a rank from the first message that it makes in a step. If the steps
+ * disagree, the last step counts: in the first step, ranks also exchange set-up messages.
  */
 static void handle_first_message(struct pipelines *p, const struct pipe_message *m)
 {
@@ -246,8 +247,8 @@ static void handle_first_message(struct pipelines *p, const struct pipe_message 
 	s->step = m->step;
 	s->told = m->told == PIPE_BY_FRAMES ? PIPE_BY_FRAMES : PIPE_BY_ORDER;
 	/*
-	 * If the frames show that the first message goes backward, the forward passes were not
-	 * recorded.
+	 * If the stack shows that the first message goes backward, the messages of the forward passes
+	 * were not recorded.
 	 */
 	s->before = m->way == PIPE_BACKWARD ? INT_MIN : m->send ? -1 : m->from;
 }
@@ -257,14 +258,14 @@ static struct pipe_stage *find_pipe_stage(const struct pipelines *p, uint64_t co
 	return table_find(&p->stage, comm, (uint64_t)rank);
 }
 
-const struct pipe_stage *pipe_stage_of(const struct pipelines *p, uint64_t comm, int rank)
+const struct pipe_stage *pipelines_find_stage(const struct pipelines *p, uint64_t comm, int rank)
 {
 	const struct pipe_stage *s = find_pipe_stage(p, comm, rank);
 
 	return s && s->first >= 0 ? s : NULL;
 }
 
-size_t first_message_of(const struct pipelines *p, int rank)
+size_t pipelines_find_message(const struct pipelines *p, int rank)
 {
 	size_t lo = 0, hi = p->n;
 
@@ -280,10 +281,10 @@ size_t first_message_of(const struct pipelines *p, int rank)
 }
 
 /*
- * Follows the previous stages to the first one. Stages in a circle, after a gap, or with two
- * successors of one stage get no position.
+ * Follows the previous stages back to the first one. A stage gets no position if it is in a circle,
+ * after a gap, or one of two successors of the same stage.
  */
-static void place_stage(struct pipelines *p, struct pipe_stage *s)
+static void set_stage_position(struct pipelines *p, struct pipe_stage *s)
 {
 	const struct pipe_stage *k = s;
 	unsigned at = 0;
@@ -304,23 +305,23 @@ struct place_use {
 	uint32_t n;
 };
 
-static struct pipe_stage *stage_head(const struct pipelines *p, const struct pipe_stage *s)
+static struct pipe_stage *get_first_stage(const struct pipelines *p, const struct pipe_stage *s)
 {
 	return s->first < 0 ? NULL : find_pipe_stage(p, s->key.a, s->first);
 }
 
 /*
- * If two stages are at one position, the order of messages has another meaning. Then nothing is
- * reported for the pipeline.
+ * If two stages have the same position, the order of messages does not show the stages. Then nothing
+ * is reported for the pipeline.
  */
-static void refuse_forks(struct pipelines *p)
+static void reset_forked_pipelines(struct pipelines *p)
 {
 	struct table places;
 
 	table_init(&places, sizeof(struct place_use), STAGES_MAX);
 	for (uint32_t i = 0; i < p->stage.n; i++) {
 		const struct pipe_stage *s = table_at(&p->stage, i);
-		struct pipe_stage *head = stage_head(p, s);
+		struct pipe_stage *head = get_first_stage(p, s);
 		struct place_use *use =
 			head ? table_get(&places, hash_u64(s->key.a, head->key.b), (uint64_t)s->at)
 			     : NULL;
@@ -331,7 +332,7 @@ static void refuse_forks(struct pipelines *p)
 	table_free(&places);
 	for (uint32_t i = 0; i < p->stage.n; i++) {
 		struct pipe_stage *s = table_at(&p->stage, i);
-		const struct pipe_stage *head = stage_head(p, s);
+		const struct pipe_stage *head = get_first_stage(p, s);
 
 		if (head && head->doubtful)
 			s->first = -1;
@@ -340,10 +341,10 @@ static void refuse_forks(struct pipelines *p)
 
 /* ---- direction and micro-batch ---- */
 
-static void direct_message(struct pipelines *p, struct pipe_message *m)
+static void set_message_direction(struct pipelines *p, struct pipe_message *m)
 {
-	const struct pipe_stage *from = pipe_stage_of(p, m->comm, m->from),
-				*to = pipe_stage_of(p, m->comm, m->to);
+	const struct pipe_stage *from = pipelines_find_stage(p, m->comm, m->from),
+				*to = pipelines_find_stage(p, m->comm, m->to);
 
 	if (!from || !to || from->first != to->first)
 		return;
@@ -361,9 +362,10 @@ static void direct_message(struct pipelines *p, struct pipe_message *m)
 }
 
 /*
- * Records messages from the last stage to the first: each rank then has several parts of the model.
+ * Records that the last stage sends forward to the first one: then each rank has several parts of the
+ * model.
  */
-static void see_wrap(struct pipelines *p, const struct pipe_message *m)
+static void record_wrap(struct pipelines *p, const struct pipe_message *m)
 {
 	int first_stage = m->way == PIPE_FORWARD ? m->to_stage : m->from_stage;
 	int other = m->way == PIPE_FORWARD ? m->from_stage : m->to_stage;
@@ -372,7 +374,7 @@ static void see_wrap(struct pipelines *p, const struct pipe_message *m)
 	if (m->from_stage < 0 || m->told == PIPE_NOT_TOLD || m->way == PIPE_SETUP ||
 		first_stage != 0 || other < 1)
 		return;
-	head = stage_head(p, pipe_stage_of(p, m->comm, m->from));
+	head = get_first_stage(p, pipelines_find_stage(p, m->comm, m->from));
 	head->wraps = true;
 }
 
@@ -382,10 +384,10 @@ struct message_kind {
 	int64_t n;
 };
 
-static void number_message(struct pipelines *p, struct table *kinds, struct pipe_message *m)
+static void set_micro_batch(struct pipelines *p, struct table *kinds, struct pipe_message *m)
 {
-	const struct pipe_stage *from = pipe_stage_of(p, m->comm, m->from);
-	const struct pipe_stage *head = from ? stage_head(p, from) : NULL;
+	const struct pipe_stage *from = pipelines_find_stage(p, m->comm, m->from);
+	const struct pipe_stage *head = from ? get_first_stage(p, from) : NULL;
 	struct message_kind *k;
 
 	if (m->way != PIPE_FORWARD && m->way != PIPE_BACKWARD)
@@ -413,19 +415,19 @@ void pipelines_read(struct pipelines *p, const struct folders *f, const struct c
 		if (f->dir[i].rank >= 0 && is_in_pipeline(comms, f->dir[i].rank))
 			read_rank_messages(p, f, i, comms);
 	if (p->n)
-		qsort(p->message, p->n, sizeof(*p->message), by_issue);
+		qsort(p->message, p->n, sizeof(*p->message), compare_issue_order);
 	for (size_t i = 0; i < p->n; i++)
 		handle_first_message(p, &p->message[i]);
 	for (uint32_t i = 0; i < p->stage.n; i++)
-		place_stage(p, table_at(&p->stage, i));
-	refuse_forks(p);
+		set_stage_position(p, table_at(&p->stage, i));
+	reset_forked_pipelines(p);
 	for (size_t i = 0; i < p->n; i++)
-		direct_message(p, &p->message[i]);
+		set_message_direction(p, &p->message[i]);
 	for (size_t i = 0; i < p->n; i++)
-		see_wrap(p, &p->message[i]);
+		record_wrap(p, &p->message[i]);
 	table_init(&kinds, sizeof(struct message_kind), KINDS_MAX);
 	for (size_t i = 0; i < p->n; i++)
-		number_message(p, &kinds, &p->message[i]);
+		set_micro_batch(p, &kinds, &p->message[i]);
 	table_free(&kinds);
 }
 

@@ -3,7 +3,7 @@
  * Messages of pipelines: stages, direction and micro-batch of each message. The direction comes
  * from the schedule's function on the stack (Megatron's send_forward, DeepSpeed's _exec_send_grads
  * ...). If none is found, it comes from the order of messages: in a step, the first message of the
- * first stage is a send, and that of each other stage is a receive from the previous stage. If
+ * first stage is a send, and the first message of every other stage is a receive from the previous stage. If
  * neither is possible, the direction is unknown. The micro-batch is counted: messages of one step
  * with equal ranks, direction, type and length belong to micro-batches 0, 1, 2 ...
  */
@@ -71,15 +71,15 @@ void pipelines_free(struct pipelines *p);
  * Returns the index of the first message of `rank`, or of the next higher rank that has one; p->n
  * if none has.
  */
-size_t first_message_of(const struct pipelines *p, int rank);
+size_t pipelines_find_message(const struct pipelines *p, int rank);
 
 /* Returns NULL if the stage is not known. */
-const struct pipe_stage *pipe_stage_of(const struct pipelines *p, uint64_t comm, int rank);
+const struct pipe_stage *pipelines_find_stage(const struct pipelines *p, uint64_t comm, int rank);
 
 /*
  * Returns the direction of messages that these functions send or receive. frames: n bytes, as in
  * stack_info.csv.
  */
-enum pipe_way pipe_way_of_frames(const char *frames, size_t n, bool send);
+enum pipe_way find_pipe_way(const char *frames, size_t n, bool send);
 
 #endif

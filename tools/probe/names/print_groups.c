@@ -36,17 +36,17 @@ void write_name_cell(struct out_table *t, const char *text)
 	for (char *c = copy; *c; c++)
 		if ((unsigned char)*c < 0x20 || *c == 0x7f)
 			*c = ' ';
-	out_cell(t, copy);
+	out_add_cell(t, copy);
 	free(copy);
 }
 
 static void write_comm_roles(struct out_table *t, struct table *said, const struct json_node *top)
 {
-	const struct json_node *list = json_member(top, "communicators");
+	const struct json_node *list = json_get_member(top, "communicators");
 
 	for (const struct json_node *n = list && list->kind == JSON_LIST ? list->child : NULL; n;
 		n = n->next) {
-		const char *id = json_text_of(json_member(n, "comm"));
+		const char *id = json_get_text(json_get_member(n, "comm"));
 		struct said_comm *s = id ? table_get(said, strtoull(id, NULL, 16), 0) : NULL;
 		double sure;
 		char text[16] = "";
@@ -54,14 +54,14 @@ static void write_comm_roles(struct out_table *t, struct table *said, const stru
 		if (!s || s->seen)
 			continue;
 		s->seen = true;
-		if (json_number_of(json_member(n, "confidence"), &sure))
+		if (json_get_number(json_get_member(n, "confidence"), &sure))
 			snprintf(text, sizeof(text), "%.2f", sure);
 		write_name_cell(t, id);
-		write_name_cell(t, json_text_of(json_member(n, "role")));
-		out_cell(t, text);
-		write_name_cell(t, json_text_of(json_member(n, "ranks")));
-		write_name_cell(t, json_text_of(json_member(n, "mesh")));
-		write_name_cell(t, json_text_of(json_member(n, "why")));
+		write_name_cell(t, json_get_text(json_get_member(n, "role")));
+		out_add_cell(t, text);
+		write_name_cell(t, json_get_text(json_get_member(n, "ranks")));
+		write_name_cell(t, json_get_text(json_get_member(n, "mesh")));
+		write_name_cell(t, json_get_text(json_get_member(n, "why")));
 	}
 }
 
@@ -73,7 +73,7 @@ static bool print_comm_roles(const struct folders *f, int64_t rank)
 	bool any;
 
 	table_init(&said, sizeof(struct said_comm), 65536);
-	out_table_begin(&t, 6, head, "llrlll");
+	out_start_table(&t, 6, head, "llrlll");
 	for (unsigned i = 0; i < f->n; i++) {
 		struct json_tree tree = {0};
 		char *why = NULL, *path;
@@ -88,8 +88,8 @@ static bool print_comm_roles(const struct folders *f, int64_t rank)
 	}
 	any = said.n != 0;
 	if (any)
-		out_heading("Communicators");
-	out_table_end(&t);
+		out_print_heading("Communicators");
+	out_print_table(&t);
 	table_free(&said);
 	return any;
 }
@@ -103,12 +103,12 @@ struct stage_use {
 	uint64_t bytes; /* bytes sent */
 };
 
-static struct stage_use count_stage(
+static struct stage_use compute_stage_use(
 	const struct pipelines *p, const struct pipe_stage *s, uint64_t step)
 {
 	struct stage_use use = {.micro_batches = -1};
 
-	for (size_t i = first_message_of(p, (int)s->key.b); i < p->n; i++) {
+	for (size_t i = pipelines_find_message(p, (int)s->key.b); i < p->n; i++) {
 		const struct pipe_message *m = &p->message[i];
 
 		if (m->rank != (int)s->key.b)
@@ -126,7 +126,7 @@ static struct stage_use count_stage(
 	return use;
 }
 
-static int by_pipeline(const void *a, const void *b)
+static int compare_pipeline_stages(const void *a, const void *b)
 {
 	const struct pipe_stage *x = *(struct pipe_stage *const *)a,
 				*y = *(struct pipe_stage *const *)b;
@@ -141,19 +141,19 @@ static int by_pipeline(const void *a, const void *b)
 static void write_stage(struct out_table *t, const struct pipelines *p, const struct pipe_stage *s,
 	const char *label, uint64_t step)
 {
-	struct stage_use use = count_stage(p, s, step);
+	struct stage_use use = compute_stage_use(p, s, step);
 	char text[24];
 
 	write_name_cell(t, label);
 	snprintf(text, sizeof(text), "%d", s->at);
-	out_cell(t, text);
+	out_add_cell(t, text);
 	snprintf(text, sizeof(text), "%d", (int)s->key.b);
-	out_cell(t, text);
-	out_cell(t, out_count(use.forward));
-	out_cell(t, out_count(use.backward));
-	out_cell(t, use.micro_batches < 0 ? "" : out_count((uint64_t)use.micro_batches));
-	out_cell(t, out_bytes((double)use.bytes));
-	out_cell(t, told_words[s->told]);
+	out_add_cell(t, text);
+	out_add_cell(t, out_format_count(use.forward));
+	out_add_cell(t, out_format_count(use.backward));
+	out_add_cell(t, use.micro_batches < 0 ? "" : out_format_count((uint64_t)use.micro_batches));
+	out_add_cell(t, out_format_bytes((double)use.bytes));
+	out_add_cell(t, told_words[s->told]);
 }
 
 static bool print_stages(const struct pipelines *p, const struct comms *comms)
@@ -176,10 +176,10 @@ static bool print_stages(const struct pipelines *p, const struct comms *comms)
 	if (n) {
 		char heading[64];
 
-		qsort(order, n, sizeof(*order), by_pipeline);
+		qsort(order, n, sizeof(*order), compare_pipeline_stages);
 		snprintf(heading, sizeof(heading), "Pipelines, in step %" PRIu64, step);
-		out_heading(heading);
-		out_table_begin(&t, 8, head, "lrrrrrrl");
+		out_print_heading(heading);
+		out_start_table(&t, 8, head, "lrrrrrrl");
 		for (uint32_t i = 0; i < n; i++) {
 			char label[COMM_LABEL_MAX];
 			bool same = i && order[i - 1]->key.a == order[i]->key.a &&
@@ -188,7 +188,7 @@ static bool print_stages(const struct pipelines *p, const struct comms *comms)
 			write_stage(&t, p, order[i],
 				same ? "" : comm_label(comms, order[i]->key.a, label), step);
 		}
-		out_table_end(&t);
+		out_print_table(&t);
 	}
 	free(order);
 	return n;
@@ -222,7 +222,7 @@ static void write_message(const struct pipe_message *m)
 		json_null("micro_batch");
 	else
 		json_i64("micro_batch", m->micro_batch);
-	json_string("dtype", intern_name(m->dtype));
+	json_string("dtype", intern_get_name(m->dtype));
 	json_u64("count", m->count);
 	json_u64("bytes", m->bytes);
 	json_end();
@@ -240,16 +240,16 @@ static void write_pipe_message(struct out_table *t, const struct pipe_message *m
 		snprintf(stages, sizeof(stages), "%d to %d", m->from_stage, m->to_stage);
 	if (m->micro_batch >= 0)
 		snprintf(micro, sizeof(micro), "%" PRId64, m->micro_batch);
-	out_cell(t, step);
-	out_cell(t, rank);
-	out_cell(t, seq);
-	out_cell(t, m->send ? "send" : "recv");
-	out_cell(t, ranks);
-	out_cell(t, stages);
-	out_cell(t, way_words[m->way]);
-	out_cell(t, micro);
-	out_cell(t, out_bytes((double)m->bytes));
-	out_cell(t, told_words[m->told]);
+	out_add_cell(t, step);
+	out_add_cell(t, rank);
+	out_add_cell(t, seq);
+	out_add_cell(t, m->send ? "send" : "recv");
+	out_add_cell(t, ranks);
+	out_add_cell(t, stages);
+	out_add_cell(t, way_words[m->way]);
+	out_add_cell(t, micro);
+	out_add_cell(t, out_format_bytes((double)m->bytes));
+	out_add_cell(t, told_words[m->told]);
 }
 
 static bool print_pipe_messages(const struct pipelines *p, int64_t rank, bool json)
@@ -265,8 +265,8 @@ static bool print_pipe_messages(const struct pipelines *p, int64_t rank, bool js
 		json_u64("left_out", p->left_out);
 		json_list("messages");
 	} else {
-		out_heading("Messages of pipelines");
-		out_table_begin(&t, 10, head, "rrrlrrlrrl");
+		out_print_heading("Messages of pipelines");
+		out_start_table(&t, 10, head, "rrrlrrlrrl");
 	}
 	for (size_t i = 0; i < p->n; i++) {
 		const struct pipe_message *m = &p->message[i];
@@ -283,10 +283,10 @@ static bool print_pipe_messages(const struct pipelines *p, int64_t rank, bool js
 		json_end();
 		json_end();
 	} else {
-		out_table_end(&t);
+		out_print_table(&t);
 		if (p->left_out)
-			printf("  %s more messages: narrow it with --step\n",
-				out_count(p->left_out));
+			printf("  %s more messages: select fewer with --step\n",
+				out_format_count(p->left_out));
 	}
 	return any;
 }

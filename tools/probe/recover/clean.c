@@ -23,8 +23,8 @@ const char *const clean_name[] = {
 	[CLEAN_FAILED] = "failed",
 };
 
-/* Returns true if the folder belongs to the process and has not been completed by `recover`. */
-static bool waits_for(const char *folder, const struct journal_owner *o)
+/* Returns true if the folder belongs to the owner process and `recover` has not completed it. */
+static bool is_owner_folder(const char *folder, const struct journal_owner *o)
 {
 	char *path = tool_format("%s/meta.json", folder), meta[META_LEAD], state[16];
 	ssize_t n = io_read_file(AT_FDCWD, path, meta, sizeof(meta) - 1);
@@ -40,11 +40,11 @@ static bool waits_for(const char *folder, const struct journal_owner *o)
 }
 
 /* Returns the folder to which the journal belongs, malloc'd; "" if there is none. */
-static char *folder_of(const struct outside *o)
+static char *find_journal_folder(const struct outside *o)
 {
 	if (o->folder[0] != '/')
 		return tool_strdup("");
-	if (waits_for(o->folder, &o->owner))
+	if (is_owner_folder(o->folder, &o->owner))
 		return tool_strdup(o->folder);
 	for (int i = 1; i < MOVED_MAX; i++) {
 		char *path = tool_format("%s.%d", o->folder, i);
@@ -53,14 +53,14 @@ static char *folder_of(const struct outside *o)
 			free(path);
 			break;
 		}
-		if (waits_for(path, &o->owner))
+		if (is_owner_folder(path, &o->owner))
 			return path;
 		free(path);
 	}
 	return tool_strdup("");
 }
 
-static void recover_there(struct clean_one *c)
+static void recover_journal_folder(struct clean_outcome *c)
 {
 	int fd = open(c->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
@@ -78,7 +78,7 @@ static void recover_there(struct clean_one *c)
 	snprintf(c->why, sizeof(c->why), "%s", c->info.why);
 }
 
-static void remove_it(const struct outside *o, struct clean_one *c)
+static void remove_journal(const struct outside *o, struct clean_outcome *c)
 {
 	int err = outside_remove(o->path);
 
@@ -89,27 +89,27 @@ static void remove_it(const struct outside *o, struct clean_one *c)
 	}
 }
 
-/* Returns true for a journal without an owner if no process has mapped or locked it. */
-static bool blank_is_free(const struct outside *o)
+/* Returns true if no process has mapped or locked a journal that has no owner yet. */
+static bool is_blank_unused(const struct outside *o)
 {
-	/* The lock of a file is checked again before the file is removed. */
+	/* The lock of a journal file is checked again before the file is removed. */
 	return o->path[0] == '/' || outside_sign(o->path, &o->owner, 0) == OWNER_DEAD;
 }
 
-void clean_one(const struct outside *o, bool remove, struct clean_one *out)
+void handle_outside_journal(const struct outside *o, bool remove, struct clean_outcome *out)
 {
-	bool dead = o->blank ? blank_is_free(o)
+	bool dead = o->blank ? is_blank_unused(o)
 			     : recover_owner_life(&o->owner, o->path, o->path, 0) == OWNER_DEAD;
 
-	*out = (struct clean_one){.result = CLEAN_LIVES};
-	out->folder = o->blank ? tool_strdup("") : folder_of(o);
+	*out = (struct clean_outcome){.result = CLEAN_LIVES};
+	out->folder = o->blank ? tool_strdup("") : find_journal_folder(o);
 	if (!dead)
 		return;
 	out->result = out->folder[0] ? CLEAN_WAITS : CLEAN_ORPHAN;
 	if (!remove)
 		return;
 	if (out->folder[0])
-		recover_there(out);
+		recover_journal_folder(out);
 	else
-		remove_it(o, out);
+		remove_journal(o, out);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Journals outside the ranks' folders whose processes have ended. */
+/* Handles journals that are outside the ranks' folders and belong to processes that have ended. */
 #ifndef PROBE_TOOLS_CLEAN_H
 #define PROBE_TOOLS_CLEAN_H
 
@@ -17,7 +17,7 @@ enum clean_result {
 	CLEAN_FAILED, /* the reason is in `why` */
 };
 
-struct clean_one {
+struct clean_outcome {
 	enum clean_result result;
 	char *folder; /* path of its folder now; "" if it does not exist */
 	struct recover_info info; /* only for CLEAN_RECOVERED */
@@ -25,7 +25,7 @@ struct clean_one {
 };
 
 /* Decides what has to be done with journal o, and does it if `remove` is true. */
-void clean_one(const struct outside *o, bool remove, struct clean_one *out);
+void handle_outside_journal(const struct outside *o, bool remove, struct clean_outcome *out);
 
 extern const char *const clean_name[]; /* names of enum clean_result in JSON */
 

@@ -28,10 +28,10 @@ const char *const fill_name[] = {
 	[FILL_FAILED] = "failed",
 };
 
-static void fail_fill(struct fill_info *f, const char *what, int err)
+static void set_fill_error(struct fill_info *f, const char *action, int err)
 {
 	f->result = FILL_FAILED;
-	snprintf(f->why, sizeof(f->why), "%s: %s", what, strerror(err));
+	snprintf(f->why, sizeof(f->why), "%s: %s", action, strerror(err));
 }
 
 /* ---- new files ---- */
@@ -99,19 +99,21 @@ static bool open_block(struct step_files *s, const struct csv *c, uint64_t step)
 	return true;
 }
 
-static void copy_rows(struct step_files *s, const struct rounds *r, const struct calls_file *from)
+static void copy_rows(
+	struct step_files *s, const struct rounds *r, const struct calls_file *rows_file)
 {
 	struct csv c;
-	int err = calls_open_file(&c, from, true, 1 << 18);
-	int step = csv_column(&c, "step"), seq = csv_column(&c, "seq"),
-	    start = csv_column(&c, "start_ns");
+	int err = calls_open_file(&c, rows_file, true, 1 << 18);
+	int step = csv_find_column(&c, "step"), seq = csv_find_column(&c, "seq"),
+	    start = csv_find_column(&c, "start_ns");
 	uint64_t a, b, at;
 	char text[24];
 
 	if (err && err != -ENODATA)
 		s->err = -err;
-	while (!err && !s->err && csv_next(&c)) {
-		if (!csv_u64(csv_at(&c, seq), &a) || !csv_u64(csv_at(&c, start), &b))
+	while (!err && !s->err && csv_read_row(&c)) {
+		if (!csv_parse_u64(csv_get_field(&c, seq), &a) ||
+			!csv_parse_u64(csv_get_field(&c, start), &b))
 			continue;
 		at = count_rounds_before(r->end, r->n, b, a);
 		if (!open_block(s, &c, at))
@@ -146,7 +148,7 @@ static int open_folder_at(int dirfd, const char *name)
 }
 
 /* Removes the calls files in the folder. */
-static void empty_folder(int dirfd)
+static void remove_calls_files(int dirfd)
 {
 	DIR *d = fdopendir(dup(dirfd));
 
@@ -165,7 +167,7 @@ static void remove_work(int dirfd)
 
 	if (fd < 0)
 		return;
-	empty_folder(fd);
+	remove_calls_files(fd);
 	unlinkat(fd, "meta.json", 0);
 	close(fd);
 	unlinkat(dirfd, WORK, AT_REMOVEDIR);
@@ -259,7 +261,7 @@ static int write_new_files(
 	return err;
 }
 
-static void fill_folder(int dirfd, const struct folders *f, struct fill_info *out)
+static void update_folder_steps(int dirfd, const struct folders *f, struct fill_info *out)
 {
 	struct step_files s = {.dir = f->dir[0].path, .per = 100};
 	struct rounds r;
@@ -279,7 +281,7 @@ static void fill_folder(int dirfd, const struct folders *f, struct fill_info *ou
 		if (!err)
 			err = move_ready_files(dirfd);
 		if (err)
-			fail_fill(out, "writing", -err);
+			set_fill_error(out, "writing", -err);
 	}
 	free(r.end);
 }
@@ -293,21 +295,21 @@ void fill_steps(const char *path, struct fill_info *out)
 
 	*out = (struct fill_info){.result = FILL_DONE};
 	if (dirfd < 0) {
-		fail_fill(out, path, errno);
+		set_fill_error(out, path, errno);
 		return;
 	}
 	if (fstatat(dirfd, READY, &st, AT_SYMLINK_NOFOLLOW) == 0)
 		err = move_ready_files(dirfd);
 	if (err) {
-		fail_fill(out, READY, -err);
+		set_fill_error(out, READY, -err);
 	} else if (folders_open(&f, path)) {
-		fail_fill(out, path, EINVAL);
+		set_fill_error(out, path, EINVAL);
 	} else {
 		if (meta_has_steps(&f.dir[0].meta)) {
 			out->result = FILL_MARKED;
 			snprintf(out->why, sizeof(out->why), "%s", f.dir[0].meta.step_source);
 		} else {
-			fill_folder(dirfd, &f, out);
+			update_folder_steps(dirfd, &f, out);
 		}
 		folders_close(&f);
 	}

@@ -33,21 +33,19 @@ static const char help[] =
 	"`probe report` reads running, hung and\n"
 	"killed jobs without this.\n"
 	"\n"
-	"  -f, --force   also folders of processes on other hosts, whose state cannot be "
-	"seen from here\n"
-	"      --steps   fills the column `step` where no steps were marked, from the "
-	"period of the calls; files of\n"
-	"                steps 0-99, 100-199 ... replace the old ones when all are "
-	"complete\n"
-	"      --clean   also what dead processes of DIR left elsewhere on this host: "
-	"shared memory segments, and files\n"
-	"                libprobe-*.journal in /dev/shm and in $PROBE_JOURNAL_DIR; without "
-	"DIR those of all jobs. Where\n"
-	"                their folder still waits for it it is completed first. Journals "
-	"of living processes are never\n"
-	"                touched\n"
+	"  -f, --force   also completes folders of processes on other hosts, whose state is "
+	"not visible from this host\n"
+	"      --steps   if no steps were marked: fills the column `step` from the period of "
+	"the calls. Files of steps\n"
+	"                0-99, 100-199 ... replace the old ones when all are complete\n"
+	"      --clean   also removes journals that dead processes of DIR left on this host: "
+	"shared memory segments, and\n"
+	"                files libprobe-*.journal in /dev/shm and $PROBE_JOURNAL_DIR; without "
+	"DIR, those of all jobs. A folder\n"
+	"                that needs such a journal is completed first. Journals of running "
+	"processes are never touched\n"
 	"      --journals DIR\n"
-	"                look for such files in DIR too: the value of key journal_dir in "
+	"                also looks for such files in DIR: the value of key journal_dir in "
 	"that run\n"
 	"      --json    prints the result as JSON\n"
 	"\n"
@@ -80,7 +78,7 @@ struct list {
 	unsigned n, cap;
 	/* Journals outside the folders, and the result for each. */
 	struct outside_list outside;
-	struct clean_one *clean;
+	struct clean_outcome *clean;
 };
 
 struct wish {
@@ -88,7 +86,7 @@ struct wish {
 	char *journals; /* NULL: none */
 };
 
-static int rank_of(const char *name)
+static int parse_folder_rank(const char *name)
 {
 	return strncmp(name, "rank", 4) == 0 && name[4] >= '0' && name[4] <= '9' &&
 			       !strpbrk(name, ".-")
@@ -97,7 +95,8 @@ static int rank_of(const char *name)
 }
 
 /* The path has no links, except perhaps in its last part, which must be a folder and no link. */
-static void recover_one(struct list *l, const char *path, const char *name, const struct wish *w)
+static void add_recovered_folder(
+	struct list *l, const char *path, const char *name, const struct wish *w)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	struct stat st;
@@ -105,7 +104,7 @@ static void recover_one(struct list *l, const char *path, const char *name, cons
 
 	TOOL_GROW(l->d, l->n, l->cap);
 	d = &l->d[l->n++];
-	*d = (struct done){.name = tool_strdup(name), .rank = rank_of(name)};
+	*d = (struct done){.name = tool_strdup(name), .rank = parse_folder_rank(name)};
 	if (fd < 0) {
 		d->info.result = RECOVER_FAILED;
 		snprintf(d->info.why, sizeof(d->info.why), "%s",
@@ -122,13 +121,13 @@ static void recover_one(struct list *l, const char *path, const char *name, cons
 	}
 }
 
-static int by_version_name(const void *x, const void *y)
+static int compare_version_names(const void *x, const void *y)
 {
 	return strverscmp(*(char *const *)x, *(char *const *)y);
 }
 
 /* Handles every rank's folder in the output folder, of any run. */
-static int recover_all(struct list *l, const char *path, const struct wish *w)
+static int add_recovered_folders(struct list *l, const char *path, const struct wish *w)
 {
 	DIR *d = opendir(path);
 	char **name = NULL, *sub;
@@ -146,18 +145,18 @@ static int recover_all(struct list *l, const char *path, const struct wish *w)
 	}
 	closedir(d);
 	if (n)
-		qsort(name, n, sizeof(*name), by_version_name);
+		qsort(name, n, sizeof(*name), compare_version_names);
 	for (unsigned i = 0; i < n; i++) {
 		sub = tool_format("%s/%s", path, name[i]);
 		if (folders_is_rank(sub))
-			recover_one(l, sub, name[i], w);
+			add_recovered_folder(l, sub, name[i], w);
 		free(sub);
 		free(name[i]);
 	}
 	free(name);
 	if (l->n || w->clean)
 		return STATUS_DONE;
-	tool_error("recover: %s: no rank folders (rank0, rank1 ...) are in it", path);
+	tool_error("recover: %s: contains no rank folders (rank0, rank1 ...)", path);
 	return STATUS_USAGE;
 }
 
@@ -170,7 +169,7 @@ static const char *const result_name[] = {
 	[RECOVER_FAILED] = "failed",
 };
 
-static char *recover_result_text(const struct recover_info *i)
+static char *format_recover_result(const struct recover_info *i)
 {
 	switch (i->result) {
 	case RECOVER_NOTHING:
@@ -183,23 +182,24 @@ static char *recover_result_text(const struct recover_info *i)
 		break;
 	}
 
-	char *all = tool_format("%s added", out_plural(i->rows, "row", "rows")), *was;
+	char *all = tool_format("%s added", out_format_plural(i->rows, "row", "rows")), *was;
 
 	if (i->open) {
 		was = all;
-		all = tool_format("%s, %s of open calls", was, out_count(i->open));
+		all = tool_format("%s, %s of open calls", was, out_format_count(i->open));
 		free(was);
 	}
 	if (i->spilled) {
 		was = all;
 		all = tool_format("%s; %s lost with the process", was,
-			out_plural(i->spilled, "asynchronous call was", "asynchronous calls were"));
+			out_format_plural(
+				i->spilled, "asynchronous call was", "asynchronous calls were"));
 		free(was);
 	}
 	if (i->damaged) {
 		was = all;
-		all = tool_format(
-			"%s; %s", was, out_plural(i->damaged, "damaged entry", "damaged entries"));
+		all = tool_format("%s; %s", was,
+			out_format_plural(i->damaged, "damaged entry", "damaged entries"));
 		free(was);
 	}
 	return all;
@@ -214,35 +214,35 @@ static bool is_same_result(const struct recover_info *a, const struct recover_in
 		       a->damaged == b->damaged);
 }
 
-/* Ranks with the same text share a line. */
+/* Prints the result of each folder. Ranks with the same text share a line. */
 static void print_recovered(const struct list *l)
 {
-	bool *said = tool_alloc(l->n);
+	bool *printed = tool_alloc(l->n);
 
 	for (unsigned i = 0; i < l->n; i++) {
 		int *rank = tool_alloc(l->n * sizeof(*rank));
 		unsigned n = 0;
-		char *what = recover_result_text(&l->d[i].info), *who;
+		char *result_text = format_recover_result(&l->d[i].info), *ranks_text;
 
-		for (unsigned k = i; k < l->n && !said[i] && l->d[i].rank >= 0; k++) {
-			if (said[k] || l->d[k].rank < 0 ||
+		for (unsigned k = i; k < l->n && !printed[i] && l->d[i].rank >= 0; k++) {
+			if (printed[k] || l->d[k].rank < 0 ||
 				!is_same_result(&l->d[i].info, &l->d[k].info))
 				continue;
-			said[k] |= k > i;
+			printed[k] |= k > i;
 			rank[n++] = l->d[k].rank;
 		}
-		if (!said[i]) {
-			who = n ? out_ranks(rank, n) : tool_strdup(l->d[i].name);
-			printf("%s: %s\n", who, what);
-			free(who);
+		if (!printed[i]) {
+			ranks_text = n ? out_format_ranks(rank, n) : tool_strdup(l->d[i].name);
+			printf("%s: %s\n", ranks_text, result_text);
+			free(ranks_text);
 		}
-		free(what);
+		free(result_text);
 		free(rank);
 	}
-	free(said);
+	free(printed);
 }
 
-static char *fill_text(const struct fill_info *f)
+static char *format_fill_result(const struct fill_info *f)
 {
 	switch (f->result) {
 	case FILL_MARKED:
@@ -254,8 +254,9 @@ static char *fill_text(const struct fill_info *f)
 		return tool_strdup(f->why);
 	default:
 		return tool_format("%s of %s each, by the period of its calls (confidence %s)",
-			out_plural(f->steps, "step", "steps"),
-			out_plural(f->calls, "call", "calls"), out_percent(f->confidence));
+			out_format_plural(f->steps, "step", "steps"),
+			out_format_plural(f->calls, "call", "calls"),
+			out_format_percent(f->confidence));
 	}
 }
 
@@ -266,31 +267,31 @@ static void print_filled(const struct list *l)
 	int *rank = tool_alloc((l->n + 1) * sizeof(*rank));
 
 	for (unsigned i = 0; i < l->n; i++)
-		text[i] = l->d[i].filled ? fill_text(&l->d[i].fill) : NULL;
+		text[i] = l->d[i].filled ? format_fill_result(&l->d[i].fill) : NULL;
 	for (unsigned i = 0; i < l->n; i++) {
-		char *said = text[i], *who;
+		char *result_text = text[i], *ranks_text;
 		unsigned n = 0;
 
-		if (!said)
+		if (!result_text)
 			continue;
 		for (unsigned k = i; k < l->n && l->d[i].rank >= 0; k++)
-			if (text[k] && l->d[k].rank >= 0 && strcmp(text[k], said) == 0) {
+			if (text[k] && l->d[k].rank >= 0 && strcmp(text[k], result_text) == 0) {
 				rank[n++] = l->d[k].rank;
 				if (k > i)
 					free(text[k]);
 				text[k] = NULL;
 			}
-		who = n ? out_ranks(rank, n) : tool_strdup(l->d[i].name);
-		printf("%s: %s\n", who, said);
-		free(who);
-		free(said);
+		ranks_text = n ? out_format_ranks(rank, n) : tool_strdup(l->d[i].name);
+		printf("%s: %s\n", ranks_text, result_text);
+		free(ranks_text);
+		free(result_text);
 		text[i] = NULL;
 	}
 	free(text);
 	free(rank);
 }
 
-static char *owner_text(const struct outside *o)
+static char *format_owner(const struct outside *o)
 {
 	return o->blank ? tool_strdup("killed before it recorded a call")
 			: tool_format("host %s, pid %lld", o->owner.host, (long long)o->owner.pid);
@@ -300,30 +301,32 @@ static void print_outside(const struct list *l, bool clean)
 {
 	for (unsigned i = 0; i < l->outside.n; i++) {
 		const struct outside *o = &l->outside.at[i];
-		const struct clean_one *c = &l->clean[i];
-		const char *size = out_bytes((double)o->bytes);
-		char *who = owner_text(o), *what;
+		const struct clean_outcome *c = &l->clean[i];
+		const char *size = out_format_bytes((double)o->bytes);
+		char *owner = format_owner(o), *result_text;
 
 		if (c->result == CLEAN_ORPHAN)
-			printf("%s: a journal of %s is left of a dead process (%s) whose folder "
-			       "(%s) is gone: `probe recover --clean %s` removes it\n",
-				o->path, size, who, o->folder, o->folder);
+			printf("%s: a journal (%s) of a dead process (%s) whose folder (%s) does "
+			       "not "
+			       "exist: `probe recover --clean %s` removes it\n",
+				o->path, size, owner, o->folder, o->folder);
 		else if (c->result == CLEAN_REMOVED)
-			printf("%s: removed, %s: its process (%s) is dead and its folder (%s) is "
-			       "gone\n",
-				o->path, size, who, o->folder[0] ? o->folder : "not known");
+			printf("%s: removed (%s): its process (%s) is dead, and its folder (%s) "
+			       "does "
+			       "not exist\n",
+				o->path, size, owner, o->folder[0] ? o->folder : "not known");
 		else if (c->result == CLEAN_FAILED)
 			printf("%s: %s\n", o->path, c->why);
 		else if (c->result == CLEAN_LIVES && clean)
 			printf("%s: left alone: its process (%s) is running, or cannot be seen "
 			       "from here\n",
-				o->path, who);
+				o->path, owner);
 		if (c->result == CLEAN_RECOVERED) {
-			what = recover_result_text(&c->info);
-			printf("%s: %s; %s removed\n", c->folder, what, o->path);
-			free(what);
+			result_text = format_recover_result(&c->info);
+			printf("%s: %s; %s removed\n", c->folder, result_text, o->path);
+			free(result_text);
 		}
-		free(who);
+		free(owner);
 	}
 }
 
@@ -367,7 +370,7 @@ static void print_json(const struct list *l)
 	json_list("journals");
 	for (unsigned i = 0; i < l->outside.n; i++) {
 		const struct outside *o = &l->outside.at[i];
-		const struct clean_one *c = &l->clean[i];
+		const struct clean_outcome *c = &l->clean[i];
 
 		json_object(NULL);
 		json_string("journal", o->path);
@@ -394,7 +397,7 @@ static bool is_below(const char *path, const char *folder)
 }
 
 /* Compares with the path as the process knew it, and with the path without links. */
-static bool is_of(const struct outside *o, const char *folder)
+static bool is_journal_of(const struct outside *o, const char *folder)
 {
 	char *real = realpath(o->folder, NULL);
 	bool is = is_below(o->folder, folder) || (real && is_below(real, folder));
@@ -403,13 +406,13 @@ static bool is_of(const struct outside *o, const char *folder)
 	return is;
 }
 
-/* Drops the journals of other jobs on this host, which do not belong to this folder. */
-static void keep_those_of(struct outside_list *o, const char *folder)
+/* Removes the journals of other jobs on this host from the list. They do not belong to this folder. */
+static void remove_other_jobs(struct outside_list *o, const char *folder)
 {
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < o->n; i++)
-		if (is_of(&o->at[i], folder)) {
+		if (is_journal_of(&o->at[i], folder)) {
 			o->at[n++] = o->at[i];
 		} else {
 			free(o->at[i].path);
@@ -419,14 +422,14 @@ static void keep_those_of(struct outside_list *o, const char *folder)
 }
 
 /* folder NULL: all journals on this host. */
-static void look_outside(struct list *l, const struct wish *w, const char *folder)
+static void find_outside_journals(struct list *l, const struct wish *w, const char *folder)
 {
 	outside_find(&l->outside, &w->journals, w->journals != NULL);
 	if (folder)
-		keep_those_of(&l->outside, folder);
+		remove_other_jobs(&l->outside, folder);
 	l->clean = tool_alloc((l->outside.n + 1) * sizeof(*l->clean));
 	for (unsigned i = 0; i < l->outside.n; i++)
-		clean_one(&l->outside.at[i], w->clean, &l->clean[i]);
+		handle_outside_journal(&l->outside.at[i], w->clean, &l->clean[i]);
 }
 
 static void free_list(struct list *l)
@@ -455,17 +458,17 @@ static int recover_path(const char *path, const struct wish *w)
 	if (full && (path || !w->clean))
 		of = tool_strdup(full);
 	else if (path)
-		of = tool_absolute(path);
+		of = tool_get_absolute_path(path);
 	if (full && folders_is_rank(full))
-		recover_one(&l, full, strrchr(full, '/') + 1, w);
+		add_recovered_folder(&l, full, strrchr(full, '/') + 1, w);
 	else if (full)
-		status = recover_all(&l, full, w);
+		status = add_recovered_folders(&l, full, w);
 	for (unsigned i = 0; i < l.n; i++)
 		if (l.d[i].info.result == RECOVER_LIVES || l.d[i].info.result == RECOVER_FAILED ||
 			(l.d[i].filled && l.d[i].fill.result >= FILL_NO_PERIOD))
 			status = STATUS_USAGE;
 	if (status != STATUS_USAGE || l.n)
-		look_outside(&l, w, of);
+		find_outside_journals(&l, w, of);
 	for (unsigned i = 0; i < l.outside.n; i++)
 		if (l.clean[i].result == CLEAN_FAILED)
 			status = STATUS_USAGE;
@@ -492,7 +495,7 @@ int verb_recover(int argc, char **argv)
 	struct wish w = {0};
 	int o, status;
 
-	while ((o = cli_next(&c)) != CLI_END) {
+	while ((o = cli_read_argument(&c)) != CLI_END) {
 		switch (o) {
 		case OPT_FORCE:
 			w.force = true;
@@ -508,13 +511,13 @@ int verb_recover(int argc, char **argv)
 			break;
 		case OPT_JOURNALS:
 			free(w.journals);
-			w.journals = tool_absolute(c.value);
+			w.journals = tool_get_absolute_path(c.value);
 			break;
 		case CLI_HELP:
 			fputs(help, stdout);
-			return tool_finish(STATUS_DONE);
+			return tool_close_output(STATUS_DONE);
 		case CLI_OPERAND:
-			if (!cli_take_folder("recover", &path, c.value))
+			if (!cli_set_folder("recover", &path, c.value))
 				return STATUS_USAGE;
 			break;
 		default:
@@ -523,5 +526,5 @@ int verb_recover(int argc, char **argv)
 	}
 	status = recover_path(path, &w);
 	free(w.journals);
-	return tool_finish(status);
+	return tool_close_output(status);
 }

@@ -23,7 +23,7 @@ struct recover_info {
 	uint64_t damaged;
 	char why[256];
 	char owner[160]; /* "host vm, pid 123" */
-	bool found; /* meta.json did not contain the path of the journal, or an old one */
+	bool found; /* the journal was found although meta.json had no path of it, or an old one */
 };
 
 /*

@@ -21,29 +21,29 @@
 
 #define META_LEAD 16384
 
-static void recover_fail(struct recover_info *r, const char *what, int err)
+static void set_recover_error(struct recover_info *r, const char *object, int err)
 {
 	r->result = RECOVER_FAILED;
 	if (err == -EPROTO)
 		snprintf(r->why, sizeof(r->why),
 			"%s: written by another version of libprobe; use the probe command of that "
 			"version",
-			what);
+			object);
 	else if (err == -ENODATA)
 		snprintf(r->why, sizeof(r->why),
 			"%s: empty: its process was killed before it recorded a call, or "
 			"has just started",
-			what);
+			object);
 	else if (err == -EINVAL)
 		snprintf(r->why, sizeof(r->why), "%s: not a journal, or its header is damaged",
-			what);
+			object);
 	else if (err == -EPERM)
 		snprintf(r->why, sizeof(r->why),
 			"%s: not used: it belongs to another user than the folder, or has a second "
 			"name",
-			what);
+			object);
 	else
-		snprintf(r->why, sizeof(r->why), "%s: %s", what, io_error_text(err));
+		snprintf(r->why, sizeof(r->why), "%s: %s", object, io_error_text(err));
 }
 
 /* Where a journal is. The file that is deleted at the end must be the one that was examined. */
@@ -54,7 +54,7 @@ struct place {
 	struct stat st;
 };
 
-static void leave_place(struct place *p, int dirfd)
+static void close_place(struct place *p, int dirfd)
 {
 	if (p->fd >= 0)
 		close(p->fd);
@@ -78,14 +78,14 @@ static int open_place(struct journal *j, struct place *p, int dirfd)
 	else if (p->st.st_uid != folder.st_uid || p->st.st_nlink > 1)
 		err = -EPERM;
 	if (!err) {
-		/* By its descriptor, because the name may be that of another file by now. */
+		/* Examines the open descriptor: the name may refer to another file by now. */
 		snprintf(self, sizeof(self), "/proc/self/fd/%d", p->fd);
 		err = journal_open(j, AT_FDCWD, self, false);
 	}
 	return err;
 }
 
-static void delete_journal(const struct place *p)
+static void remove_journal_file(const struct place *p)
 {
 	struct stat st;
 
@@ -109,9 +109,9 @@ static int open_own_segment(struct journal *j, int dirfd, const char *path)
 }
 
 /*
- * Opens a journal outside the folder. Another process may have put its own journal in its place
- * (the folder was moved, the job started again), and another user any file. So it must have the
- * expected owner process, and belong to the user who owns the folder.
+ * Opens a journal outside the folder. Meanwhile its path may be that of another process's journal (the
+ * folder was moved, the job started again), or of any file of another user. So the journal must have
+ * the expected owner process, and belong to the user who owns the folder.
  */
 static int open_outside(struct journal *j, struct place *p, int dirfd, char *path,
 	const struct journal_owner *owner)
@@ -120,7 +120,7 @@ static int open_outside(struct journal *j, struct place *p, int dirfd, char *pat
 	char *slash = strrchr(path, '/');
 	int err;
 
-	leave_place(p, dirfd);
+	close_place(p, dirfd);
 	*p = (struct place){.dir = -1, .name = path, .fd = -1};
 	if (segment_parse(path, &s)) {
 		err = open_own_segment(j, dirfd, path);
@@ -143,8 +143,8 @@ static int open_outside(struct journal *j, struct place *p, int dirfd, char *pat
 }
 
 /*
- * Finds and opens the journal. It is in the folder, or where meta.json says. If the process was
- * killed, or its disk was full, before it could write that: elsewhere. Returns 0 or -errno.
+ * Finds and opens the journal: in the folder, or at the path in meta.json. If that path was not written
+ * (the process was killed, or the disk was full), searches this host for it. Returns 0 or -errno.
  */
 static int open_journal(
 	struct journal *j, int dirfd, char *path, size_t cap, struct place *p, bool *found)
@@ -179,8 +179,8 @@ static int open_journal(
 	return open_outside(j, p, dirfd, path, &owner);
 }
 
-/* Returns whether the owner runs. The journal's present path is found by the open folder. */
-static enum owner_life life_of(const struct journal_head *h, int dirfd, const char *path)
+/* Returns whether the owner runs. dirfd: the open folder, which gives the journal's present path. */
+static enum owner_life find_owner_life(const struct journal_head *h, int dirfd, const char *path)
 {
 	uint32_t state = atomic_load(&h->state);
 	char here[64];
@@ -193,7 +193,7 @@ static enum owner_life life_of(const struct journal_head *h, int dirfd, const ch
 	return recover_owner_life(&h->owner, h->journal_path, here, 1);
 }
 
-static void leave_folder_alone(struct recover_info *r, enum owner_life life)
+static void record_owner_alive(struct recover_info *r, enum owner_life life)
 {
 	r->result = RECOVER_LIVES;
 	if (life == OWNER_UNKNOWN)
@@ -206,10 +206,9 @@ static void leave_folder_alone(struct recover_info *r, enum owner_life life)
 }
 
 /*
- * Deletes the empty journal of a process that has ended: it has no rows, and occupies its whole
- * size.
+ * Removes the empty journal of a process that has ended. It has no rows, but occupies its full size.
  */
-static bool delete_empty_journal(int dirfd, const struct place *p, struct recover_info *r)
+static bool remove_empty_journal(int dirfd, const struct place *p, struct recover_info *r)
 {
 	char meta[META_LEAD], here[64];
 	struct journal_owner owner;
@@ -220,23 +219,22 @@ static bool delete_empty_journal(int dirfd, const struct place *p, struct recove
 	meta[n] = 0;
 	snprintf(here, sizeof(here), "/proc/self/fd/%d", p->fd);
 	/*
-	 * A process locks its journal a moment after it creates it. So it must be known from
-	 * meta.json that the owner has ended.
+	 * A process locks its journal a moment after it creates it, so an unlocked journal may be new.
+	 * Only meta.json can show that the owner has ended.
 	 */
 	if (owner_parse(meta, &owner) < 0 ||
 		recover_owner_life(&owner, here, here, 1) != OWNER_DEAD)
 		return false;
-	delete_journal(p);
+	remove_journal_file(p);
 	r->result = RECOVER_DONE;
 	return true;
 }
 
 /*
- * Returns true if the process of a folder without a journal runs, or may run. It may have made the
- * folder a moment ago and be about to create a journal, or it could not create one (a full disk)
- * and writes its files without it.
+ * Returns true if the process of a folder without a journal runs, or may run. It may not have created
+ * its journal yet, or may write its files without a journal (full disk).
  */
-static bool lives_without_journal(int dirfd, bool force, struct recover_info *r)
+static bool is_alive_without_journal(int dirfd, bool force, struct recover_info *r)
 {
 	char meta[META_LEAD], state[16], path[JOURNAL_PATH_MAX];
 	struct journal_owner owner;
@@ -256,26 +254,27 @@ static bool lives_without_journal(int dirfd, bool force, struct recover_info *r)
 	if (life == OWNER_DEAD || (life == OWNER_UNKNOWN && force)) {
 		if (path[0])
 			snprintf(r->why, sizeof(r->why),
-				"its journal (%.160s) is gone: rows that were not yet in "
+				"its journal (%.160s) does not exist any more: rows that were not "
+				"yet in "
 				"the files are lost",
 				path);
 		return false;
 	}
-	leave_folder_alone(r, life);
+	record_owner_alive(r, life);
 	return true;
 }
 
-static void recover_from(struct journal *j, int dirfd, const char *path, const struct place *p,
+static void copy_journal_rows(struct journal *j, int dirfd, const char *path, const struct place *p,
 	bool force, struct recover_info *r)
 {
-	enum owner_life life = life_of(j->head, dirfd, path);
+	enum owner_life life = find_owner_life(j->head, dirfd, path);
 	struct completed done;
 	int err;
 
 	snprintf(r->owner, sizeof(r->owner), "host %.71s, pid %lld", j->head->owner.host,
 		(long long)j->head->owner.pid);
 	if (life == OWNER_LIVES || (life == OWNER_UNKNOWN && !force)) {
-		leave_folder_alone(r, life);
+		record_owner_alive(r, life);
 		journal_close(j);
 		return;
 	}
@@ -286,14 +285,14 @@ static void recover_from(struct journal *j, int dirfd, const char *path, const s
 	r->damaged = done.damaged;
 	journal_close(j);
 	if (err) {
-		recover_fail(r, "writing", err);
+		set_recover_error(r, "writing", err);
 		return;
 	}
 	r->result = RECOVER_DONE;
-	recover_structure(dirfd);
+	write_recovered_structure(dirfd);
 	unlinkat(dirfd, OPENED_FILE, 0);
 	if (p->fd >= 0)
-		delete_journal(p);
+		remove_journal_file(p);
 	else
 		outside_remove(path);
 }
@@ -306,8 +305,8 @@ void recover_folder(int dirfd, bool force, struct recover_info *r)
 
 	*r = (struct recover_info){.result = RECOVER_NOTHING};
 	/*
-	 * Two processes at once would write the same rows. The lock is released with the caller's
-	 * descriptor.
+	 * Only one `recover` at a time may work here: two would write the same rows. The lock is
+	 * released when the caller closes its descriptor.
 	 */
 	if (flock(dirfd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK) {
 		r->result = RECOVER_FAILED;
@@ -318,10 +317,10 @@ void recover_folder(int dirfd, bool force, struct recover_info *r)
 	int err = open_journal(&j, dirfd, path, sizeof(path), &p, &r->found);
 
 	if (!err)
-		recover_from(&j, dirfd, path, &p, force, r);
+		copy_journal_rows(&j, dirfd, path, &p, force, r);
 	else if (err == -ENOENT)
-		lives_without_journal(dirfd, force, r);
-	else if (err != -ENODATA || !delete_empty_journal(dirfd, &p, r))
-		recover_fail(r, path, err);
-	leave_place(&p, dirfd);
+		is_alive_without_journal(dirfd, force, r);
+	else if (err != -ENODATA || !remove_empty_journal(dirfd, &p, r))
+		set_recover_error(r, path, err);
+	close_place(&p, dirfd);
 }

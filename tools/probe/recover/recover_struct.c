@@ -16,7 +16,7 @@
 
 #define DIMS_MAX 64
 
-static uint8_t dtype_of_name(const char *name)
+static uint8_t find_dtype_of_name(const char *name)
 {
 	for (int i = 0; i < DT_COUNT; i++)
 		if (strcmp(dtype_info((enum dtype)i)->name, name) == 0)
@@ -25,7 +25,7 @@ static uint8_t dtype_of_name(const char *name)
 }
 
 /* Parses "8x512"; "-" for a scalar. */
-static unsigned dims_of_shape(const char *shape, uint64_t dims[DIMS_MAX])
+static unsigned parse_shape_dims(const char *shape, uint64_t dims[DIMS_MAX])
 {
 	unsigned n = 0;
 	char *end;
@@ -37,7 +37,7 @@ static unsigned dims_of_shape(const char *shape, uint64_t dims[DIMS_MAX])
 	return n;
 }
 
-static uint32_t flags_of_words(const char *words)
+static uint32_t parse_name_flags(const char *words)
 {
 	uint32_t flags = 0;
 
@@ -55,20 +55,20 @@ static void add_struct_row(struct structure **s, const struct name_row *r)
 {
 	uint64_t dims[DIMS_MAX];
 	struct record_name e = {.what = r->what == NAME_MODULE ? JN_MODULE : JN_PARAM,
-		.dtype = dtype_of_name(r->dtype),
+		.dtype = find_dtype_of_name(r->dtype),
 		.vpp_stage = (uint16_t)(r->vpp_stage < 0 ? 0 : r->vpp_stage),
 		.id = (uint32_t)r->id,
-		.flags = flags_of_words(r->flags),
+		.flags = parse_name_flags(r->flags),
 		.name = r->name,
 		.module = r->module,
 		.type = r->type,
-		.ndim = dims_of_shape(r->shape, dims),
+		.ndim = parse_shape_dims(r->shape, dims),
 		.dims = dims};
 
 	structure_add(s, &e);
 }
 
-void recover_structure(int dirfd)
+void write_recovered_structure(int dirfd)
 {
 	struct structure *s = NULL;
 	struct names names;

@@ -6,6 +6,6 @@
  * Writes the file of key print_struct again from names.csv, if names.csv contains modules. dirfd:
  * the folder.
  */
-void recover_structure(int dirfd);
+void write_recovered_structure(int dirfd);
 
 #endif

@@ -8,7 +8,7 @@
 #include "tools/lib/tool.h"
 #include "tools/probe/rules/report.h"
 
-/* What a finding is about. That decides what can follow from it. */
+/* The subject of a finding. It decides which other findings can be consequences. */
 enum nature {
 	NATURE_ALONE, /* files, or the whole run: nothing can follow from it */
 	/* The calls that a rank makes and their parameters: everything but time can follow. */
@@ -68,16 +68,16 @@ static bool is_of_collective(const struct finding *f)
 }
 
 /*
- * Returns true if the rank's call was rejected, because it passed no readable elements. It took no
- * part in the operation, but the call was counted. From then on equal numbers are different
- * operations on the ranks, which causes mismatches.
+ * Returns true if the rank's call was rejected because it passed no readable elements. The rank took no
+ * part in the operation, but its call was counted. From then on, equal numbers mean different operations
+ * on different ranks, which causes mismatches.
  */
 static bool has_shifted_numbers(const struct finding *error, const struct finding *f)
 {
 	const struct call *c = &error->call;
 
 	return strcmp(error->kind, "error") == 0 && is_of_collective(error) &&
-	       c->bits & CALL_ERROR && !c->count && !c->in_bytes && !c->out_bytes &&
+	       c->bits & CALL_ERROR && !c->count && !c->in_bytes && !c->out_format_bytes &&
 	       is_of_collective(f) && f->call.comm == c->comm && f->call.comm_seq >= c->comm_seq;
 }
 
@@ -99,7 +99,7 @@ static bool has_culprit_of(const struct finding *a, const struct finding *b)
 	return false;
 }
 
-/* Returns true if a certainly happened first and can have affected b. */
+/* Returns true if a certainly happened before b and can have affected it. */
 static bool can_lead_to(const struct report *r, const struct finding *a, const struct finding *b)
 {
 	const struct diagnose *d = &r->g.diagnose;
@@ -141,7 +141,7 @@ static bool can_explain(const struct report *r, const struct finding *a, const s
 }
 
 /* Makes f, and its own consequences, consequences of `cause`. */
-static void fold_into(struct finding *cause, struct finding *f)
+static void add_consequence(struct finding *cause, struct finding *f)
 {
 	cause->consequence = tool_realloc(
 		cause->consequence, (cause->nconsequence + 1 + f->nconsequence) * sizeof(*f));
@@ -155,7 +155,7 @@ static void fold_into(struct finding *cause, struct finding *f)
 	f->nconsequence = 0;
 }
 
-void fold_consequences(struct report *r)
+void find_consequences(struct report *r)
 {
 	/* A cause may be found later than its consequences. */
 	for (unsigned k = r->nfinding; k-- > 0;) {
@@ -166,7 +166,7 @@ void fold_consequences(struct report *r)
 			i++;
 		if (i == r->nfinding)
 			continue;
-		fold_into(&r->finding[i], &r->finding[k]);
+		add_consequence(&r->finding[i], &r->finding[k]);
 		memmove(r->finding + k, r->finding + k + 1,
 			(--r->nfinding - k) * sizeof(*r->finding));
 	}

@@ -21,87 +21,90 @@
 #include "tools/probe/rules/waits.h"
 
 #define PENDING_MAX 3 /* requests that are named */
-#define GROUPS_FROM 4 /* with more ranks than this the numbers are printed too */
+#define GROUPS_FROM 4 /* with more ranks than this, the sizes of the groups are printed too */
 
 /* ---- stuck ---- */
 
-/* Describes what a group of missing ranks does instead. */
-static char *absent_text(struct report *r, const struct absent *a)
+/* Formats where a group of missing ranks is instead of in the operation. */
+static char *format_absent_ranks(struct report *r, const struct absent *a)
 {
-	char *who = out_ranks(a->rank, a->n), *what = NULL, *all = NULL, *at = NULL;
+	char *ranks = out_format_ranks(a->rank, a->n), *call = NULL, *all = NULL, *place = NULL;
 
 	switch (a->why) {
 	case ABSENT_NEVER:
 	case ABSENT_ENDED:
 		if (!a->last) {
-			all = tool_format("%s never entered it and recorded no call before", who);
+			all = tool_format(
+				"%s never entered it and recorded no earlier call", ranks);
 			break;
 		}
-		what = report_call(r, a->last);
-		at = called_from_text(r, a->last);
-		all = tool_format("%s %s: the last call was %s in step %llu, %s before%s%s", who,
+		call = report_call(r, a->last);
+		place = called_from_text(r, a->last);
+		all = tool_format("%s %s: the last call was %s in step %llu, %s earlier%s%s", ranks,
 			a->why == ABSENT_ENDED ? "ended without entering it" : "never entered it",
-			what, (unsigned long long)a->last->step, out_time((double)a->since), at,
+			call, (unsigned long long)a->last->step,
+			out_format_duration((double)a->since), place,
 			is_only_enqueued(a->last) ? "; it is enqueued, completion unknown" : "");
 		break;
 	case ABSENT_OTHER:
-		what = report_call(r, &a->in->call);
-		all = tool_format("%s %s in %s for %s", who,
-			a->n == 1 ? "is blocked" : "are blocked", what,
-			out_time((double)a->in->age));
+		call = report_call(r, &a->in->call);
+		all = tool_format("%s %s in %s for %s", ranks,
+			a->n == 1 ? "is blocked" : "are blocked", call,
+			out_format_duration((double)a->in->age));
 		break;
 	case ABSENT_PAST:
-		all = tool_format("%s %s %s", who, a->n == 1 ? "has" : "have",
-			a->enqueued ? "enqueued it and gone on, completion unknown"
+		all = tool_format("%s %s %s", ranks, a->n == 1 ? "has" : "have",
+			a->enqueued ? "enqueued it and continued, completion unknown"
 				    : "returned from it already");
 		break;
 	case ABSENT_NO_DATA:
-		all = tool_format("no folder of %s exists", who);
+		all = tool_format("no folder of %s exists", ranks);
 		break;
 	case ABSENT_THINNED:
-		all = tool_format("%s %s calls to keep max_overhead, so %s may be in it", who,
-			a->n == 1 ? "skips" : "skip", a->n == 1 ? "it" : "they");
+		all = tool_format("%s %s calls to stay within max_overhead, so %s may be in it",
+			ranks, a->n == 1 ? "skips" : "skip", a->n == 1 ? "it" : "they");
 		break;
 	case ABSENT_UNREAD:
-		all = tool_format("%s %s not read", who, a->n == 1 ? "was" : "were");
+		all = tool_format("%s %s not read", ranks, a->n == 1 ? "was" : "were");
 		break;
 	}
-	free(who);
-	free(what);
-	free(at);
+	free(ranks);
+	free(call);
+	free(place);
 	return all;
 }
 
-static void append_line(char **text, char *line)
+static void add_text_line(char **text, char *line)
 {
-	char *was = *text;
+	char *old = *text;
 
-	*text = tool_format("%s\n%s", was, line);
-	free(was);
+	*text = tool_format("%s\n%s", old, line);
+	free(old);
 	free(line);
 }
 
-/* Describes the requests for which a rank waits. At most PENDING_MAX are named. */
-static void pending_of(struct report *r, uint32_t rank, char **text)
+/* Adds a line for each request for which a rank waits, at most PENDING_MAX. */
+static void add_pending_requests(struct report *r, uint32_t rank, char **text)
 {
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < r->g.opens.n; i++) {
 		const struct open_call *c = &r->g.opens.call[i];
-		char *what;
+		char *call_name;
 
 		if (c->call.rank != rank || !(c->call.bits & CALL_ASYNC) || n++ >= PENDING_MAX)
 			continue;
-		what = report_call(r, &c->call);
-		append_line(text, tool_format("%s has not completed: %s, started %s before",
-					  report_rank(r, rank), what, out_time((double)c->age)));
-		free(what);
+		call_name = report_call(r, &c->call);
+		add_text_line(text, tool_format("%s has not completed: %s, started %s earlier",
+					    report_rank(r, rank), call_name,
+					    out_format_duration((double)c->age)));
+		free(call_name);
 	}
 	if (n > PENDING_MAX)
-		append_line(text, tool_format("and %u more", n - PENDING_MAX));
+		add_text_line(text, tool_format("and %u more", n - PENDING_MAX));
 }
 
-/* True if the rank is in no recorded call and not blocked in a request that it started. */
+/* Returns true if the rank is in no recorded call and does not wait for a request that it started. */
 static bool is_rank_idle(const struct report *r, uint32_t i)
 {
 	return !r->stuck.blocked_in[i] && !has_finalized(&r->g.folders.dir[i]) &&
@@ -113,8 +116,8 @@ static bool is_of_same_operation(const struct call *a, const struct call *b)
 	return a->api == b->api && a->comm == b->comm && a->comm_seq == b->comm_seq;
 }
 
-/* Lists ranks whose last call started an operation that is not complete, one line per operation. */
-static void blocked_ranks(struct report *r, char **text)
+/* Adds a line for each incomplete operation that the last call of some ranks started. */
+static void add_blocked_ranks(struct report *r, char **text)
 {
 	bool *named = tool_alloc(r->g.folders.n * sizeof(*named));
 	int *rank = tool_alloc(r->g.folders.n * sizeof(*rank));
@@ -122,7 +125,7 @@ static void blocked_ranks(struct report *r, char **text)
 
 	for (uint32_t i = 0; i < r->g.folders.n && lines < PENDING_MAX; i++) {
 		const struct open_call *c = r->stuck.blocked[i];
-		char *who, *what, *at;
+		char *ranks, *call_name, *place;
 		unsigned n = 0;
 
 		if (named[i] || !c)
@@ -134,29 +137,29 @@ static void blocked_ranks(struct report *r, char **text)
 				rank[n++] = r->g.folders.dir[k].rank;
 			}
 		}
-		who = out_ranks(rank, n);
-		what = report_call(r, &c->call);
-		at = called_from_text(r, &c->call);
-		append_line(text,
-			tool_format("%s %s blocked in %s%s, started %s before%s", who,
+		ranks = out_format_ranks(rank, n);
+		call_name = report_call(r, &c->call);
+		place = called_from_text(r, &c->call);
+		add_text_line(text,
+			tool_format("%s %s blocked in %s%s, started %s earlier%s", ranks,
 				n == 1 ? "is" : "are",
-				strcmp(intern_name(c->call.lib), "c10d") == 0 ? "Work.wait of "
-									      : "a wait for ",
-				what, out_time((double)c->age), at));
-		free(who);
-		free(what);
-		free(at);
+				strcmp(intern_get_name(c->call.lib), "c10d") == 0 ? "Work.wait of "
+										  : "a wait for ",
+				call_name, out_format_duration((double)c->age), place));
+		free(ranks);
+		free(call_name);
+		free(place);
 		lines++;
 	}
 	free(named);
 	free(rank);
 }
 
-/* Lists ranks that are in no call while others wait: one of them is the suspect. */
-static void idle_ranks(struct report *r, char **text)
+/* Adds a line with the ranks that are in no call while others wait: one of them is the suspect. */
+static void add_idle_ranks(struct report *r, char **text)
 {
 	struct absent idle = {.why = ABSENT_NEVER};
-	char *who, *what, *at;
+	char *ranks, *call_name, *place;
 
 	for (unsigned i = 0; i < r->g.folders.n; i++) {
 		if (!is_rank_idle(r, i))
@@ -167,26 +170,27 @@ static void idle_ranks(struct report *r, char **text)
 		idle.rank[idle.n++] = r->g.folders.dir[i].rank;
 	}
 	if (idle.n) {
-		who = out_ranks(idle.rank, idle.n);
-		what = idle.last ? report_call(r, idle.last) : tool_strdup("none");
-		at = idle.last ? called_from_text(r, idle.last) : tool_strdup("");
-		append_line(text, tool_format("%s %s in no recorded call; the last one%s was %s%s",
-					  who, idle.n == 1 ? "stands" : "stand",
-					  idle.n > 1 ? " of the first of them" : "", what, at));
-		free(who);
-		free(what);
-		free(at);
+		ranks = out_format_ranks(idle.rank, idle.n);
+		call_name = idle.last ? report_call(r, idle.last) : tool_strdup("none");
+		place = idle.last ? called_from_text(r, idle.last) : tool_strdup("");
+		add_text_line(
+			text, tool_format("%s %s in no recorded call; the last call%s was %s%s",
+				      ranks, idle.n == 1 ? "is" : "are",
+				      idle.n > 1 ? " of the first rank" : "", call_name, place));
+		free(ranks);
+		free(call_name);
+		free(place);
 	}
 	free(idle.rank);
 }
 
-static void stopped_ranks(struct report *r, char **text)
+static void add_stopped_ranks(struct report *r, char **text)
 {
 	int *rank = NULL;
 	unsigned n = 0, cap = 0;
 	struct activity m;
 	uint64_t silence = 0;
-	char *who;
+	char *ranks;
 
 	for (uint32_t i = 0; i < r->g.folders.n; i++) {
 		if (!is_rank_stopped(r, i))
@@ -198,47 +202,47 @@ static void stopped_ranks(struct report *r, char **text)
 		rank[n++] = r->g.folders.dir[i].rank;
 	}
 	if (n) {
-		who = out_ranks(rank, n);
-		append_line(text,
+		ranks = out_format_ranks(rank, n);
+		add_text_line(text,
 			silence ? tool_format("%s %s stopped, frozen or out of reach: no sign of "
 					      "life for %s",
-					  who, n == 1 ? "is" : "are", out_time((double)silence))
+					  ranks, n == 1 ? "is" : "are",
+					  out_format_duration((double)silence))
 				: tool_format("%s %s stopped: by SIGSTOP, a terminal or a debugger",
-					  who, n == 1 ? "is" : "are"));
-		free(who);
+					  ranks, n == 1 ? "is" : "are"));
+		free(ranks);
 	}
 	free(rank);
 }
 
 /*
- * All ranks were ended, some of them while they computed. One of these may have ended first, and a
- * launcher then ended the others.
+ * Adds a line if several ranks were ended while they computed. One of these may have ended first, and
+ * a launcher then ended all others.
  */
-static void several_ended(const struct report *r, char **text)
+static void add_ended_ranks(const struct report *r, char **text)
 {
 	unsigned n = 0;
 
 	for (uint32_t i = 0; i < r->g.folders.n; i++)
 		n += is_rank_idle(r, i);
 	if (n > 1)
-		append_line(text,
-			tool_format(
-				"%u ranks were in no recorded call then: their last calls do not "
-				"show which of them ended first",
-				n));
+		add_text_line(text, tool_format("%u ranks were in no recorded call at that time: "
+						"their last calls do "
+						"not show which of them ended first",
+					    n));
 }
 
-static bool is_receive_of_any(const struct open_call *c)
+static bool is_wildcard_receive_call(const struct open_call *c)
 {
 	return c->call.peer == NO_NUMBER &&
-	       (is_probe_wait(c) || strcmp(intern_name(c->call.op), "recv") == 0);
+	       (is_probe_wait(c) || strcmp(intern_get_name(c->call.op), "recv") == 0);
 }
 
 /*
- * Some ranks wait in wildcard receives, and only one rank can still send to them. Names it as the
- * culprit.
+ * If only one rank is in no call, it is the only one that can still send to the wildcard receives of the
+ * others. Names it as the culprit.
  */
-static void name_only_idle_rank(struct report *r, struct finding *f)
+static void set_only_idle_rank(struct report *r, struct finding *f)
 {
 	uint32_t one = 0;
 	unsigned n = 0;
@@ -254,10 +258,10 @@ static void name_only_idle_rank(struct report *r, struct finding *f)
 }
 
 /*
- * A rank waits in a wildcard receive to which no rank can send any more, while others wait for a
- * message from it: names it as the culprit.
+ * Names a rank as the culprit if it waits in a wildcard receive to which no rank can send any more, while
+ * the others wait for a message from it.
  */
-static void name_only_debtor(struct report *r, struct finding *f)
+static void set_missing_sender(struct report *r, struct finding *f)
 {
 	int one = -1;
 
@@ -270,16 +274,17 @@ static void name_only_debtor(struct report *r, struct finding *f)
 		if (!o)
 			return;
 		peer = o->call.bits & CALL_P2P ? index_of_peer(r, &o->call) : -1;
-		if (peer < 0 && is_receive_of_any(o) && (one < 0 || one == (int)i)) {
+		if (peer < 0 && is_wildcard_receive_call(o) && (one < 0 || one == (int)i)) {
 			one = (int)i;
 			continue;
 		}
-		if (peer < 0 || strcmp(intern_name(o->call.op), "recv") != 0 ||
+		if (peer < 0 || strcmp(intern_get_name(o->call.op), "recv") != 0 ||
 			(one >= 0 && peer != one))
 			return;
 		one = peer;
 	}
-	if (one < 0 || !r->stuck.blocked_in[one] || !is_receive_of_any(r->stuck.blocked_in[one]))
+	if (one < 0 || !r->stuck.blocked_in[one] ||
+		!is_wildcard_receive_call(r->stuck.blocked_in[one]))
 		return;
 	for (unsigned i = f->nother; i-- > 0;)
 		if (f->other[i] == r->g.folders.dir[one].rank)
@@ -289,7 +294,7 @@ static void name_only_debtor(struct report *r, struct finding *f)
 }
 
 /* Names the missing ranks as culprits and the blocked ranks as concerned. */
-static void name_stuck_ranks(struct report *r, struct finding *f, const struct stuck *s)
+static void add_stuck_ranks(struct report *r, struct finding *f, const struct stuck *s)
 {
 	unsigned stopped;
 	struct waiting_ranks hold;
@@ -304,40 +309,40 @@ static void name_stuck_ranks(struct report *r, struct finding *f, const struct s
 		bool missing = a->why == ABSENT_NEVER || a->why == ABSENT_ENDED;
 
 		for (unsigned k = 0; k < a->n; k++) {
-			int at = gather_index(&r->g, a->rank[k]);
+			int index = gather_index(&r->g, a->rank[k]);
 
-			if (at >= 0 && missing && !stopped)
-				name_culprit(r, f, (uint32_t)at);
-			else if (at >= 0)
-				name_concerned(r, f, (uint32_t)at);
+			if (index >= 0 && missing && !stopped)
+				name_culprit(r, f, (uint32_t)index);
+			else if (index >= 0)
+				name_concerned(r, f, (uint32_t)index);
 		}
 	}
 	for (unsigned i = 0; i < s->n; i++) {
-		int at = gather_index(&r->g, s->rank[i]);
+		int index = gather_index(&r->g, s->rank[i]);
 
-		if (at >= 0)
-			name_concerned(r, f, (uint32_t)at);
+		if (index >= 0)
+			name_concerned(r, f, (uint32_t)index);
 	}
 	/* The peer of a message is not a missing member. */
 	if (!f->nrank && find_holding_ranks(r, &hold))
 		for (unsigned i = 0; i < hold.n; i++)
 			name_culprit(r, f, hold.rank[i]);
 	if (!f->nrank)
-		name_only_idle_rank(r, f);
+		set_only_idle_rank(r, f);
 	name_call(f, &s->sample->call);
 	if (!f->nrank)
-		name_only_debtor(r, f);
+		set_missing_sender(r, f);
 	f->next = tool_format("probe report --stacks %s", r->g.folders.path);
 }
 
-/* True if ranks ended by themselves while others were blocked in an operation that needs them. */
+/* Returns true if ranks exited while others were blocked in an operation that needs them. */
 static bool has_left(const struct stuck *s)
 {
 	bool left = false;
 
 	/*
-	 * The other ranks ended after these had given up. find_left() reports ranks that ended
-	 * before.
+	 * These ranks gave up before the other ranks ended. find_left() reports ranks that ended
+	 * earlier than that.
 	 */
 	if (s->sample->call.bits & CALL_ERROR)
 		return false;
@@ -346,8 +351,8 @@ static bool has_left(const struct stuck *s)
 	return left;
 }
 
-/* True if a circle was already reported, with the calls in which its ranks are blocked. */
-static bool is_circle_said(const struct report *r)
+/* Returns true if a finding already describes a circle of waiting ranks and their calls. */
+static bool has_reported_circle(const struct report *r)
 {
 	for (unsigned i = 0; i < r->nfinding; i++)
 		if (r->finding[i].whole)
@@ -355,38 +360,38 @@ static bool is_circle_said(const struct report *r)
 	return false;
 }
 
-/* True if the culprits ended while others waited for a message from them. */
-static bool are_all_ended_by_themselves(const struct report *r, const struct finding *f)
+/* Returns true if there are culprits and all of them exited by themselves. */
+static bool has_only_exited_culprits(const struct report *r, const struct finding *f)
 {
 	for (unsigned i = 0; i < f->nrank; i++) {
-		int at = gather_index(&r->g, f->rank[i]);
+		int index = gather_index(&r->g, f->rank[i]);
 
-		if (at < 0 || strcmp(r->g.folders.dir[at].meta.end.how, "exit") != 0)
+		if (index < 0 || strcmp(r->g.folders.dir[index].meta.end.how, "exit") != 0)
 			return false;
 	}
 	return f->nrank > 0;
 }
 
-/* The culprit may still be in its own step while the others are in the next one. */
-static void name_own_step(const struct report *r, struct finding *f)
+/* Sets the finding's step to that of the culprit, if it is still in an earlier step than the others. */
+static void set_culprit_step(const struct report *r, struct finding *f)
 {
-	int at = f->nrank == 1 ? gather_index(&r->g, f->rank[0]) : -1;
-	const struct meta *m = at < 0 ? NULL : &r->g.folders.dir[at].meta;
+	int index = f->nrank == 1 ? gather_index(&r->g, f->rank[0]) : -1;
+	const struct meta *m = index < 0 ? NULL : &r->g.folders.dir[index].meta;
 	uint64_t step;
 
-	if (!m || r->stuck.blocked_in[at] || r->g.by_rounds || !*m->step_source ||
+	if (!m || r->stuck.blocked_in[index] || r->g.by_rounds || !*m->step_source ||
 		strcmp(m->step_source, "none") == 0)
 		return;
 	step = m->step_now;
-	if (step < r->g.rank[at].last_step || step >= f->call.step)
+	if (step < r->g.rank[index].last_step || step >= f->call.step)
 		return;
 	f->call.step = step;
-	append_line(&f->text,
+	add_text_line(&f->text,
 		tool_format("rank %d is still in step %llu", f->rank[0], (unsigned long long)step));
 }
 
-/* "511 of 512 ranks are in it; 1 of 512 is elsewhere": for jobs with too many ranks to read through. */
-static void append_group_sizes(const struct report *r, const struct stuck *s, char **text)
+/* Adds "511 of 512 ranks are in it, 1 of 512 is elsewhere", for jobs with long lists of ranks. */
+static void add_group_sizes(const struct report *r, const struct stuck *s, char **text)
 {
 	unsigned elsewhere = 0;
 
@@ -394,46 +399,47 @@ static void append_group_sizes(const struct report *r, const struct stuck *s, ch
 		elsewhere += s->absent[i].n;
 	if (s->joined && elsewhere && s->n + elsewhere > GROUPS_FROM &&
 		r->g.folders.n > GROUPS_FROM)
-		append_line(text, tool_format("%u of %u ranks are in it, %u of %u %s elsewhere",
-					  s->n, s->n + elsewhere, elsewhere, s->n + elsewhere,
-					  elsewhere == 1 ? "is" : "are"));
+		add_text_line(text, tool_format("%u of %u ranks are in it, %u of %u %s elsewhere",
+					    s->n, s->n + elsewhere, elsewhere, s->n + elsewhere,
+					    elsewhere == 1 ? "is" : "are"));
 }
 
-/* Appends why it is called a hang, or, while the job runs, why it is not called one yet. */
-static void append_reason(struct report *r, bool judged, char **text)
+/* Adds the reason why this is a hang, or, while the job runs, why it is not certain yet. */
+static void add_hang_reason(struct report *r, bool judged, char **text)
 {
 	char *unknown;
 
 	if (r->hang_reason && *r->hang_reason)
-		append_line(text, tool_strdup(r->hang_reason));
+		add_text_line(text, tool_strdup(r->hang_reason));
 	if (judged)
 		return;
 	unknown = format_unknown_activities(r);
 	if (*unknown)
-		append_line(text, tool_strdup(unknown + 1));
+		add_text_line(text, tool_strdup(unknown + 1));
 	free(unknown);
 }
 
 /*
- * Ranks that wait for those of a reported circle are its consequence: they get a line in that
- * finding, not one of their own.
+ * Ranks that wait for the ranks of a reported circle are a consequence of the circle. Adds a line about
+ * them to its finding. Returns false if no circle was reported.
  */
 static bool add_to_circle(struct report *r, const struct stuck *s)
 {
 	struct finding *f = NULL;
-	char *who, *what;
+	char *ranks, *call_name;
 
 	for (unsigned i = 0; r->circle_closed && i < r->nfinding && !f; i++)
 		if (strcmp(r->finding[i].kind, "deadlock") == 0)
 			f = &r->finding[i];
 	if (!f)
 		return false;
-	who = out_ranks(s->rank, s->n);
-	what = report_kind(r, s);
-	append_line(&f->text, tool_format("%s %s in %s for %s", who, s->n == 1 ? "waits" : "wait",
-				      what, out_time((double)s->took_max)));
-	free(who);
-	free(what);
+	ranks = out_format_ranks(s->rank, s->n);
+	call_name = report_kind(r, s);
+	add_text_line(
+		&f->text, tool_format("%s %s in %s for %s", ranks, s->n == 1 ? "waits" : "wait",
+				  call_name, out_format_duration((double)s->took_max)));
+	free(ranks);
+	free(call_name);
 	return true;
 }
 
@@ -443,7 +449,7 @@ static void find_stopped_alone(struct report *r)
 	struct finding *f;
 	char *text = tool_strdup("no rank makes calls any more");
 
-	stopped_ranks(r, &text);
+	add_stopped_ranks(r, &text);
 	f = add_finding(r, FINDING_HANG, text);
 	for (uint32_t i = 0; i < r->g.folders.n; i++) {
 		if (!is_rank_stopped(r, i)) {
@@ -466,66 +472,68 @@ void find_stuck(struct report *r)
 	struct finding *f;
 	bool hang, over = is_job_over(r);
 	const struct stuck *s = report_stuck(r, &hang);
-	char *what, *who, *text, *at;
+	char *call_name, *ranks, *text, *place;
 
 	if (!s && !r->left && is_job_behind_stopped_rank(r))
 		find_stopped_alone(r);
-	if (!s || r->left || r->ended_together || is_circle_said(r) || add_to_circle(r, s))
+	if (!s || r->left || r->ended_together || has_reported_circle(r) || add_to_circle(r, s))
 		return;
-	what = report_kind(r, s);
-	who = out_ranks(s->rank, s->n);
-	at = called_from_text(r, &s->sample->call);
-	text = tool_format("%s %s %s, step %llu, for %s%s%s", who,
+	call_name = report_kind(r, s);
+	ranks = out_format_ranks(s->rank, s->n);
+	place = called_from_text(r, &s->sample->call);
+	text = tool_format("%s %s %s, step %llu, for %s%s%s", ranks,
 		s->async    ? "did not complete"
 		: s->n == 1 ? "is blocked in"
 			    : "are blocked in",
-		what, (unsigned long long)s->sample->call.step, out_time((double)s->took_max),
+		call_name, (unsigned long long)s->sample->call.step,
+		out_format_duration((double)s->took_max),
 		s->sample->call.bits & CALL_ERROR ? ", and gave up"
 		: over				  ? " when the job ended"
 						  : "",
-		at);
-	append_group_sizes(r, s, &text);
+		place);
+	add_group_sizes(r, s, &text);
 	for (unsigned i = 0; i < s->nabsent; i++)
-		append_line(&text, absent_text(r, &s->absent[i]));
+		add_text_line(&text, format_absent_ranks(r, &s->absent[i]));
 	if (s->sample->waiting && !s->sample->call.comm)
-		pending_of(r, s->sample->call.rank, &text);
+		add_pending_requests(r, s->sample->call.rank, &text);
 	if (!s->knows) {
-		blocked_ranks(r, &text);
-		idle_ranks(r, &text);
+		add_blocked_ranks(r, &text);
+		add_idle_ranks(r, &text);
 	}
-	stopped_ranks(r, &text);
+	add_stopped_ranks(r, &text);
 	if (over && !hang)
-		several_ended(r, &text);
-	append_reason(r, over || hang, &text);
+		add_ended_ranks(r, &text);
+	add_hang_reason(r, over || hang, &text);
 	f = add_finding(r,
 		has_left(s) ? FINDING_DIED
 		: hang	    ? FINDING_HANG
 		: over	    ? FINDING_STOPPED
 			    : FINDING_STALL,
 		text);
-	name_stuck_ranks(r, f, s);
-	name_own_step(r, f);
-	if (over && !(s->sample->call.bits & CALL_ERROR) && are_all_ended_by_themselves(r, f))
+	add_stuck_ranks(r, f, s);
+	set_culprit_step(r, f);
+	if (over && !(s->sample->call.bits & CALL_ERROR) && has_only_exited_culprits(r, f))
 		set_finding_kind(f, FINDING_DIED);
-	free(what);
-	free(who);
-	free(at);
+	free(call_name);
+	free(ranks);
+	free(place);
 }
 
 /* ---- bad values ---- */
 
-static char *bad_ranks(const struct report *r, const struct bad_row *b)
+static char *format_nonfinite_ranks(const struct report *r, const struct bad_row *b)
 {
 	int rank[BAD_SAME_MAX];
 	unsigned n = b->nsame < BAD_SAME_MAX ? b->nsame : BAD_SAME_MAX;
 
 	for (unsigned i = 0; i < n; i++)
 		rank[i] = r->g.folders.dir[b->same[i]].rank;
-	return b->nsame > BAD_SAME_MAX ? tool_format("%u ranks", b->nsame) : out_ranks(rank, n);
+	return b->nsame > BAD_SAME_MAX ? tool_format("%u ranks", b->nsame)
+				       : out_format_ranks(rank, n);
 }
 
 /* Formats "NaN in gradient of layers.0.weight, element 5 (element 9 of bucket 1): ", or "" without a name. */
-static char *bad_name(const struct report *r, const struct bad_row *b)
+static char *format_nonfinite_name(const struct report *r, const struct bad_row *b)
 {
 	struct names names;
 	char *text, *all;
@@ -540,8 +548,8 @@ static char *bad_name(const struct report *r, const struct bad_row *b)
 	return all;
 }
 
-/* True if a loss scaler skipped all steps with NaN or Inf. */
-static bool are_all_scaled_away(const struct report *r)
+/* Returns true if a loss scaler skipped all steps with NaN or Inf. */
+static bool is_scaler_responsible(const struct report *r)
 {
 	const struct bad *b = &r->g.bad;
 	uint64_t found = 0;
@@ -555,15 +563,15 @@ static bool are_all_scaled_away(const struct report *r)
 }
 
 /*
- * If calls were not recorded, the NaN may be older than the first row with it. Still, an input
- * shows its origin if its rank recorded all data that it had received.
+ * Returns true if the first row with a NaN shows where it came from. If calls were not recorded, an earlier
+ * NaN may be missing; then only an input shows it, on a rank that recorded all data that it received.
  */
 static bool is_origin_known(const struct report *r, const struct bad_row *b, uint32_t rank)
 {
 	return !r->g.thinned || (!b->out && !r->g.folders.dir[rank].meta.thinned_values);
 }
 
-static void add_bad_ranks(struct report *r, struct finding *f, const struct bad_row *b)
+static void add_nonfinite_ranks(struct report *r, struct finding *f, const struct bad_row *b)
 {
 	unsigned n = b->nsame < BAD_SAME_MAX ? b->nsame : BAD_SAME_MAX;
 
@@ -580,63 +588,65 @@ static void add_bad_ranks(struct report *r, struct finding *f, const struct bad_
 void find_values(struct report *r)
 {
 	const struct bad_row *b = bad_first(&r->g.bad);
-	char *what, *who, *at, *kind, *origin, *named, *lost;
+	char *call_name, *ranks, *place, *kind, *origin, *tensor, *lost;
 	struct finding *f;
 	bool awaited;
 
 	if (!b)
 		return;
-	what = report_call(r, &b->call);
-	who = b->nsame ? bad_ranks(r, b) : tool_strdup(report_rank(r, b->call.rank));
-	at = called_from_text(r, &b->call);
+	call_name = report_call(r, &b->call);
+	ranks = b->nsame ? format_nonfinite_ranks(r, b) : tool_strdup(report_rank(r, b->call.rank));
+	place = called_from_text(r, &b->call);
 	origin = inputs_origin(&r->g, b, &awaited);
 	lost = lost_nan_text(&r->g, b);
 	kind = b->nans && b->infs
-		       ? tool_format("%s NaN, %s Inf", out_count(b->nans), out_count(b->infs))
-		       : tool_format("%s %s", out_count(b->nans ? b->nans : b->infs),
+		       ? tool_format("%s NaN, %s Inf", out_format_count(b->nans),
+				 out_format_count(b->infs))
+		       : tool_format("%s %s", out_format_count(b->nans ? b->nans : b->infs),
 				 b->nans ? "NaN" : "Inf");
-	named = bad_name(r, b);
+	tensor = format_nonfinite_name(r, b);
 	f = add_finding(r, b->nans ? FINDING_NAN : FINDING_INF,
 		tool_format(
 			"first%s in step %llu, %s: %s%s of %s %s elements in the %s of %s: %s%s%s",
-			r->g.thinned ? " seen" : "", (unsigned long long)b->call.step, who, named,
-			kind, out_count(b->count), b->dtype, b->out ? "result" : "input", what,
-			origin, lost, at));
+			r->g.thinned ? " seen" : "", (unsigned long long)b->call.step, ranks,
+			tensor, kind, out_format_count(b->count), b->dtype,
+			b->out ? "result" : "input", call_name, origin, lost, place));
 	f->awaited = awaited;
-	if (are_all_scaled_away(r)) {
+	if (is_scaler_responsible(r)) {
 		set_finding_kind(f, FINDING_SCALED);
-		append_line(
+		add_text_line(
 			&f->text, tool_format("the loss scale fell after %s with NaN or Inf, and "
-					      "no other step has any: a scaler skipped them",
-					  out_plural(r->g.bad.steps, "step", "steps")));
+					      "no other step has NaN or Inf: a scaler skipped them",
+					  out_format_plural(r->g.bad.steps, "step", "steps")));
 	}
-	add_bad_ranks(r, f, b);
+	add_nonfinite_ranks(r, f, b);
 	name_call(f, &b->call);
-	free(what);
-	free(who);
-	free(at);
+	free(call_name);
+	free(ranks);
+	free(place);
 	free(kind);
-	free(named);
+	free(tensor);
 	free(origin);
 	free(lost);
 }
 
 /*
- * If a rank entered an operation after the others had given up, the late rank is the culprit, not
- * the one with the first error.
+ * Reports a rank that entered an operation after the others had given up: it is the culprit, not the rank
+ * with the first error.
  */
 static void find_late_rank(struct report *r)
 {
 	const struct given_up *g = &r->g.diagnose.given_up;
-	char *what = report_call(r, &g->late), *at = called_from_text(r, &g->late);
+	char *call_name = report_call(r, &g->late), *place = called_from_text(r, &g->late);
 	char *others = g->waiters == 1 ? tool_strdup(report_rank(r, g->waiter.rank))
 				       : tool_format("%u ranks", g->waiters);
 	struct finding *f = add_finding(r, FINDING_ERROR,
 		tool_format(
 			"step %llu: %s entered %s %s after %s had given up, after waiting for it "
 			"for %s%s",
-			(unsigned long long)g->late.step, report_rank(r, g->late.rank), what,
-			out_time((double)g->after_ns), others, out_time((double)g->waited_ns), at));
+			(unsigned long long)g->late.step, report_rank(r, g->late.rank), call_name,
+			out_format_duration((double)g->after_ns), others,
+			out_format_duration((double)g->waited_ns), place));
 
 	name_culprit(r, f, g->late.rank);
 	for (uint32_t i = 0; i < r->g.folders.n && r->g.folders.n <= 1024; i++)
@@ -647,8 +657,8 @@ static void find_late_rank(struct report *r)
 	f->evidence = tool_strdup(
 		"start_ns, dur_ns and the flag `error:<code>` of the rows with this comm "
 		"and comm_seq on each of its ranks");
-	free(what);
-	free(at);
+	free(call_name);
+	free(place);
 	free(others);
 }
 
@@ -656,7 +666,7 @@ static void find_errors(struct report *r)
 {
 	const struct call *c = &r->g.first_error;
 	struct finding *f;
-	char *what, *at;
+	char *call_name, *place;
 
 	if (!r->g.errors || r->left)
 		return;
@@ -664,16 +674,17 @@ static void find_errors(struct report *r)
 		find_late_rank(r);
 		return;
 	}
-	what = report_call(r, c);
-	at = called_from_text(r, c);
+	call_name = report_call(r, c);
+	place = called_from_text(r, c);
 	f = add_finding(r, FINDING_ERROR,
 		tool_format("%s returned an error; first: %s on %s, step %llu, code %lld%s",
-			out_plural(r->g.errors, "call", "calls"), what, report_rank(r, c->rank),
-			(unsigned long long)c->step, (long long)c->error, at));
+			out_format_plural(r->g.errors, "call", "calls"), call_name,
+			report_rank(r, c->rank), (unsigned long long)c->step, (long long)c->error,
+			place));
 	name_culprit(r, f, c->rank);
 	name_call(f, c);
-	free(what);
-	free(at);
+	free(call_name);
+	free(place);
 }
 
 static bool is_finding_before(const struct finding *a, const struct finding *b)
@@ -702,7 +713,7 @@ void report_findings(struct report *r)
 	find_ended_together(r);
 	for (unsigned i = 0; i < r->nfinding; i++)
 		complete_finding(r, &r->finding[i]);
-	fold_consequences(r);
+	find_consequences(r);
 
 	/* Sorts by time. Findings with equal times keep their order. */
 	for (unsigned i = 1; i < r->nfinding; i++)

@@ -31,14 +31,14 @@ static const char help[] =
 	"  --stacks         complete call stacks, with file:line where debug information "
 	"is found\n"
 	"  --json           everything as JSON\n"
-	"  --check          exit status 1 when a finding is bad\n"
+	"  --check          exit status 1 if a finding is bad\n"
 	"  --html FILE      a page for a browser, in one file: findings, timelines around "
 	"them, time per step by\n"
 	"                   rank, statistics over steps, communicators\n"
 	"  -j, --jobs N     N threads read the files (1)\n"
 	"  --part K/N       this is process K (from 0) of N on any hosts, each of which "
 	"reads its share of the\n"
-	"                   ranks; the last one reports. Under srun or mpirun of itself\n"
+	"                   ranks; the last one reports. Default under srun and mpirun\n"
 	"  --parts DIR      folder for partial results, visible to all hosts (default: "
 	"DIR)\n"
 	"  -f, --follow     repeats the report until no rank runs any more\n"
@@ -143,7 +143,7 @@ static bool set_part(struct division *d, const char *text)
 }
 
 /* Hashes the options that all parts of a report must have in common. */
-static uint64_t hash_options(const struct asked *a)
+static uint64_t compute_options_hash(const struct asked *a)
 {
 	uint64_t h = hash_u64(hash_u64(a->gather.top, a->gather.step_lo), a->gather.step_hi);
 
@@ -163,15 +163,15 @@ static int read_options(struct asked *a, int argc, char **argv)
 	const char *color = "auto";
 	int o;
 
-	while ((o = cli_next(&c)) != CLI_END) {
+	while ((o = cli_read_argument(&c)) != CLI_END) {
 		bool ok = true;
 
 		switch (o) {
 		case OPT_RANK:
-			ok = option_ranges("report", &a->gather.ranks, "rank", c.value);
+			ok = parse_ranges_option("report", &a->gather.ranks, "rank", c.value);
 			break;
 		case OPT_STEP:
-			ok = option_steps(
+			ok = parse_steps_option(
 				"report", c.value, &a->gather.step_lo, &a->gather.step_hi);
 			break;
 		case OPT_TOP:
@@ -223,17 +223,18 @@ static int read_options(struct asked *a, int argc, char **argv)
 		if (!ok)
 			return 1 + STATUS_USAGE;
 	}
-	if (!out_color(color)) {
+	if (!out_set_color(color)) {
 		tool_error("report: --color %s: accepted: auto, always, never", color);
 		return 1 + STATUS_USAGE;
 	}
 	if (a->follow && a->json) {
-		tool_error("report: --follow and --json exclude each other; run it again for new "
-			   "JSON");
+		tool_error(
+			"report: --follow and --json cannot be used together; run it again for new "
+			"JSON");
 		return 1 + STATUS_USAGE;
 	}
 	if (a->html && (a->follow || a->json)) {
-		tool_error("report: --html and %s exclude each other",
+		tool_error("report: --html and %s cannot be used together",
 			a->follow ? "--follow" : "--json");
 		return 1 + STATUS_USAGE;
 	}
@@ -242,10 +243,10 @@ static int read_options(struct asked *a, int argc, char **argv)
 	if (!a->gather.division.parts && !a->follow)
 		division_by_launcher(&a->gather.division);
 	if (a->gather.division.parts > 1 && a->follow) {
-		tool_error("report: --follow and --part exclude each other");
+		tool_error("report: --follow and --part cannot be used together");
 		return 1 + STATUS_USAGE;
 	}
-	a->gather.division.options = hash_options(a);
+	a->gather.division.options = compute_options_hash(a);
 	return 0;
 }
 
@@ -300,7 +301,7 @@ void report_free(struct report *r)
 }
 
 /* *runs: the process of a rank still runs. */
-static int report_once(const struct asked *a, bool clear, bool *runs)
+static int print_report_once(const struct asked *a, bool clear, bool *runs)
 {
 	struct report *r = tool_alloc(sizeof(*r));
 	int status;
@@ -329,18 +330,10 @@ static int report_once(const struct asked *a, bool clear, bool *runs)
 	return status == GATHER_LEFT ? STATUS_DONE : status;
 }
 
-static double clock_now_s(void)
+/* Waits at least as long as the last report took, so that at most half of the time is spent on reading. */
+static void wait_for_next(double interval, double started)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
-/* The more data there is, the longer reading takes. At most half of the time is spent on it. */
-static void wait_for_next(double interval, double began)
-{
-	double took = clock_now_s() - began, s = interval > took ? interval : took;
+	double took = read_monotonic_s() - started, s = interval > took ? interval : took;
 
 	nanosleep(&(struct timespec){.tv_sec = (time_t)s,
 			  .tv_nsec = (long)((s - (double)(time_t)s) * 1e9)},
@@ -356,12 +349,12 @@ int verb_report(int argc, char **argv)
 
 	if (status) {
 		ranges_free(&a.gather.ranks);
-		return tool_finish(status - 1);
+		return tool_close_output(status - 1);
 	}
 	for (;;) {
-		double began = clock_now_s();
+		double began = read_monotonic_s();
 
-		status = report_once(&a, a.follow && screen, &runs);
+		status = print_report_once(&a, a.follow && screen, &runs);
 		if (!a.follow || status == STATUS_USAGE || !runs || fflush(stdout) ||
 			ferror(stdout))
 			break;
@@ -375,5 +368,5 @@ int verb_report(int argc, char **argv)
 			puts("\n----\n");
 	}
 	ranges_free(&a.gather.ranks);
-	return tool_finish(status);
+	return tool_close_output(status);
 }

@@ -162,7 +162,8 @@ char *format_attempt(const struct attempt *a)
 
 	if (a->first.rank >= 0 && !is_first_end_clear(a))
 		how = tool_format("rank %d ended %s; %s later rank %d ended %s", a->first.rank,
-			a->first.how, out_time((double)(a->second.at_ns - a->first.at_ns)),
+			a->first.how,
+			out_format_duration((double)(a->second.at_ns - a->first.at_ns)),
 			a->second.rank, a->second.how);
 	else if (a->first.rank >= 0)
 		how = tool_format("rank %d ended%s %s", a->first.rank,

@@ -71,7 +71,7 @@ static void limit_by_count(
 {
 	if (n)
 		limit_groups(v, ALL_GROUPS, CHECKED_PARTLY, true,
-			tool_format("%s %s", out_plural(n, one, many), rest));
+			tool_format("%s %s", out_format_plural(n, one, many), rest));
 }
 
 static uint64_t sum_call_count(const struct report *r, enum journal_count which)
@@ -124,7 +124,7 @@ static void check_ranks_read(const struct report *r, struct run_verdict *v)
 static void set_thinned_limits(struct run_verdict *v, uint64_t n)
 {
 	char *text = tool_format(
-		"%s skipped to keep max_overhead", out_plural(n, "call was", "calls were"));
+		"%s skipped to keep max_overhead", out_format_plural(n, "call was", "calls were"));
 
 	for (unsigned i = 0; i < CHECKED_KINDS; i++)
 		limit_check(&v->check[i], kinds[i].each_call ? NOT_CHECKED : CHECKED_PARTLY, text);
@@ -159,7 +159,7 @@ static void check_rows_read(const struct report *r, struct run_verdict *v)
 	if (values)
 		limit_groups(v, ONLY(CHECK_VALUES), CHECKED_PARTLY, true,
 			tool_format("values of %s were not recorded",
-				out_plural(values, "call", "calls")));
+				out_format_plural(values, "call", "calls")));
 	if (r->steps_chosen)
 		limit_groups(v, ALL_GROUPS, CHECKED_PARTLY, true,
 			tool_strdup("only the steps of --step were read"));
@@ -192,8 +192,8 @@ static void check_values_recorded(const struct report *r, struct run_verdict *v)
 		limit_groups(v, ONLY(CHECK_VALUES), without == with ? NOT_CHECKED : CHECKED_PARTLY,
 			true,
 			tool_format("values of %s%s of %s calls with tensors were not measured",
-				without == with ? "all " : "", out_count(without),
-				out_count(with)));
+				without == with ? "all " : "", out_format_count(without),
+				out_format_count(with)));
 }
 
 /*
@@ -241,7 +241,7 @@ static void check_history(const struct report *r, struct run_verdict *v)
 			text = tool_strdup("there is too little history to tell");
 		else
 			text = tool_format("at %s of %s places there is too little history to tell",
-				out_count(p.tested - p.able), out_count(p.tested));
+				out_format_count(p.tested - p.able), out_format_count(p.tested));
 		/*
 		 * Some call sites without history are a property of the program. If no site has
 		 * any, the run was short.
@@ -310,7 +310,7 @@ static void check_parameters_recorded(
 	} else if ((unseen = count_unseen_parameters(r)) > 0) {
 		limit_kind(v, kind, CHECKED_PARTLY,
 			tool_format("not seen: %s that no optimizer has",
-				out_plural(unseen, "parameter", "parameters")));
+				out_format_plural(unseen, "parameter", "parameters")));
 	}
 }
 

@@ -129,14 +129,14 @@ char *format_verdict(const struct run_verdict *v)
 	for (unsigned i = 0; i < CHECKED_KINDS; i++)
 		n[v->check[i].state]++;
 	if (v->faults)
-		text = tool_format("%s found", out_plural(v->faults, "fault", "faults"));
+		text = tool_format("%s found", out_format_plural(v->faults, "fault", "faults"));
 	else
 		text = tool_strdup(
 			v->incomplete ? "Nothing found in what was recorded" : "No fault found");
 	if (v->warnings) {
 		before = text;
 		text = tool_format(
-			"%s, %s", before, out_plural(v->warnings, "warning", "warnings"));
+			"%s, %s", before, out_format_plural(v->warnings, "warning", "warnings"));
 		free(before);
 	}
 	for (unsigned s = v->faults ? CHECKED_PARTLY : CHECKED; s <= NOT_CHECKED; s++) {
@@ -144,7 +144,7 @@ char *format_verdict(const struct run_verdict *v)
 			continue;
 		before = text;
 		text = any ? tool_format("%s, %u %s", before, n[s], rest[s])
-			   : tool_format("%s (%s %s", before, out_plural(n[s], "kind", "kinds"),
+			   : tool_format("%s (%s %s", before, out_format_plural(n[s], "kind", "kinds"),
 				     whole[s]);
 		free(before);
 		any = true;

@@ -151,7 +151,7 @@ const char *report_rank(const struct report *r, uint32_t index)
 char *report_call(const struct report *r, const struct call *c)
 {
 	char label[COMM_LABEL_MAX];
-	const char *op = intern_name(c->op), *api = intern_name(c->api);
+	const char *op = intern_get_name(c->op), *api = intern_get_name(c->api);
 	char number[32] = "", who[64] = "";
 	int64_t peer = comm_number_in_group(comms_find(&r->g.comms, c->comm), c->peer);
 
@@ -199,7 +199,7 @@ static void print_frames(struct report *r, const struct stack_text *t, bool pyth
 			: python ? "python"
 				 : "native",
 			out_plain());
-		out_clean(one);
+		out_print_clean(one);
 		if (!python)
 			where_find(&r->stacks.where, (uint32_t)t->key.a, f, n, line, sizeof(line));
 		printf("%s%s\n", *line ? "  " : "", line);
@@ -220,7 +220,7 @@ void report_stack(struct report *r, uint32_t rank, uint32_t id, unsigned indent)
 	brief = stack_brief(&r->stacks, t, 4);
 	if (*brief) {
 		printf("%*s", (int)indent, "");
-		out_wrap(brief, indent, indent);
+		out_print_wrapped(brief, indent, indent);
 	}
 	free(brief);
 }

@@ -25,15 +25,16 @@
 static const char help[] =
 	"usage: probe check [--json] [--] [CMD [ARGUMENT...]]\n"
 	"\n"
-	"Runs a command with libprobe.so in front of its libraries, records nothing, and "
-	"then lists the functions that\n"
-	"can be recorded, the object that has the real ones, how often each was called, "
-	"and why others were not.\n"
-	"A few steps of the job are enough. Without a command: what libprobe.so exports.\n"
+	"Runs a command with libprobe.so loaded before its libraries, and records nothing. "
+	"Then lists the functions that\n"
+	"can be recorded, the object that defines each of them, how often each was called, "
+	"and why others cannot be recorded.\n"
+	"A few steps of the job are enough. Without a command: lists the functions that "
+	"libprobe.so exports.\n"
 	"\n"
-	"  -a, --all           names every function, also of libraries that were not "
+	"  -a, --all           lists every function, also those of libraries that were not "
 	"loaded\n"
-	"      --json          the same as JSON\n"
+	"      --json          prints JSON\n"
 	"      --color WHEN    auto, always or never\n"
 	"\n"
 	"Exit status 1: no process was reached, or nothing was called.\n"
@@ -50,17 +51,16 @@ static const struct cli_option options[] = {
 	[OPT_COLOR] = {"color", 0, true},
 };
 
-static char *make_folder(void)
+static char *add_result_folder(void)
 {
 	const char *tmp = getenv("TMPDIR");
-	char *path = tool_absolute(tmp && *tmp ? tmp : "/tmp"),
+	char *path = tool_get_absolute_path(tmp && *tmp ? tmp : "/tmp"),
 	     *dir = tool_format("%s/probe-check.XXXXXX", path);
 
 	free(path);
 	if (mkdtemp(dir))
 		return dir;
-	tool_error(
-		"check: %s: %s; set TMPDIR to a folder that can be written", dir, strerror(errno));
+	tool_error("check: %s: %s; set TMPDIR to a writable folder", dir, strerror(errno));
 	free(dir);
 	return NULL;
 }
@@ -68,8 +68,9 @@ static char *make_folder(void)
 /* Runs the command and waits for it. If it cannot be started, the child ends with status 127. */
 static int run_checked_command(char *const *argv, const char *library, const char *dir, bool quiet)
 {
-	char *stubs = stubs_for(library, argv[0], NULL), *runtime = sanitizer_of(argv[0]);
-	char *value = preload_value(library, stubs, runtime);
+	char *stubs = stubs_get_object(library, argv[0], NULL),
+	     *runtime = sanitizer_find_runtime(argv[0]);
+	char *value = preload_format_value(library, stubs, runtime);
 	struct sigaction ignore = {.sa_handler = SIG_IGN}, intr, quit;
 	int status = 0;
 	pid_t pid;
@@ -109,15 +110,18 @@ static int run_checked_command(char *const *argv, const char *library, const cha
 	return status;
 }
 
-/* The library describes itself in any program that loads it, so also in this one. */
-static int list_exports(struct check *k)
+/*
+ * Reads the list of wrapped functions from libprobe.so. The library gives it to any process that loads it,
+ * so it is loaded into this one.
+ */
+static int read_exports(struct check *k)
 {
-	char *self[] = {(char *)tool_self(), (char *)"--version", NULL};
+	char *self[] = {(char *)tool_get_own_path(), (char *)"--version", NULL};
 
 	run_checked_command(self, k->library, k->dir, true);
 	checked_read(&k->seen, k->dir);
 	if (!k->seen.functions.n) {
-		k->exports = exports_of(k->library, &k->nexports);
+		k->exports = read_library_exports(k->library, &k->nexports);
 		if (!k->exports)
 			return STATUS_USAGE;
 	}
@@ -128,25 +132,25 @@ static int list_exports(struct check *k)
 	return STATUS_DONE;
 }
 
-static void say_nothing(void *arg, const char *line)
+static void ignore_check_line(void *arg, const char *line)
 {
 	(void)arg;
 	(void)line;
 }
 
 /*
- * Reads the configuration as the job will read it, but without changes by its launcher. The job
- * itself reports errors in it; misspelt words of skip and only are reported here, because they
- * change what is recorded.
+ * Reads the configuration that the job will read. Changes by the job's launcher are not known here. The
+ * job itself reports errors in it. Misspelt words of `skip` and `only` are reported here, because they
+ * change which calls are recorded.
  */
 static void read_config(struct check *k)
 {
 	const char *named = getenv("PROBE_CONFIG"), *off = getenv("PROBE_DISABLE");
-	char *cwd = tool_absolute("."),
+	char *cwd = tool_get_absolute_path("."),
 	     *file = named && *named ? tool_strdup(named)
-				     : config_find("probe.yaml", preload_beside());
+				     : config_find("probe.yaml", preload_get_config_base());
 
-	config_load(&k->cfg, file, environ, cwd, say_nothing, NULL);
+	config_load(&k->cfg, file, environ, cwd, ignore_check_line, NULL);
 	k->off = k->cfg.disable && off && *off;
 	print_unknown_words(file);
 	free(file);
@@ -155,7 +159,7 @@ static void read_config(struct check *k)
 
 static int check_command(struct check *k, char **argv)
 {
-	char *path = preload_command(argv[0]);
+	char *path = preload_find_command(argv[0]);
 	int status;
 
 	if (!path) {
@@ -165,8 +169,8 @@ static int check_command(struct check *k, char **argv)
 	free(path);
 	k->argv = (const char *const *)argv;
 	read_config(k);
-	k->obstacle = preload_obstacle(k->argv);
-	k->runtime = sanitizer_of(argv[0]);
+	k->obstacle = preload_check_command(k->argv);
+	k->runtime = sanitizer_find_runtime(argv[0]);
 	if (!k->obstacle)
 		k->obstacle = find_sanitizer(k->argv);
 	k->status = run_checked_command(argv, k->library, k->dir, false);
@@ -187,7 +191,7 @@ int verb_check(int argc, char **argv)
 	const char *color = "auto";
 	int o, status;
 
-	while ((o = cli_next(&c)) != CLI_END && o != CLI_OPERAND) {
+	while ((o = cli_read_argument(&c)) != CLI_END && o != CLI_OPERAND) {
 		switch (o) {
 		case OPT_ALL:
 			k.all = true;
@@ -200,27 +204,27 @@ int verb_check(int argc, char **argv)
 			break;
 		case CLI_HELP:
 			fputs(help, stdout);
-			return tool_finish(STATUS_DONE);
+			return tool_close_output(STATUS_DONE);
 		default:
 			return STATUS_USAGE;
 		}
 	}
-	if (!out_color(color)) {
+	if (!out_set_color(color)) {
 		tool_error("check: --color %s: accepted: auto, always, never", color);
 		return STATUS_USAGE;
 	}
-	k.library = preload_library();
-	k.dir = k.library ? make_folder() : NULL;
+	k.library = preload_find_library();
+	k.dir = k.library ? add_result_folder() : NULL;
 	if (!k.dir) {
 		free(k.library);
 		return STATUS_USAGE;
 	}
-	status = o == CLI_END ? list_exports(&k) : check_command(&k, argv + c.at - 1);
+	status = o == CLI_END ? read_exports(&k) : check_command(&k, argv + c.at - 1);
 	tool_remove_folder(k.dir);
 	checked_free(&k.seen);
 	free(k.obstacle);
 	free(k.runtime);
 	free(k.library);
 	free(k.dir);
-	return tool_finish(status);
+	return tool_close_output(status);
 }

@@ -13,7 +13,7 @@ struct check {
 	char *runtime; /* the sanitizer runtime that must precede libprobe.so; NULL: none */
 	int status; /* status of the command from waitpid() */
 	struct checked seen;
-	char **exports; /* used if the library does not describe itself */
+	char **exports; /* exported functions from its symbol table, if libprobe.so did not list them */
 	unsigned nexports;
 	struct config cfg; /* configuration that a job started here would have */
 	bool off; /* PROBE_DISABLE is set */

@@ -20,10 +20,10 @@ struct library {
 	uint64_t hits;
 };
 
-/* What was found out about a function. */
+/* The result of the check for one function. */
 enum verdict { V_CALLED, V_IDLE, V_SKIPPED, V_REFUSED, V_MISSING };
 
-static enum verdict verdict_of(const struct checked_function *f)
+static enum verdict get_function_verdict(const struct checked_function *f)
 {
 	if (f->hits)
 		return V_CALLED;
@@ -38,7 +38,7 @@ static const struct checked_function *checked_function_at(const struct check *k,
 	return table_at(&k->seen.functions, i);
 }
 
-static struct library *count_libraries(const struct check *k, unsigned *n)
+static struct library *compute_library_counts(const struct check *k, unsigned *n)
 {
 	struct library *list = NULL;
 	unsigned cap = 0;
@@ -64,23 +64,22 @@ static struct library *count_libraries(const struct check *k, unsigned *n)
 }
 
 /*
- * True for PMPI_X beside MPI_X, the same function under its second name. It is mentioned only if
- * the two differ.
+ * Returns true for PMPI_X if MPI_X, its other name, has the same result. Then only MPI_X is printed.
  */
-static bool is_twin(const struct check *k, const struct checked_function *f)
+static bool is_pmpi_name(const struct check *k, const struct checked_function *f)
 {
-	const char *name = intern_name(f->name), *lib = intern_name(f->lib);
+	const char *name = intern_get_name(f->name), *lib = intern_get_name(f->lib);
 	const struct checked_function *base =
 		*name == 'P'
 			? table_find(&k->seen.functions, hash_str(0, name + 1), hash_str(1, lib))
 			: NULL;
 
-	return base && verdict_of(base) == verdict_of(f);
+	return base && get_function_verdict(base) == get_function_verdict(f);
 }
 
 /* ---- problems ---- */
 
-static uint64_t all_hits(const struct check *k)
+static uint64_t get_total_hits(const struct check *k)
 {
 	uint64_t n = 0;
 
@@ -89,7 +88,7 @@ static uint64_t all_hits(const struct check *k)
 	return n;
 }
 
-static unsigned count_found_functions(const struct check *k)
+static unsigned get_found_count(const struct check *k)
 {
 	unsigned n = 0;
 
@@ -98,35 +97,37 @@ static unsigned count_found_functions(const struct check *k)
 	return n;
 }
 
-static char *ending_text(int status)
+static char *format_command_end(int status)
 {
 	if (WIFSIGNALED(status))
-		return tool_format(
-			"the command was killed by signal %d (%s): a process that does not end "
-			"properly leaves no result",
+		return tool_format("the command was killed by signal %d (%s): only a process that "
+				   "exits normally "
+				   "writes its result",
 			WTERMSIG(status), strsignal(WTERMSIG(status)));
 	if (WEXITSTATUS(status))
 		return tool_format("the command ended with status %d", WEXITSTATUS(status));
 	return NULL;
 }
 
-/* Returns why no call would be recorded although libprobe sees them, or NULL if some would be. */
-static char *nothing_recorded(const struct check *k)
+/*
+ * Returns the reason why the calls that reached libprobe would not be recorded, or NULL if some would be.
+ */
+static char *find_skip_reason(const struct check *k)
 {
 	const struct checked *c = &k->seen;
 	uint64_t record = 0;
-	bool told = true, chosen = false;
+	bool all_known = true, chosen = false;
 	char ranks[256], only[256], skip[256];
 
 	for (unsigned i = 0; i < c->n; i++) {
 		const struct checked_process *p = &c->process[i];
 
-		told &= p->told;
+		all_known &= p->told;
 		record += p->record;
 		chosen |= p->record && (p->rank < 0 || !k->cfg.rank.n ||
 					       ranges_contain(&k->cfg.rank, (uint64_t)p->rank));
 	}
-	if (!told || chosen)
+	if (!all_known || chosen)
 		return NULL;
 	config_format(&k->cfg, config_key_find("only", 4, false), only, sizeof(only));
 	config_format(&k->cfg, config_key_find("skip", 4, false), skip, sizeof(skip));
@@ -145,15 +146,15 @@ static char *nothing_recorded(const struct check *k)
 		ranks);
 }
 
-static char *problem_text(const struct check *k)
+static char *find_check_problem(const struct check *k)
 {
 	if (WIFEXITED(k->status) && WEXITSTATUS(k->status) == 127)
 		return tool_format("%s could not be started", k->argv[0]);
 	/*
-	 * Programs started by this one may have loaded the library nevertheless, without any call
-	 * to record.
+	 * Even so, the library may have been loaded into programs that this program started, if these
+	 * made no call to record.
 	 */
-	if (k->obstacle && !count_found_functions(k))
+	if (k->obstacle && !get_found_count(k))
 		return tool_format(
 			"libprobe.so records nothing of %s: %s", k->argv[0], k->obstacle);
 	if (k->cfg.disable)
@@ -161,20 +162,20 @@ static char *problem_text(const struct check *k)
 			k->off ? "PROBE_DISABLE is set" : "disable is set in probe.yaml");
 	if (!k->seen.n)
 		return tool_strdup(
-			"libprobe.so was loaded into no process that ended properly: was the "
+			"libprobe.so was loaded into no process that exited normally: was the "
 			"environment cleared before it (env -i, sudo, ssh, a container)? A script "
 			"may also have set LD_PRELOAD again");
-	if (!count_found_functions(k))
+	if (!get_found_count(k))
 		return tool_strdup(
 			"none of the libraries was loaded: the program is linked statically "
 			"against them, or uses one "
 			"that libprobe does not know, or did not get as far as loading it");
-	if (!all_hits(k))
+	if (!get_total_hits(k))
 		return tool_strdup("a library was loaded and none of its functions was called "
 				   "through libprobe: the program ended "
 				   "too early, or calls them inside the library, or loaded it with "
 				   "RTLD_DEEPBIND");
-	return nothing_recorded(k);
+	return find_skip_reason(k);
 }
 
 /* ---- text ---- */
@@ -199,20 +200,20 @@ static void print_processes(const struct check *k)
 			n++;
 		}
 		printf("  %u x ", n);
-		out_clean(c->process[i].program);
-		printf(": %s\n", hits ? out_plural(hits, "call", "calls") : "no calls");
+		out_print_clean(c->process[i].program);
+		printf(": %s\n", hits ? out_format_plural(hits, "call", "calls") : "no calls");
 	}
 	free(done);
 }
 
-static int by_hits(const void *x, const void *y)
+static int compare_hits(const void *x, const void *y)
 {
 	const struct checked_function *a = *(const struct checked_function *const *)x;
 	const struct checked_function *b = *(const struct checked_function *const *)y;
 
 	if (a->hits != b->hits)
 		return a->hits > b->hits ? -1 : 1;
-	return strcmp(intern_name(a->name), intern_name(b->name));
+	return strcmp(intern_get_name(a->name), intern_get_name(b->name));
 }
 
 /* Prints the names with one verdict as a paragraph, after an introduction. */
@@ -224,12 +225,12 @@ static void print_verdict_names(const struct check *k, const struct checked_func
 	unsigned count = 0;
 
 	for (unsigned i = 0; i < n; i++) {
-		if (verdict_of(list[i]) != v || is_twin(k, list[i]))
+		if (get_function_verdict(list[i]) != v || is_pmpi_name(k, list[i]))
 			continue;
 		if (count++ >= max)
 			continue;
 		was = all;
-		all = tool_format("%s%s%s", was, *was ? " " : "", intern_name(list[i]->name));
+		all = tool_format("%s%s%s", was, *was ? " " : "", intern_get_name(list[i]->name));
 		free(was);
 	}
 	if (count) {
@@ -237,7 +238,7 @@ static void print_verdict_names(const struct check *k, const struct checked_func
 			"%s (%u): %s%s", lead, count, all, count > max ? " ... (--all)" : "");
 
 		printf("    ");
-		out_wrap(text, 4, 8);
+		out_print_wrapped(text, 4, 8);
 		free(text);
 	}
 	free(all);
@@ -249,28 +250,28 @@ static void print_called(const struct checked_function *const *list, unsigned n)
 	struct out_table t;
 	bool any = false;
 
-	out_table_begin(&t, 4, head, "lrll");
+	out_start_table(&t, 4, head, "lrll");
 	for (unsigned i = 0; i < n; i++) {
-		enum verdict v = verdict_of(list[i]);
+		enum verdict v = get_function_verdict(list[i]);
 
 		if (v != V_CALLED && (v == V_REFUSED || !*list[i]->note))
 			continue;
 		any = true;
-		out_cell(&t, intern_name(list[i]->name));
-		out_cell(&t, out_count(list[i]->hits));
-		out_cell(&t, list[i]->where);
-		out_cell(&t, *list[i]->note			 ? list[i]->note
-			     : list[i]->state == CHECKED_SKIPPED ? "not in the list"
-								 : "");
+		out_add_cell(&t, intern_get_name(list[i]->name));
+		out_add_cell(&t, out_format_count(list[i]->hits));
+		out_add_cell(&t, list[i]->where);
+		out_add_cell(&t, *list[i]->note			     ? list[i]->note
+				 : list[i]->state == CHECKED_SKIPPED ? "not in the list"
+								     : "");
 	}
 	if (any) {
-		out_table_end(&t);
+		out_print_table(&t);
 		return;
 	}
 	free(t.cell);
 }
 
-static void show_library(const struct check *k, const struct library *l)
+static void print_library(const struct check *k, const struct library *l)
 {
 	const struct checked_function **list = tool_alloc((l->n + 1) * sizeof(*list));
 	unsigned n = 0;
@@ -278,52 +279,52 @@ static void show_library(const struct check *k, const struct library *l)
 	for (uint32_t i = 0; i < k->seen.functions.n; i++)
 		if (checked_function_at(k, i)->lib == l->name)
 			list[n++] = checked_function_at(k, i);
-	qsort(list, n, sizeof(*list), by_hits);
-	printf("%s%s%s: ", out_style(STYLE_HEAD), intern_name(l->name), out_plain());
+	qsort(list, n, sizeof(*list), compare_hits);
+	printf("%s%s%s: ", out_style(STYLE_HEAD), intern_get_name(l->name), out_plain());
 	if (!l->found && !l->hits) {
 		printf("%u functions exported; no loaded library defines them\n", l->n);
 		if (k->all)
 			print_verdict_names(k, list, n, V_MISSING, "not found");
 	} else {
 		printf("%u functions exported, %u found, %u called, %s\n", l->n, l->found,
-			l->called, out_plural(l->hits, "call", "calls"));
+			l->called, out_format_plural(l->hits, "call", "calls"));
 		print_called(list, n);
 		print_verdict_names(k, list, n, V_IDLE, "found and never called");
 		print_verdict_names(k, list, n, V_SKIPPED, "not in the list, so not recorded");
 		print_verdict_names(k, list, n, V_REFUSED,
-			"listed, and not recorded: how they are called is not known");
+			"listed, but not recorded: their calling convention is not known");
 		print_verdict_names(k, list, n, V_MISSING, "not defined by any loaded library");
 	}
 	free(list);
 }
 
 /*
- * Prints what libprobe knows about libraries beyond their interfaces. Without --all: only the facts
- * on which this program depended.
+ * Prints the layout facts: knowledge about libraries beyond their interfaces. Without --all: only the
+ * facts that this program needed.
  */
-static void print_layout_facts(const struct check *k, bool all)
+static void print_layout_facts(const struct check *k, bool all_facts)
 {
 	static const char *const head[] = {"layout fact", "state", "of", "verified by"};
 	struct out_table t;
 	unsigned shown = 0;
 
 	for (unsigned i = 0; i < k->seen.nfact; i++)
-		shown += all || strcmp(k->seen.fact[i].state, "unseen");
+		shown += all_facts || strcmp(k->seen.fact[i].state, "unseen");
 	if (!shown)
 		return;
-	out_table_begin(&t, 4, head, "llll");
+	out_start_table(&t, 4, head, "llll");
 	for (unsigned i = 0; i < k->seen.nfact; i++) {
 		const struct checked_fact *f = &k->seen.fact[i];
 		bool failed = strcmp(f->state, "failed") == 0;
 
-		if (!all && strcmp(f->state, "unseen") == 0)
+		if (!all_facts && strcmp(f->state, "unseen") == 0)
 			continue;
-		out_cell(&t, f->name);
-		out_cell(&t, f->state);
-		out_cell(&t, f->versions);
-		out_cell(&t, failed ? f->off : f->verified_by);
+		out_add_cell(&t, f->name);
+		out_add_cell(&t, f->state);
+		out_add_cell(&t, f->versions);
+		out_add_cell(&t, failed ? f->off : f->verified_by);
 	}
-	out_table_end(&t);
+	out_print_table(&t);
 	for (unsigned i = 0; i < k->seen.nfact; i++)
 		if (strcmp(k->seen.fact[i].state, "failed") == 0)
 			printf("note: %s does not hold for this program's library; switched off: "
@@ -331,42 +332,42 @@ static void print_layout_facts(const struct check *k, bool all)
 				k->seen.fact[i].name, k->seen.fact[i].off);
 }
 
-static void print_check_text(const struct check *k, const char *wrong, const char *end)
+static void print_check_text(const struct check *k, const char *problem, const char *end)
 {
 	struct library *lib;
 	unsigned n;
 
 	printf("%slibprobe.so %s%s\n", out_style(STYLE_HEAD), k->library, out_plain());
 	if (k->seen.n)
-		printf("loaded into %s:\n", out_plural(k->seen.n, "process", "processes"));
+		printf("loaded into %s:\n", out_format_plural(k->seen.n, "process", "processes"));
 	print_processes(k);
-	lib = count_libraries(k, &n);
+	lib = compute_library_counts(k, &n);
 	for (unsigned i = 0; i < n; i++)
 		if (lib[i].found || lib[i].hits)
-			show_library(k, &lib[i]);
+			print_library(k, &lib[i]);
 	for (unsigned i = 0; i < n; i++)
 		if (!lib[i].found && !lib[i].hits)
-			show_library(k, &lib[i]);
+			print_library(k, &lib[i]);
 	free(lib);
 	print_layout_facts(k, k->all);
 	if (k->seen.unreadable)
 		printf("%s could not be read\n",
-			out_plural(k->seen.unreadable, "process' word", "processes' words"));
+			out_format_plural(k->seen.unreadable, "process' word", "processes' words"));
 	if (end)
 		printf("%s\n", end);
 	for (unsigned i = 0; i < k->seen.nnote; i++) {
 		printf("note: ");
-		out_wrap(k->seen.note[i], 6, 6);
+		out_print_wrapped(k->seen.note[i], 6, 6);
 	}
 	if (k->runtime)
 		printf("note: the program is built with AddressSanitizer, whose runtime must come "
 		       "first: LD_PRELOAD=%s:%s, as `probe run` does\n",
 			k->runtime, k->library);
-	if (!wrong && k->obstacle)
+	if (!problem && k->obstacle)
 		printf("note: %s\n", k->obstacle);
-	if (wrong) {
+	if (problem) {
 		printf("%sproblem: %s", out_style(STYLE_BAD), out_plain());
-		out_wrap(wrong, 9, 9);
+		out_print_wrapped(problem, 9, 9);
 	} else {
 		printf("%sfine:%s calls of this program will be recorded\n", out_style(STYLE_GOOD),
 			out_plain());
@@ -375,7 +376,7 @@ static void print_check_text(const struct check *k, const char *wrong, const cha
 
 /* ---- JSON ---- */
 
-static void json_functions(const struct check *k)
+static void print_functions_json(const struct check *k)
 {
 	static const char *const state[] = {"missing", "refused", "skipped", "ok"};
 
@@ -384,8 +385,8 @@ static void json_functions(const struct check *k)
 		const struct checked_function *f = checked_function_at(k, i);
 
 		json_object(NULL);
-		json_string("name", intern_name(f->name));
-		json_string("lib", intern_name(f->lib));
+		json_string("name", intern_get_name(f->name));
+		json_string("lib", intern_get_name(f->lib));
 		json_string("state", state[f->state]);
 		json_u64("hits", f->hits);
 		json_string("where", f->where);
@@ -395,7 +396,7 @@ static void json_functions(const struct check *k)
 	json_end();
 }
 
-static void json_layout_facts(const struct check *k)
+static void print_layout_facts_json(const struct check *k)
 {
 	json_list("layout_facts");
 	for (unsigned i = 0; i < k->seen.nfact; i++) {
@@ -412,7 +413,7 @@ static void json_layout_facts(const struct check *k)
 	json_end();
 }
 
-static void print_check_json(const struct check *k, const char *wrong)
+static void print_check_json(const struct check *k, const char *problem)
 {
 	struct library *lib;
 	unsigned n;
@@ -431,11 +432,11 @@ static void print_check_json(const struct check *k, const char *wrong)
 		json_end();
 	}
 	json_end();
-	lib = count_libraries(k, &n);
+	lib = compute_library_counts(k, &n);
 	json_list("libraries");
 	for (unsigned i = 0; i < n; i++) {
 		json_object(NULL);
-		json_string("name", intern_name(lib[i].name));
+		json_string("name", intern_get_name(lib[i].name));
 		json_u64("exported", lib[i].n);
 		json_u64("found", lib[i].found);
 		json_u64("called", lib[i].called);
@@ -444,8 +445,8 @@ static void print_check_json(const struct check *k, const char *wrong)
 	}
 	json_end();
 	free(lib);
-	json_functions(k);
-	json_layout_facts(k);
+	print_functions_json(k);
+	print_layout_facts_json(k);
 	json_list("exports");
 	for (unsigned i = 0; i < k->nexports; i++)
 		json_string(NULL, k->exports[i]);
@@ -454,28 +455,28 @@ static void print_check_json(const struct check *k, const char *wrong)
 	for (unsigned i = 0; i < k->seen.nnote; i++)
 		json_string(NULL, k->seen.note[i]);
 	json_end();
-	json_string("problem", wrong);
+	json_string("problem", problem);
 	json_end();
 }
 
 int check_show(const struct check *k)
 {
-	char *wrong = problem_text(k), *end = ending_text(k->status);
+	char *problem = find_check_problem(k), *end = format_command_end(k->status);
 
 	if (k->json)
-		print_check_json(k, wrong);
+		print_check_json(k, problem);
 	else
-		print_check_text(k, wrong, end);
+		print_check_text(k, problem, end);
 
-	int status = wrong ? STATUS_PROBLEM : STATUS_DONE;
+	int status = problem ? STATUS_PROBLEM : STATUS_DONE;
 
-	free(wrong);
+	free(problem);
 	free(end);
 	return status;
 }
 
 /* Prints the names of a library as a paragraph. Names that the list skips are in brackets. */
-static void export_paragraph(const struct check *k, uint32_t lib, unsigned total)
+static void print_library_exports(const struct check *k, uint32_t lib, unsigned total)
 {
 	char *all = tool_strdup(""), *was;
 
@@ -483,16 +484,16 @@ static void export_paragraph(const struct check *k, uint32_t lib, unsigned total
 		const struct checked_function *f = checked_function_at(k, i);
 		bool out = f->state == CHECKED_SKIPPED;
 
-		if (f->lib != lib || is_twin(k, f))
+		if (f->lib != lib || is_pmpi_name(k, f))
 			continue;
 		was = all;
 		all = tool_format("%s%s%s%s%s", was, *was ? " " : "", out ? "(" : "",
-			intern_name(f->name), out ? ")" : "");
+			intern_get_name(f->name), out ? ")" : "");
 		free(was);
 	}
-	printf("%s%s%s: %u functions\n  ", out_style(STYLE_HEAD), intern_name(lib), out_plain(),
+	printf("%s%s%s: %u functions\n  ", out_style(STYLE_HEAD), intern_get_name(lib), out_plain(),
 		total);
-	out_wrap(all, 2, 2);
+	out_print_wrapped(all, 2, 2);
 	free(all);
 }
 
@@ -505,9 +506,9 @@ void check_show_exports(const struct check *k)
 		print_check_json(k, NULL);
 		return;
 	}
-	lib = count_libraries(k, &n);
+	lib = compute_library_counts(k, &n);
 	for (unsigned i = 0; i < n; i++)
-		export_paragraph(k, lib[i].name, lib[i].n);
+		print_library_exports(k, lib[i].name, lib[i].n);
 	free(lib);
 	print_layout_facts(k, true);
 	for (unsigned i = 0; i < k->nexports; i++)

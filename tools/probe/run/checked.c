@@ -18,12 +18,12 @@
 
 #define FUNCTIONS_MAX 65536u
 
-/* Cuts the next field off *at. Returns "" if there is none. */
-static char *cut_field(char **at)
+/* Returns the next field and moves *line after it. Returns "" if there is none. */
+static char *read_next_field(char **line)
 {
-	char *p = *at, *tab = strchr(p, '\t');
+	char *p = *line, *tab = strchr(p, '\t');
 
-	*at = tab ? tab + 1 : p + strlen(p);
+	*line = tab ? tab + 1 : p + strlen(p);
 	if (tab)
 		*tab = 0;
 	return p;
@@ -31,9 +31,9 @@ static char *cut_field(char **at)
 
 static void add_checked_function(struct checked *c, struct checked_process *p, char *line)
 {
-	char *name = cut_field(&line), *lib = cut_field(&line), *state = cut_field(&line),
-	     *hits = cut_field(&line);
-	char *where = cut_field(&line), *note = cut_field(&line);
+	char *name = read_next_field(&line), *lib = read_next_field(&line),
+	     *state = read_next_field(&line), *hits = read_next_field(&line);
+	char *where = read_next_field(&line), *note = read_next_field(&line);
 	struct checked_function *f;
 	enum checked_state s = strcmp(state, "ok") == 0	       ? CHECKED_OK
 			       : strcmp(state, "skipped") == 0 ? CHECKED_SKIPPED
@@ -68,7 +68,7 @@ static void add_checked_function(struct checked *c, struct checked_process *p, c
 }
 
 /* Parses "# libprobe 0.1.0 123 /usr/bin/python3". */
-static bool first_line(struct checked_process *p, const char *line)
+static bool parse_first_line(struct checked_process *p, const char *line)
 {
 	char version[32];
 	int n = 0;
@@ -90,11 +90,12 @@ static void add_checked_note(struct checked *c, const char *text)
 	c->note[c->nnote++] = tool_strdup(text);
 }
 
-/* A failure in one process outweighs a success in others. */
+/* Adds a fact. If it failed in one process and held in others, the failure is kept. */
 static void add_checked_fact(struct checked *c, char *line)
 {
-	char *name = cut_field(&line), *state = cut_field(&line), *versions = cut_field(&line),
-	     *verified_by = cut_field(&line), *off = cut_field(&line);
+	char *name = read_next_field(&line), *state = read_next_field(&line),
+	     *versions = read_next_field(&line), *verified_by = read_next_field(&line),
+	     *off = read_next_field(&line);
 	struct checked_fact *f;
 	unsigned i = 0;
 
@@ -114,7 +115,7 @@ static void add_checked_fact(struct checked *c, char *line)
 	f->state = tool_strdup(state);
 }
 
-static bool read_one(struct checked *c, const char *path)
+static bool read_checked_file(struct checked *c, const char *path)
 {
 	FILE *f = fopen(path, "re");
 	char *line = NULL;
@@ -125,7 +126,7 @@ static bool read_one(struct checked *c, const char *path)
 	while (f && getline(&line, &cap, f) > 0) {
 		line[strcspn(line, "\n")] = 0;
 		if (!ok) {
-			ok = first_line(&p, line);
+			ok = parse_first_line(&p, line);
 			if (!ok)
 				break;
 			continue;
@@ -149,7 +150,7 @@ static bool read_one(struct checked *c, const char *path)
 	return true;
 }
 
-static int by_pid(const void *x, const void *y)
+static int compare_pids(const void *x, const void *y)
 {
 	const struct checked_process *a = x, *b = y;
 
@@ -169,13 +170,13 @@ void checked_read(struct checked *c, const char *dir)
 		if (n < 7 || strcmp(e->d_name + n - 6, ".check"))
 			continue;
 		path = tool_format("%s/%s", dir, e->d_name);
-		c->unreadable += !read_one(c, path);
+		c->unreadable += !read_checked_file(c, path);
 		free(path);
 	}
 	if (d)
 		closedir(d);
 	if (c->n)
-		qsort(c->process, c->n, sizeof(*c->process), by_pid);
+		qsort(c->process, c->n, sizeof(*c->process), compare_pids);
 }
 
 void checked_free(struct checked *c)
@@ -207,12 +208,12 @@ void checked_free(struct checked *c)
 
 /* ---- exports ---- */
 
-static int by_text(const void *x, const void *y)
+static int compare_strings(const void *x, const void *y)
 {
 	return strcmp(*(char *const *)x, *(char *const *)y);
 }
 
-static char **undefined_symbols(Elf *e, unsigned *n)
+static char **find_exported_symbols(Elf *e, unsigned *n)
 {
 	char **list = NULL;
 	unsigned cap = 0;
@@ -239,11 +240,11 @@ static char **undefined_symbols(Elf *e, unsigned *n)
 		}
 	}
 	if (*n)
-		qsort(list, *n, sizeof(*list), by_text);
+		qsort(list, *n, sizeof(*list), compare_strings);
 	return list;
 }
 
-char **exports_of(const char *library, unsigned *n)
+char **read_library_exports(const char *library, unsigned *n)
 {
 	int fd = io_open_regular(AT_FDCWD, library, O_RDONLY, 0);
 	char **list = NULL;
@@ -257,9 +258,9 @@ char **exports_of(const char *library, unsigned *n)
 	elf_version(EV_CURRENT);
 	e = elf_begin(fd, ELF_C_READ, NULL);
 	if (e)
-		list = undefined_symbols(e, n);
+		list = find_exported_symbols(e, n);
 	if (!list)
-		tool_error("%s: no exported functions are in it", library);
+		tool_error("%s: exports no functions", library);
 	if (e)
 		elf_end(e);
 	close(fd);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the processes of a `probe check` run wrote. Each wrote a file <pid>.check with tab-separated
+ * Reads the files that the processes of a `probe check` run wrote: a file <pid>.check with tab-separated
  * fields: a line "# libprobe VERSION PID PROGRAM"; a line for each exported function (symbol,
  * library, state, hits, object that has the real function, note); and lines "# note TEXT", "#
  * record CALLS RANK" and "# layout NAME STATE VERSIONS VERIFIED-BY OFF".
@@ -39,7 +39,7 @@ struct checked_process {
 	char *program, *version;
 	uint64_t hits, record; /* record: number of calls that would have been recorded */
 	int rank; /* -1: not known */
-	bool told; /* record and rank are known */
+	bool told; /* `record` and `rank` are set */
 };
 
 struct checked {
@@ -60,6 +60,6 @@ void checked_free(struct checked *c);
  * Returns the names of the functions that a library exports (.dynsym), sorted; *n: their number.
  * The caller frees each name and the list. Returns NULL if the file cannot be read (reported).
  */
-char **exports_of(const char *library, unsigned *n);
+char **read_library_exports(const char *library, unsigned *n);
 
 #endif

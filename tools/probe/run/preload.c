@@ -22,7 +22,7 @@
 
 /* ---- the library ---- */
 
-static char *readable_path(char *path)
+static char *copy_readable_path(char *path)
 {
 	if (access(path, R_OK) == 0)
 		return path;
@@ -34,11 +34,11 @@ static char *find_library(void)
 {
 	static const char *const below[] = {"", "../lib/", "../lib64/", "../lib/x86_64-linux-gnu/",
 		"../lib/aarch64-linux-gnu/"};
-	const char *self = tool_self(), *slash = strrchr(self, '/');
+	const char *self = tool_get_own_path(), *slash = strrchr(self, '/');
 	char *path = NULL, *full;
 
 	for (unsigned i = 0; slash && i < sizeof(below) / sizeof(*below) && !path; i++)
-		path = readable_path(
+		path = copy_readable_path(
 			tool_format("%.*s%s" NAME, (int)(slash + 1 - self), self, below[i]));
 	full = path ? realpath(path, NULL) : NULL;
 	if (!full)
@@ -47,23 +47,23 @@ static char *find_library(void)
 	return full;
 }
 
-const char *preload_beside(void)
+const char *preload_get_config_base(void)
 {
 	static char *path;
 
 	if (!path) {
 		const char *named = getenv("PROBE_LIBRARY");
 
-		path = named && *named ? tool_absolute(named) : find_library();
+		path = named && *named ? tool_get_absolute_path(named) : find_library();
 	}
-	return path ? path : tool_self();
+	return path ? path : tool_get_own_path();
 }
 
 /* Extracts the reason from the loader's message: "... cannot be preloaded (REASON): ignored." */
-static char *find_reason(char *said)
+static char *find_reason(char *message)
 {
 	static const char before[] = "cannot be preloaded (";
-	char *at = strstr(said, before), *end;
+	char *at = strstr(message, before), *end;
 
 	if (!at)
 		return NULL;
@@ -78,20 +78,20 @@ static char *find_reason(char *said)
  * Runs in the child: starts this command again with the library in LD_PRELOAD, only to print its
  * version.
  */
-static _Noreturn void start_preloaded(const char *value, int to)
+static _Noreturn void start_preloaded(const char *value, int output_fd)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	setenv("LD_PRELOAD", value, 1);
 	setenv("PROBE_DISABLE", "1", 1);
 	unsetenv("LD_DEBUG");
-	if (null >= 0 && dup2(null, STDOUT_FILENO) >= 0 && dup2(to, STDERR_FILENO) >= 0)
+	if (null >= 0 && dup2(null, STDOUT_FILENO) >= 0 && dup2(output_fd, STDERR_FILENO) >= 0)
 		execl("/proc/self/exe", "probe", "--version", (char *)NULL);
-	_exit(0); /* nothing is known */
+	_exit(0); /* no message: the preload may work */
 }
 
-/* Reads everything from fd. What does not fit into text is dropped. */
-static void read_said(int fd, char *text, size_t cap)
+/* Reads everything from fd into text, and drops the rest if it is longer than text. */
+static void read_message(int fd, char *text, size_t cap)
 {
 	char rest[512];
 	size_t n = 0;
@@ -104,13 +104,13 @@ static void read_said(int fd, char *text, size_t cap)
 }
 
 /*
- * Preloads the library into a separate process, in the way in which the command will be started: a
- * dlopen() in this process would have less memory for thread-local storage. Returns the loader's
- * message, or NULL if it works.
+ * Preloads the library into a separate process, as the command will be started. A dlopen() in this
+ * process would not show the same errors: it has less memory for thread-local storage. Returns the
+ * loader's message, or NULL if the preload works.
  */
-static char *try_to_preload(const char *path)
+static char *check_preload(const char *path)
 {
-	char text[4096] = "", *runtime = sanitizer_of(tool_self()), *value, *why;
+	char text[4096] = "", *runtime = sanitizer_find_runtime(tool_get_own_path()), *value, *why;
 	int p[2], status = 0;
 	pid_t child;
 
@@ -125,7 +125,7 @@ static char *try_to_preload(const char *path)
 		start_preloaded(value, p[1]);
 	close(p[1]);
 	if (child > 0) {
-		read_said(p[0], text, sizeof(text));
+		read_message(p[0], text, sizeof(text));
 		while (waitpid(child, &status, 0) < 0 && errno == EINTR)
 			;
 	}
@@ -140,25 +140,25 @@ static char *try_to_preload(const char *path)
 	return why ? tool_strdup(why) : NULL;
 }
 
-char *preload_library(void)
+char *preload_find_library(void)
 {
 	const char *named = getenv("PROBE_LIBRARY");
-	char *path = named && *named ? tool_absolute(named) : find_library(), *why;
+	char *path = named && *named ? tool_get_absolute_path(named) : find_library(), *why;
 
 	if (!path) {
 		tool_error(NAME " is neither beside %s nor in ../lib; build it with `make`, or set "
 				"PROBE_LIBRARY to its path",
-			tool_self());
+			tool_get_own_path());
 		return NULL;
 	}
 	if (strpbrk(path, ": \t")) {
 		tool_error("%s: LD_PRELOAD cannot hold a path with blanks or colons; set "
-			   "PROBE_LIBRARY to a link elsewhere",
+			   "PROBE_LIBRARY to a link without them",
 			path);
 		free(path);
 		return NULL;
 	}
-	why = try_to_preload(path);
+	why = check_preload(path);
 	if (!why)
 		return path;
 	/* The loader usually begins the message with the path. */
@@ -171,15 +171,15 @@ char *preload_library(void)
 	return NULL;
 }
 
-/* True for a stub object that an outer `probe run` has set. */
-static bool is_stubs(const char *path)
+/* Returns true for a stub object that an outer `probe run` has put into LD_PRELOAD. */
+static bool is_stub_object(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
 	return strncmp(slash ? slash + 1 : path, STUBS_PREFIX, strlen(STUBS_PREFIX)) == 0;
 }
 
-static char *append_to_list(char *list, const char *path)
+static char *add_to_path_list(char *list, const char *path)
 {
 	char *more = *list ? tool_format("%s:%s", list, path) : tool_strdup(path);
 
@@ -187,33 +187,34 @@ static char *append_to_list(char *list, const char *path)
 	return more;
 }
 
-char *preload_value(const char *library, const char *stubs, const char *runtime)
+char *preload_format_value(const char *library, const char *stubs, const char *runtime)
 {
 	const char *was = getenv("LD_PRELOAD");
 	char *first = tool_strdup(runtime ? runtime : ""), *rest = tool_strdup("");
 	char *copy = tool_strdup(was ? was : ""), *save = NULL;
 
 	for (char *p = strtok_r(copy, ": ", &save); p; p = strtok_r(NULL, ": ", &save)) {
-		if (strcmp(p, library) == 0 || is_stubs(p) || (runtime && !strcmp(p, runtime)))
+		if (strcmp(p, library) == 0 || is_stub_object(p) ||
+			(runtime && !strcmp(p, runtime)))
 			continue;
 		if (sanitizer_is_runtime(p))
-			first = append_to_list(first, p);
+			first = add_to_path_list(first, p);
 		else
-			rest = append_to_list(rest, p);
+			rest = add_to_path_list(rest, p);
 	}
 	free(copy);
-	first = append_to_list(first, library);
+	first = add_to_path_list(first, library);
 	if (stubs)
-		first = append_to_list(first, stubs);
+		first = add_to_path_list(first, stubs);
 	if (*rest)
-		first = append_to_list(first, rest);
+		first = add_to_path_list(first, rest);
 	free(rest);
 	return first;
 }
 
 /* ---- the command ---- */
 
-char *preload_command(const char *name)
+char *preload_find_command(const char *name)
 {
 	const char *path = getenv("PATH");
 	char *copy, *found = NULL, *save = NULL;
@@ -233,8 +234,11 @@ char *preload_command(const char *name)
 	return found;
 }
 
-/* Programs that do not pass their environment on to the programs that they start. */
-static const char *drops_environment(const char *const *argv)
+/*
+ * Returns the name of the command if it starts other programs without its environment (sudo, ssh, env -i),
+ * else NULL.
+ */
+static const char *find_environment_dropper(const char *const *argv)
 {
 	static const char *const names[] = {
 		"sudo", "su", "doas", "ssh", "docker", "podman", "nerdctl"};
@@ -250,8 +254,8 @@ static const char *drops_environment(const char *const *argv)
 	return NULL;
 }
 
-/* The loader ignores LD_PRELOAD in a program that gets more rights than its caller. */
-static bool is_privileged(const char *path, const struct stat *st)
+/* Returns true for setuid, setgid and the like: the loader ignores LD_PRELOAD in such a program. */
+static bool is_privileged_program(const char *path, const struct stat *st)
 {
 	if ((st->st_mode & S_ISUID && st->st_uid != geteuid()) ||
 		(st->st_mode & S_ISGID && st->st_gid != getegid()))
@@ -260,25 +264,26 @@ static bool is_privileged(const char *path, const struct stat *st)
 }
 
 /*
- * Detected by the name of the program's loader. The loader of another libc than glibc does load
- * libprobe.so, which then does nothing.
+ * Returns a problem if the program uses another C library than glibc, which the name of its loader
+ * shows. Such a loader loads libprobe.so, but the library then does nothing.
  */
-static const char *of_other_libc(const unsigned char *head, size_t n, const Elf64_Phdr *interp)
+static const char *check_program_libc(const unsigned char *head, size_t n, const Elf64_Phdr *interp)
 {
 	static const char musl[] = "/ld-musl-";
 
 	if (interp->p_offset > n || interp->p_filesz > n - interp->p_offset ||
 		!memmem(head + interp->p_offset, interp->p_filesz, musl, strlen(musl)))
 		return NULL;
-	return "it is a program of musl, another C library; libprobe.so records programs of glibc "
-	       "only";
+	return "it is linked against musl; libprobe.so records only programs that are linked "
+	       "against "
+	       "glibc";
 }
 
 /*
  * Returns why an ELF file cannot be preloaded, or NULL if it can. A file that begins with #!: line
  * is its first line.
  */
-static const char *look_inside_elf(const char *path, char *line, size_t cap)
+static const char *check_elf_file(const char *path, char *line, size_t cap)
 {
 	unsigned char head[4096];
 	int fd = io_open_regular(AT_FDCWD, path, O_RDONLY, 0);
@@ -310,13 +315,13 @@ static const char *look_inside_elf(const char *path, char *line, size_t cap)
 		if (at + sizeof(Elf64_Phdr) > (size_t)n)
 			return NULL;
 		if (((const Elf64_Phdr *)(head + at))->p_type == PT_INTERP)
-			return of_other_libc(head, (size_t)n, (const Elf64_Phdr *)(head + at));
+			return check_program_libc(head, (size_t)n, (const Elf64_Phdr *)(head + at));
 	}
-	return "it is linked statically, so no library can be put before its own functions";
+	return "it is linked statically, so a preloaded library cannot replace its functions";
 }
 
 /* Returns the program in "#! /usr/bin/env python3" (the word after env), or NULL. malloc'd. */
-static char *interpreter_of_script(char *line)
+static char *parse_script_interpreter(char *line)
 {
 	char *save = NULL, *word = strtok_r(line, " \t", &save), *base;
 
@@ -327,18 +332,18 @@ static char *interpreter_of_script(char *line)
 		do
 			word = strtok_r(NULL, " \t", &save);
 		while (word && (word[0] == '-' || strchr(word, '=')));
-	return word ? preload_command(word) : NULL;
+	return word ? preload_find_command(word) : NULL;
 }
 
-char *preload_program(const char *name)
+char *preload_find_program(const char *name)
 {
-	char line[256], *path = preload_command(name), *next;
+	char line[256], *path = preload_find_command(name), *next;
 
 	for (int depth = 0; path && depth < 4; depth++) {
-		look_inside_elf(path, line, sizeof(line));
+		check_elf_file(path, line, sizeof(line));
 		if (!line[0])
 			return path;
-		next = interpreter_of_script(line);
+		next = parse_script_interpreter(line);
 		free(path);
 		path = next;
 	}
@@ -346,29 +351,30 @@ char *preload_program(const char *name)
 	return NULL;
 }
 
-char *preload_obstacle(const char *const *argv)
+char *preload_check_command(const char *const *argv)
 {
-	const char *name = drops_environment(argv);
+	const char *name = find_environment_dropper(argv);
 	char line[256], *path, *next, *why = NULL;
 
 	if (name)
 		return tool_format("%s does not pass on the environment; put `probe run` after "
 				   "it: %s ... probe run ...",
 			name, name);
-	path = preload_command(argv[0]);
+	path = preload_find_command(argv[0]);
 	for (int depth = 0; path && depth < 4; depth++) {
 		struct stat st;
-		const char *wrong = look_inside_elf(path, line, sizeof(line));
+		const char *problem = check_elf_file(path, line, sizeof(line));
 
-		if (wrong)
-			why = tool_format("%s: %s", path, wrong);
-		else if (!line[0] && stat(path, &st) == 0 && is_privileged(path, &st))
-			why = tool_format("%s: it runs with rights of another user or group, and "
-					  "the loader then ignores LD_PRELOAD",
+		if (problem)
+			why = tool_format("%s: %s", path, problem);
+		else if (!line[0] && stat(path, &st) == 0 && is_privileged_program(path, &st))
+			why = tool_format(
+				"%s: it runs with the rights of another user or group, and "
+				"the loader then ignores LD_PRELOAD",
 				path);
 		if (why || !line[0])
 			break;
-		next = interpreter_of_script(line);
+		next = parse_script_interpreter(line);
 		free(path);
 		path = next;
 	}

@@ -19,7 +19,7 @@ static const struct preset *find_preset(const char *name)
 	return NULL;
 }
 
-bool preset_known(const char *name)
+bool preset_check_name(const char *name)
 {
 	const char *names[16], *near;
 	unsigned n = 0;
@@ -28,7 +28,7 @@ bool preset_known(const char *name)
 		return true;
 	for (unsigned i = 1; i < config_npresets && n < 16; i++)
 		names[n++] = config_presets[i].name;
-	near = cli_nearest(name, names, n);
+	near = cli_find_nearest(name, names, n);
 	tool_error("run: --preset %s: %s%s%saccepted: comm, nan, ops, dump, state", name,
 		near ? "did you mean " : "", near ? near : "", near ? "? " : "");
 	return false;
@@ -49,10 +49,10 @@ static void load_chosen_config(struct chosen *u, const char *file)
 {
 	const char *named = getenv("PROBE_CONFIG");
 	char *const none[] = {NULL};
-	char *cwd = tool_absolute("."),
+	char *cwd = tool_get_absolute_path("."),
 	     *path = file	       ? tool_strdup(file)
 		     : named && *named ? tool_strdup(named)
-				       : config_find("probe.yaml", preload_beside());
+				       : config_find("probe.yaml", preload_get_config_base());
 
 	/* The job itself reports problems. */
 	config_load(&u->now, path, environ, cwd, ignore_preset_line, NULL);
@@ -62,7 +62,7 @@ static void load_chosen_config(struct chosen *u, const char *file)
 	free(cwd);
 }
 
-static char *env_name_of_key(const char *key)
+static char *format_env_name(const char *key)
 {
 	char *name = tool_format("PROBE_%s", key);
 
@@ -72,7 +72,7 @@ static char *env_name_of_key(const char *key)
 	return name;
 }
 
-static char *preset_value_text(const struct config *c, const char *key)
+static char *format_preset_value(const struct config *c, const char *key)
 {
 	for (size_t i = 0; i < config_nkeys; i++) {
 		const struct config_key *k = &config_keys[i];
@@ -90,24 +90,25 @@ static char *preset_value_text(const struct config *c, const char *key)
 
 static bool is_chosen(const struct chosen *u, const char *key)
 {
-	char *name = env_name_of_key(key), *file, *none;
+	char *name = format_env_name(key), *file, *none;
 	const char *env = getenv(name);
 	bool other;
 
 	free(name);
 	if (env && *env)
 		return true;
-	file = preset_value_text(&u->file, key);
-	none = preset_value_text(&u->none, key);
+	file = format_preset_value(&u->file, key);
+	none = format_preset_value(&u->none, key);
 	other = strcmp(file, none) != 0;
 	free(file);
 	free(none);
 	return other;
 }
 
-static int apply_list(const struct preset *p, const struct chosen *u, preset_set_fn *set, void *arg)
+static int set_preset_list(
+	const struct preset *p, const struct chosen *u, preset_set_fn *set, void *arg)
 {
-	char *list = config_find(p->list, preload_beside());
+	char *list = config_find(p->list, preload_get_config_base());
 
 	if (is_chosen(u, "wrap_ops")) {
 		tool_warn(
@@ -128,7 +129,7 @@ static int apply_list(const struct preset *p, const struct chosen *u, preset_set
 	return 0;
 }
 
-int preset_apply(const char *name, const char *file, preset_set_fn *set, void *arg)
+int preset_set_variables(const char *name, const char *file, preset_set_fn *set, void *arg)
 {
 	const struct preset *p = find_preset(name);
 	const char *named = getenv("PROBE_CONFIG");
@@ -138,12 +139,12 @@ int preset_apply(const char *name, const char *file, preset_set_fn *set, void *a
 
 	load_chosen_config(&u, file);
 	if (named && *named && !file) {
-		path = tool_absolute(named);
+		path = tool_get_absolute_path(named);
 		set(arg, "PROBE_CONFIG", path);
 		free(path);
 	}
 	for (unsigned i = 0; i < PRESET_KEYS_MAX && *p->set[i].key; i++) {
-		char *var = env_name_of_key(p->set[i].key);
+		char *var = format_env_name(p->set[i].key);
 
 		if (!is_chosen(&u, p->set[i].key))
 			set(arg, var, p->set[i].value);
@@ -155,7 +156,7 @@ int preset_apply(const char *name, const char *file, preset_set_fn *set, void *a
 	 */
 	set(arg, "PROBE_OUTPUT_DIR", u.now.output_dir);
 	if (*p->list)
-		err = apply_list(p, &u, set, arg);
+		err = set_preset_list(p, &u, set, arg);
 	config_free(&u.now);
 	config_free(&u.file);
 	config_free(&u.none);

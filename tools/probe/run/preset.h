@@ -9,7 +9,7 @@
 typedef void preset_set_fn(void *arg, const char *name, const char *value);
 
 /* Returns true if the preset exists. Otherwise reports the names that do. */
-bool preset_known(const char *name);
+bool preset_check_name(const char *name);
 
 /*
  * Calls `set` for the PROBE_* variables of the preset. A key that the environment or the
@@ -17,6 +17,6 @@ bool preset_known(const char *name);
  * configuration file; NULL: the one that a job would find. Paths are absolute. Returns 0, or -1
  * (reported) if the preset's list of functions is missing.
  */
-int preset_apply(const char *name, const char *file, preset_set_fn *set, void *arg);
+int preset_set_variables(const char *name, const char *file, preset_set_fn *set, void *arg);
 
 #endif

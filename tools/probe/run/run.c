@@ -21,14 +21,14 @@ static const char help[] =
 	"CMD "
 	"[ARGUMENT...]\n"
 	"\n"
-	"Runs a command with libprobe.so in front of its libraries; what it starts inherits that. "
-	"The command is\n"
-	"executed in place of this one: its exit status, its output and its signals are its own.\n"
+	"Runs a command with libprobe.so loaded before its libraries, as in all programs that it "
+	"starts. The command\n"
+	"replaces this process: exit status, output and signals are those of the command.\n"
 	"\n"
 	"  -c, --config FILE   probe.yaml to use (sets PROBE_CONFIG)\n"
 	"  -o, --output DIR    folder for the results (sets PROBE_OUTPUT_DIR; default "
 	"./probe_output)\n"
-	"  -p, --preset NAME   settings for a common question; what you have set yourself stays:\n"
+	"  -p, --preset NAME   settings for a common question; your own settings have priority:\n"
 	"                      comm  collectives with statistics, call stacks and steps (the "
 	"default)\n"
 	"                      nan   also the PyTorch operators that compute: the first NaN is "
@@ -38,16 +38,15 @@ static const char help[] =
 	"                      dump  also what operators call, and a checksum of each tensor\n"
 	"                      state parameters, gradients and optimizer state of each step, by "
 	"name\n"
-	"      --seed N        seeds what variables of the environment can seed (PYTHONHASHSEED "
-	"...); "
-	"the program's own\n"
-	"                      calls of manual_seed() remain its own\n"
-	"      --deterministic sets what makes libraries repeat their results "
+	"      --seed N        sets the seeds that have environment variables (PYTHONHASHSEED "
+	"...). "
+	"Calls of manual_seed()\n"
+	"                      in the program are not changed\n"
+	"      --deterministic sets the variables that make libraries deterministic "
 	"(CUBLAS_WORKSPACE_CONFIG,\n"
-	"                      HCCL_DETERMINISTIC ...). Of both, what you have set yourself stays, "
-	"and "
-	"meta.json says\n"
-	"                      which took effect (`reproducible`)\n"
+	"                      HCCL_DETERMINISTIC ...). Neither option changes variables that are "
+	"already set. meta.json\n"
+	"                      lists which settings took effect (`reproducible`)\n"
 	"  -n, --print         prints the command line with its environment instead of running it\n"
 	"\n"
 	"examples:\n"
@@ -57,9 +56,10 @@ static const char help[] =
 	"  probe run --seed 1234 --deterministic torchrun --nproc-per-node 8 train.py\n"
 	"  mpirun -n 64 probe run -o /scratch/run7 ./train\n"
 	"\n"
-	"Open MPI's mpirun hands LD_PRELOAD on only to ranks on the same host: with several hosts "
-	"put `probe run`\n"
-	"after it, as in the last example. That form works with every launcher.\n";
+	"Open MPI's mpirun passes LD_PRELOAD only to ranks on its own host. With several hosts, "
+	"put "
+	"`probe run` after\n"
+	"mpirun, as in the last example. That form works with every launcher.\n";
 
 enum { OPT_CONFIG, OPT_OUTPUT, OPT_PRESET, OPT_PRINT, OPT_SEED, OPT_DETERMINISTIC };
 
@@ -82,7 +82,7 @@ static void print_run_problem(void *arg, const char *line)
 	fprintf(stderr, "%s\n", line);
 }
 
-/* A wrong configuration is reported here, before a long job, and not in its output. */
+/* Reports errors of the configuration before the job starts, instead of in the output of a long job. */
 static int check_config(const char *file)
 {
 	char *const none[] = {NULL};
@@ -106,14 +106,14 @@ static void ignore_problem(void *arg, const char *line)
 }
 
 /*
- * With a file in the environment that is not YAML, every rank would record nothing. The job itself
- * reports other problems.
+ * Reports a file in PROBE_CONFIG that is not YAML: with it, no rank would record anything. The job
+ * itself reports other problems.
  */
 static int check_environment_config(void)
 {
 	const char *named = getenv("PROBE_CONFIG");
 	char *const none[] = {NULL};
-	char *file = named && *named ? tool_absolute(named) : NULL;
+	char *file = named && *named ? tool_get_absolute_path(named) : NULL;
 	struct config cfg;
 	unsigned problems = 0;
 	bool unreadable;
@@ -198,7 +198,7 @@ static void set_repeat_variables(const struct repeat *r, bool print)
 		if (!now)
 			set_variable(name, value, print);
 		else if (strcmp(now, value))
-			tool_warn("run: %s is %s already and stays so", name, now);
+			tool_warn("run: %s is already set to %s and is not changed", name, now);
 	}
 }
 
@@ -213,7 +213,7 @@ static bool is_seed(const char *s)
 unsigned report_words_of(const struct config *cfg, const char *place, char *const env[],
 	config_report_fn *report, void *arg)
 {
-	char *ops = config_find_list(cfg, preload_beside(), ignore_problem, NULL);
+	char *ops = config_find_list(cfg, preload_get_config_base(), ignore_problem, NULL);
 	struct wraplist *list = wraplist_load(ops, ignore_problem, NULL);
 	unsigned n;
 
@@ -238,7 +238,7 @@ unsigned print_unknown_words(const char *file)
 {
 	struct config cfg;
 	unsigned in_file = 0;
-	char *cwd = tool_absolute(".");
+	char *cwd = tool_get_absolute_path(".");
 
 	config_load(&cfg, file, environ, cwd, ignore_problem, NULL);
 	report_words_of(&cfg, file, environ, print_word_problem, &in_file);
@@ -248,38 +248,38 @@ unsigned print_unknown_words(const char *file)
 }
 
 /*
- * Reports misspelt words of skip and only before the command starts. One in the file that -c names
- * is an error, like every other in it.
+ * Reports misspelt words of `skip` and `only` before the command starts. Returns an error if such a word is
+ * in the file of -c.
  */
 static int check_words(const char *config)
 {
 	const char *named = getenv("PROBE_CONFIG");
 	char *file = config	       ? tool_strdup(config)
-		     : named && *named ? tool_absolute(named)
-				       : config_find("probe.yaml", preload_beside());
+		     : named && *named ? tool_get_absolute_path(named)
+				       : config_find("probe.yaml", preload_get_config_base());
 	unsigned n = print_unknown_words(file);
 
 	free(file);
 	return n && config ? STATUS_USAGE : 0;
 }
 
-static int run_command(char **argv, const char *config, const char *output, const char *preset,
-	const struct repeat *repeat, bool print)
+static int start_recorded_command(char **argv, const char *config, const char *output,
+	const char *preset, const struct repeat *repeat, bool print)
 {
-	char *library = preload_library(), *value, *path, *why, *stubs, *runtime;
+	char *library = preload_find_library(), *value, *path, *why, *stubs, *runtime;
 	const char *off = getenv("PROBE_DISABLE");
 	int err;
 
 	if (!library)
 		return STATUS_USAGE;
-	path = preload_command(argv[0]);
+	path = preload_find_command(argv[0]);
 	if (!path) {
 		tool_error("run: %s: command not found", argv[0]);
 		free(library);
 		return STATUS_NOT_FOUND;
 	}
 	free(path);
-	why = preload_obstacle((const char *const *)argv);
+	why = preload_check_command((const char *const *)argv);
 	if (why)
 		tool_warn("run: the preload will have no effect: %s", why);
 	free(why);
@@ -294,9 +294,9 @@ static int run_command(char **argv, const char *config, const char *output, cons
 		setenv("PROBE_CONFIG", config, 1);
 	if (output)
 		setenv("PROBE_OUTPUT_DIR", output, 1);
-	stubs = stubs_for(library, argv[0], config);
-	runtime = sanitizer_of(argv[0]);
-	value = preload_value(library, stubs, runtime);
+	stubs = stubs_get_object(library, argv[0], config);
+	runtime = sanitizer_find_runtime(argv[0]);
+	value = preload_format_value(library, stubs, runtime);
 	free(runtime);
 	free(stubs);
 	set_variable("LD_PRELOAD", value, print);
@@ -307,7 +307,7 @@ static int run_command(char **argv, const char *config, const char *output, cons
 	free(value);
 	free(library);
 	set_repeat_variables(repeat, print);
-	if (preset && preset_apply(preset, config, set_preset, &print) < 0)
+	if (preset && preset_set_variables(preset, config, set_preset, &print) < 0)
 		return STATUS_USAGE;
 	/* With --print a preset's list is not in the environment. */
 	if (!(print && preset) && check_words(config))
@@ -319,7 +319,7 @@ static int run_command(char **argv, const char *config, const char *output, cons
 			print_quoted(*a);
 		}
 		putchar('\n');
-		return tool_finish(STATUS_DONE);
+		return tool_close_output(STATUS_DONE);
 	}
 	fflush(NULL);
 	execvp(argv[0], argv);
@@ -341,20 +341,20 @@ int verb_run(int argc, char **argv)
 	bool print = false;
 	int o, status = 0;
 
-	while (!status && (o = cli_next(&c)) != CLI_END && o != CLI_OPERAND) {
+	while (!status && (o = cli_read_argument(&c)) != CLI_END && o != CLI_OPERAND) {
 		switch (o) {
 		case OPT_CONFIG:
 			free(config);
-			config = tool_absolute(c.value);
+			config = tool_get_absolute_path(c.value);
 			status = check_config(config);
 			break;
 		case OPT_OUTPUT:
 			free(output);
-			output = tool_absolute(c.value);
+			output = tool_get_absolute_path(c.value);
 			break;
 		case OPT_PRESET:
 			preset = c.value;
-			status = preset_known(preset) ? 0 : STATUS_USAGE;
+			status = preset_check_name(preset) ? 0 : STATUS_USAGE;
 			break;
 		case OPT_PRINT:
 			print = true;
@@ -371,7 +371,7 @@ int verb_run(int argc, char **argv)
 			break;
 		case CLI_HELP:
 			fputs(help, stdout);
-			return tool_finish(STATUS_DONE);
+			return tool_close_output(STATUS_DONE);
 		default:
 			status = STATUS_USAGE;
 		}
@@ -383,7 +383,8 @@ int verb_run(int argc, char **argv)
 	if (!status && !config)
 		status = check_environment_config();
 	if (!status)
-		status = run_command(argv + c.at - 1, config, output, preset, &repeat, print);
+		status = start_recorded_command(
+			argv + c.at - 1, config, output, preset, &repeat, print);
 	free(config);
 	free(output);
 	return status;

@@ -9,7 +9,7 @@
 #include "tools/probe/run/preload.h"
 #include "tools/lib/tool.h"
 
-static const char *last_part(const char *path)
+static const char *find_file_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -21,14 +21,14 @@ bool sanitizer_is_runtime(const char *path)
 	static const char *const prefix[] = {"libasan.so", "libclang_rt.asan"};
 
 	for (unsigned i = 0; i < sizeof(prefix) / sizeof(*prefix); i++)
-		if (strncmp(last_part(path), prefix[i], strlen(prefix[i])) == 0)
+		if (strncmp(find_file_name(path), prefix[i], strlen(prefix[i])) == 0)
 			return true;
 	return false;
 }
 
-char *sanitizer_of(const char *command)
+char *sanitizer_find_runtime(const char *command)
 {
-	char *program = preload_program(command), *runtime = NULL;
+	char *program = preload_find_program(command), *runtime = NULL;
 	struct elf_file file;
 	const char *name;
 
@@ -48,13 +48,13 @@ char *find_sanitizer(const char *const *argv)
 		char *runtime, *text;
 
 		/* This command has its own `probe run`. */
-		if (strcmp(last_part(argv[i]), "probe") == 0)
+		if (strcmp(find_file_name(argv[i]), "probe") == 0)
 			return NULL;
-		runtime = argv[i][0] == '-' ? NULL : sanitizer_of(argv[i]);
+		runtime = argv[i][0] == '-' ? NULL : sanitizer_find_runtime(argv[i]);
 		if (!runtime)
 			continue;
 		text = tool_format("%s is built with AddressSanitizer, whose runtime (%s) ends it "
-				   "where another library was loaded first; put `probe run` "
+				   "if another library was loaded first; put `probe run` "
 				   "directly before it: %s ... probe run %s",
 			argv[i], runtime, argv[0], argv[i]);
 		free(runtime);

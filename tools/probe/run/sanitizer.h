@@ -15,11 +15,11 @@ bool sanitizer_is_runtime(const char *path);
  * Returns the name of the runtime that the program of a command needs, as the program contains it,
  * or NULL. malloc'd.
  */
-char *sanitizer_of(const char *command);
+char *sanitizer_find_runtime(const char *command);
 
 /*
- * If the program is a launcher whose command needs such a runtime: returns a sentence on what
- * follows from that, else NULL. malloc'd.
+ * If the program is a launcher whose command needs such a runtime: returns a sentence with the problem
+ * and its solution, else NULL. malloc'd.
  */
 char *find_sanitizer(const char *const *argv);
 

@@ -22,9 +22,10 @@ static const char help[] =
 	"\n"
 	"Writes a stub object: a library with one small function for each function that "
 	"apis/custom.yaml and the like\n"
-	"describe and that the program's libraries define. `probe run` does so by itself; this is "
-	"for jobs that set\n"
-	"LD_PRELOAD in their own way. The file must come after libprobe.so there.\n"
+	"describe and that the program's libraries define. `probe run` does this automatically; "
+	"this "
+	"verb is for jobs\n"
+	"that set LD_PRELOAD in another way. There the file must come after libprobe.so.\n"
 	"\n"
 	"  -o, --output FILE   the file to write\n"
 	"  -c, --config FILE   probe.yaml to use\n"
@@ -42,14 +43,14 @@ static const struct cli_option options[] = {
 	[OPT_CONFIG] = {"config", 'c', true},
 };
 
-struct stubs_how {
+struct stub_options {
 	const char *config; /* value for PROBE_CONFIG, or NULL */
 	bool quiet;
 };
 
 /* Runs this program under libprobe.so, which writes the file when the program ends. */
-static void run_stub_child(
-	const char *file, const char *library, const char *program, const struct stubs_how *how)
+static void start_stub_child(const char *file, const char *library, const char *program,
+	const struct stub_options *settings)
 {
 	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
 
@@ -58,14 +59,14 @@ static void run_stub_child(
 	setenv("LD_PRELOAD", library, 1);
 	setenv("PROBE_STUB_FILE", file, 1);
 	setenv("PROBE_STUB_FOR", program, 1);
-	if (how->config)
-		setenv("PROBE_CONFIG", how->config, 1);
+	if (settings->config)
+		setenv("PROBE_CONFIG", settings->config, 1);
 	/* The job itself reports errors in its configuration. */
-	if (how->quiet)
+	if (settings->quiet)
 		setenv("PROBE_LOG_LEVEL", "0", 1);
 	unsetenv("PROBE_CHECK");
-	execl(tool_self(), "probe", "--version", (char *)NULL);
-	tool_error("%s: %s", tool_self(), strerror(errno));
+	execl(tool_get_own_path(), "probe", "--version", (char *)NULL);
+	tool_error("%s: %s", tool_get_own_path(), strerror(errno));
 	_exit(2);
 }
 
@@ -73,10 +74,10 @@ static void run_stub_child(
  * Writes the stub object for the program of a command name (for a script: its interpreter). Returns
  * 1, 0 if no function of its libraries needs one, or -1 (reported).
  */
-static int stubs_write(
-	const char *file, const char *library, const char *command, const struct stubs_how *how)
+static int stubs_write(const char *file, const char *library, const char *command,
+	const struct stub_options *settings)
 {
-	char *program = preload_program(command);
+	char *program = preload_find_program(command);
 	struct stat st;
 	int status = 0;
 	pid_t pid;
@@ -91,7 +92,7 @@ static int stubs_write(
 	fflush(NULL);
 	pid = fork();
 	if (pid == 0)
-		run_stub_child(file, library, program, how);
+		start_stub_child(file, library, program, settings);
 	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	free(program);
@@ -106,21 +107,21 @@ static int stubs_write(
  * Creates a private folder to which no other user can write, because its files become part of
  * programs.
  */
-static char *own_folder(void)
+static char *get_own_folder(void)
 {
 	const char *tmp = getenv("TMPDIR");
-	char *base = tool_absolute(tmp && *tmp ? tmp : "/tmp");
+	char *base = tool_get_absolute_path(tmp && *tmp ? tmp : "/tmp");
 	char *dir = tool_format("%s/libprobe-%u", base, (unsigned)geteuid());
 	struct stat st;
 
 	free(base);
 	if ((mkdir(dir, 0700) < 0 && errno != EEXIST) || lstat(dir, &st) < 0) {
 		tool_warn("%s: %s; functions of libraries that the program loads at start are not "
-			  "recorded; set TMPDIR to a folder that can be written",
+			  "recorded; set TMPDIR to a writable folder",
 			dir, strerror(errno));
 	} else if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() || st.st_mode & 022 ||
 		   strpbrk(dir, ": \t")) {
-		tool_warn("%s: not a folder that only you can write, or a name that LD_PRELOAD "
+		tool_warn("%s: a folder that others can write, or with a name that LD_PRELOAD "
 			  "cannot hold; functions of libraries that the program loads at start are "
 			  "not recorded; set TMPDIR to another place",
 			dir);
@@ -131,7 +132,7 @@ static char *own_folder(void)
 	return NULL;
 }
 
-static uint64_t file_hash_of(const char *file)
+static uint64_t compute_file_hash(const char *file)
 {
 	FILE *f = fopen(file, "re");
 	uint64_t h = 0, word;
@@ -143,21 +144,21 @@ static uint64_t file_hash_of(const char *file)
 	return h;
 }
 
-char *stubs_for(const char *library, const char *command, const char *config)
+char *stubs_get_object(const char *library, const char *command, const char *config)
 {
 	const char *off = getenv("PROBE_DISABLE");
-	const struct stubs_how how = {config, true};
+	const struct stub_options how = {config, true};
 	char *dir, *made, *path = NULL;
 
 	if (off && *off && strcmp(off, "0"))
 		return NULL;
-	dir = own_folder();
+	dir = get_own_folder();
 	if (!dir)
 		return NULL;
 	made = tool_format("%s/%d.new", dir, (int)getpid());
 	if (stubs_write(made, library, command, &how) == 1) {
 		path = tool_format("%s/" STUBS_PREFIX "%016llx.so", dir,
-			(unsigned long long)file_hash_of(made));
+			(unsigned long long)compute_file_hash(made));
 		if (rename(made, path) < 0) {
 			tool_warn("%s: %s", path, strerror(errno));
 			unlink(made);
@@ -173,19 +174,19 @@ char *stubs_for(const char *library, const char *command, const char *config)
 
 static int write_stub_file(const char *file, const char *command, const char *config)
 {
-	char *library = preload_library(), *found;
+	char *library = preload_find_library(), *found;
 	int n;
 
 	if (!library)
 		return STATUS_USAGE;
-	found = preload_command(command);
+	found = preload_find_command(command);
 	if (!found) {
 		tool_error("stub: %s: command not found", command);
 		free(library);
 		return STATUS_USAGE;
 	}
 	free(found);
-	n = stubs_write(file, library, command, &(struct stubs_how){config, false});
+	n = stubs_write(file, library, command, &(struct stub_options){config, false});
 	free(library);
 	if (n == 0)
 		tool_warn(
@@ -203,19 +204,19 @@ int verb_stub(int argc, char **argv)
 	char *file = NULL, *config = NULL;
 	int o, status = 0;
 
-	while (!status && (o = cli_next(&c)) != CLI_END && o != CLI_OPERAND) {
+	while (!status && (o = cli_read_argument(&c)) != CLI_END && o != CLI_OPERAND) {
 		switch (o) {
 		case OPT_OUTPUT:
 			free(file);
-			file = tool_absolute(c.value);
+			file = tool_get_absolute_path(c.value);
 			break;
 		case OPT_CONFIG:
 			free(config);
-			config = tool_absolute(c.value);
+			config = tool_get_absolute_path(c.value);
 			break;
 		case CLI_HELP:
 			fputs(help, stdout);
-			return tool_finish(STATUS_DONE);
+			return tool_close_output(STATUS_DONE);
 		default:
 			status = STATUS_USAGE;
 		}

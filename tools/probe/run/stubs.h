@@ -16,6 +16,6 @@
  * the file. config: the value for PROBE_CONFIG, or NULL. Returns the path (malloc'd), or NULL if no
  * function of the program's libraries needs a stub, or if writing failed (reported).
  */
-char *stubs_for(const char *library, const char *command, const char *config);
+char *stubs_get_object(const char *library, const char *command, const char *config);
 
 #endif

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #define REQUEST_MAX 8192
-/* ms until a request must have arrived, or a piece of the answer must have been accepted */
+/* Time limit in ms for the arrival of a request, and for the acceptance of each piece of the answer. */
 #define REQUEST_MS 3000
 #define CLIENTS_MAX 64 /* at the same time */
 
@@ -58,7 +58,7 @@ static bool is_loopback(const struct sockaddr_storage *a)
 	return IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)a)->sin6_addr);
 }
 
-static int port_of(const struct sockaddr_storage *a)
+static int get_port(const struct sockaddr_storage *a)
 {
 	return ntohs(a->ss_family == AF_INET ? ((const struct sockaddr_in *)a)->sin_port
 					     : ((const struct sockaddr_in6 *)a)->sin6_port);
@@ -81,7 +81,7 @@ int http_listen(struct http_server *s, const char *address, int port)
 	if (bind(s->fd, (struct sockaddr *)&a, n) || listen(s->fd, 64) ||
 		getsockname(s->fd, (struct sockaddr *)&a, &n))
 		err = -errno;
-	s->port = port_of(&a);
+	s->port = get_port(&a);
 	if (err)
 		http_close(s);
 	return err;
@@ -106,9 +106,8 @@ struct client {
 	size_t nrequest;
 	char *answer; /* NULL: the request is not complete */
 	size_t nanswer, sent;
-	long long
-		until; /* ms, monotonic: without progress the client is dropped at this time ... */
-	long long most; /* ... and in any case at this time */
+	/* The client is dropped at `until` if it makes no progress, at `most` in any case; ms, monotonic. */
+	long long until, most;
 };
 
 static void remove_client(struct client *c)
@@ -125,7 +124,7 @@ static void remove_client(struct client *c)
  * Reads more of the request. Returns 1 if it is complete (up to the empty line), 0 if not, -1 if it
  * will not arrive or is too long.
  */
-static int receive_request(struct client *c)
+static int read_request(struct client *c)
 {
 	ssize_t got =
 		recv(c->fd, c->request + c->nrequest, REQUEST_MAX - c->nrequest, MSG_DONTWAIT);
@@ -146,7 +145,7 @@ static int receive_request(struct client *c)
  * Sends as much of the answer as the connection accepts. A slow client is not dropped, because each
  * byte sent extends its time limit.
  */
-static bool send_answer(struct client *c)
+static bool write_answer(struct client *c)
 {
 	while (c->sent < c->nanswer) {
 		ssize_t sent = send(c->fd, c->answer + c->sent, c->nanswer - c->sent,
@@ -176,10 +175,10 @@ static const char *find_header(const char *request, const char *name)
 }
 
 /*
- * A page of a foreign site in a browser on this host may make the site's name resolve to this
- * address. So requests for a foreign host name are refused.
+ * Returns true if the Host header names this machine. Requests with another name are refused: a foreign
+ * web page in a browser on this host may make its own name resolve to this address (DNS rebinding).
  */
-static bool names_this_machine(const char *host)
+static bool is_own_host_name(const char *host)
 {
 	static const char *const names[] = {"localhost", "127.0.0.1", "[::1]"};
 
@@ -189,13 +188,13 @@ static bool names_this_machine(const char *host)
 		if (strncasecmp(host, names[i], n) == 0 && strchr(":\r\n \t", host[n]))
 			return true;
 	}
-	/* An IP address of this host cannot be redirected like that. */
+	/* An IP address is not resolved, so it cannot be redirected. */
 	if (host && strncmp(host, "127.", 4) == 0)
 		return strchr(":\r\n \t", host[strspn(host, "0123456789.")]) != NULL;
 	return !host;
 }
 
-static const char *reason_of(int status)
+static const char *get_status_reason(int status)
 {
 	switch (status) {
 	case 200:
@@ -214,9 +213,9 @@ static const char *reason_of(int status)
 }
 
 /* Answers with a short text. */
-static void refuse_request(struct http_answer *a, int status)
+static void set_error_answer(struct http_answer *a, int status)
 {
-	const char *reason = reason_of(status);
+	const char *reason = get_status_reason(status);
 
 	free(a->body);
 	*a = (struct http_answer){.status = status, .type = "text/plain; charset=utf-8"};
@@ -243,7 +242,7 @@ static int parse_request(const char *request, char path[HTTP_PATH_MAX], bool *he
 }
 
 /* Puts headers and body into one buffer. Returns false if there is no memory. */
-static bool answer_request(
+static bool handle_request(
 	const struct http_server *s, struct client *c, http_answer_fn *answer, void *arg)
 {
 	char path[HTTP_PATH_MAX], top[512];
@@ -251,19 +250,19 @@ static bool answer_request(
 	bool head = false;
 	int status = parse_request(c->request, path, &head), n;
 
-	if (status == 200 && s->local && !names_this_machine(find_header(c->request, "Host")))
+	if (status == 200 && s->local && !is_own_host_name(find_header(c->request, "Host")))
 		status = 403;
 	if (status == 200) {
 		answer(arg, path, &a);
 		status = a.body ? a.status : 500;
 	}
 	if (!a.body || status != 200)
-		refuse_request(&a, status);
+		set_error_answer(&a, status);
 	n = snprintf(top, sizeof(top),
 		"HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n%s"
 		"Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nConnection: "
 		"close\r\n\r\n",
-		status, reason_of(status), a.type, a.n,
+		status, get_status_reason(status), a.type, a.n,
 		status == 405 ? "Allow: GET, HEAD\r\n" : "");
 	c->nanswer = (size_t)n + (head || !a.body ? 0 : a.n);
 	c->answer = malloc(c->nanswer);
@@ -277,14 +276,14 @@ static bool answer_request(
 	return c->answer;
 }
 
-/* Does for a client what is possible without waiting. */
-static void serve_client(
+/* Reads, handles and answers a client's request as far as possible without waiting. */
+static void handle_client(
 	const struct http_server *s, struct client *c, http_answer_fn *answer, void *arg)
 {
-	int there = c->answer ? 1 : receive_request(c);
+	int there = c->answer ? 1 : read_request(c);
 
-	if (there < 0 || (there && !c->answer && !answer_request(s, c, answer, arg)) ||
-		(there && !send_answer(c)))
+	if (there < 0 || (there && !c->answer && !handle_request(s, c, answer, arg)) ||
+		(there && !write_answer(c)))
 		remove_client(c);
 }
 
@@ -299,7 +298,7 @@ static void accept_client(const struct http_server *s, struct client *c)
  * If all connections are in use, the next client waits in the kernel's queue until one of them is
  * dropped.
  */
-static void serve_clients(const struct http_server *s, struct client *list,
+static void handle_clients(const struct http_server *s, struct client *list,
 	const volatile sig_atomic_t *stop, http_answer_fn *answer, void *arg)
 {
 	struct pollfd p[CLIENTS_MAX + 1];
@@ -324,7 +323,7 @@ static void serve_clients(const struct http_server *s, struct client *list,
 			continue;
 		for (int i = 0; i < CLIENTS_MAX && !*stop; i++) {
 			if (list[i].fd >= 0 && p[i].revents)
-				serve_client(s, &list[i], answer, arg);
+				handle_client(s, &list[i], answer, arg);
 			if (list[i].fd >= 0 && read_ms() >= list[i].until)
 				remove_client(&list[i]);
 		}
@@ -342,7 +341,7 @@ int http_serve(
 		return -ENOMEM;
 	for (int i = 0; i < CLIENTS_MAX; i++)
 		list[i].fd = -1;
-	serve_clients(s, list, stop, answer, arg);
+	handle_clients(s, list, stop, answer, arg);
 	for (int i = 0; i < CLIENTS_MAX; i++)
 		if (list[i].fd >= 0)
 			remove_client(&list[i]);

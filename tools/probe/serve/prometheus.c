@@ -70,7 +70,7 @@ static void write_rank_label(FILE *f, const char *sep, const struct live_rank *r
 
 	if (r->rank >= 0)
 		snprintf(number, sizeof(number), "%d", r->rank);
-	/* Two processes without a rank are two series. */
+	/* Processes without a rank are distinguished by their folder, so that each has its own series. */
 	write_label(f, sep, "rank", r->rank >= 0 ? number : r->dir->label);
 }
 
@@ -92,84 +92,84 @@ struct rank_metric {
 	double (*value)(const struct live *l, const struct live_rank *r);
 };
 
-static double value_of_step(const struct live *l, const struct live_rank *r)
+static double get_step_value(const struct live *l, const struct live_rank *r)
 {
 	(void)l;
 	return (double)r->step;
 }
 
-static double value_of_alive(const struct live *l, const struct live_rank *r)
+static double get_alive_value(const struct live *l, const struct live_rank *r)
 {
 	(void)l;
 	return r->dir->alive_ns ? (double)r->dir->alive_ns / 1e9 : (double)NAN;
 }
 
-static double value_of_mean_time(const struct live *l, const struct live_rank *r)
+static double get_mean_time_value(const struct live *l, const struct live_rank *r)
 {
 	(void)l;
 	return r->mean_ms / 1e3;
 }
 
-static double value_of_exposed(const struct live *l, const struct live_rank *r)
+static double get_exposed_value(const struct live *l, const struct live_rank *r)
 {
 	(void)l;
 	return r->exposed;
 }
 
-static double value_of_late(const struct live *l, const struct live_rank *r)
+static double get_late_value(const struct live *l, const struct live_rank *r)
 {
 	(void)l;
 	return r->late_ms / 1e3;
 }
 
-static double value_of_straggler(const struct live *l, const struct live_rank *r)
+static double get_straggler_value(const struct live *l, const struct live_rank *r)
 {
 	(void)l;
 	return r->met ? r->straggler : (double)NAN;
 }
 
-static double value_of_open(const struct live *l, const struct live_rank *r)
+static double get_open_value(const struct live *l, const struct live_rank *r)
 {
 	(void)l;
 	return (double)r->open_ns / 1e9;
 }
 
-static double value_of_alerts(const struct live *l, const struct live_rank *r)
+static double get_alerts_value(const struct live *l, const struct live_rank *r)
 {
 	(void)l;
 	return (double)r->alerts;
 }
 
-static double value_of_seen(const struct live *l, const struct live_rank *r)
+static double get_seen_value(const struct live *l, const struct live_rank *r)
 {
 	(void)l;
 	return (double)r->dir->meta.seen;
 }
 
-static double value_of_recorded(const struct live *l, const struct live_rank *r)
+static double get_recorded_value(const struct live *l, const struct live_rank *r)
 {
 	(void)l;
 	return (double)r->dir->meta.recorded;
 }
 
 static const struct rank_metric rank_metrics[] = {
-	{"probe_step", "gauge", "Step that the rank is in", value_of_step},
+	{"probe_step", "gauge", "Current step of the rank", get_step_value},
 	{"probe_alive_timestamp_seconds", "gauge", "Last sign of life of the rank, Unix epoch",
-		value_of_alive},
+		get_alive_value},
 	{"probe_step_time_mean_seconds", "gauge", "Time of a step, mean of the latest 64",
-		value_of_mean_time},
+		get_mean_time_value},
 	{"probe_exposed_communication_ratio", "gauge",
 		"Share of the time in which the training's thread was blocked in communication",
-		value_of_exposed},
+		get_exposed_value},
 	{"probe_late_seconds", "gauge",
-		"How much later than the first rank it comes to collectives, mean of the latest",
-		value_of_late},
-	{"probe_straggler", "gauge", "1: the other ranks wait for this rank", value_of_straggler},
-	{"probe_open_call_seconds", "gauge", "Age of the oldest call that it is in, 0: none",
-		value_of_open},
-	{"probe_alerts_total", "counter", "How often rules fired", value_of_alerts},
-	{"probe_calls_seen_total", "counter", "Calls of recorded functions", value_of_seen},
-	{"probe_calls_recorded_total", "counter", "Calls that were recorded", value_of_recorded},
+		"Delay after the first rank at the start of collectives, mean of the latest",
+		get_late_value},
+	{"probe_straggler", "gauge", "1: the other ranks wait for this rank", get_straggler_value},
+	{"probe_open_call_seconds", "gauge", "Age of the oldest call that blocks the rank, 0: none",
+		get_open_value},
+	{"probe_alerts_total", "counter", "How often rules fired", get_alerts_value},
+	{"probe_calls_seen_total", "counter", "Calls of recorded functions", get_seen_value},
+	{"probe_calls_recorded_total", "counter", "Calls that were recorded", get_recorded_value},
 };
 
 static void write_rank_metrics(const struct live *l, FILE *f)
@@ -188,7 +188,7 @@ static void write_rank_metrics(const struct live *l, FILE *f)
 			write_sample_value(f, v);
 		}
 	}
-	write_metric_head(f, "probe_rank_info", "gauge", "Where a rank runs, and its state");
+	write_metric_head(f, "probe_rank_info", "gauge", "Host, process and state of a rank");
 	for (unsigned k = 0; k < l->folders.n; k++) {
 		fputs("probe_rank_info", f);
 		write_rank_label(f, "{", &l->rank[k]);
@@ -208,15 +208,15 @@ static void write_rank_metrics(const struct live *l, FILE *f)
  * Formats the metric of a scalar: loss is probe_loss, iteration-time is
  * probe_iteration_time_milliseconds.
  */
-static void name_scalar_metric(char *to, size_t cap, enum scalar which)
+static void format_scalar_metric(char *buf, size_t cap, enum scalar scalar_id)
 {
-	const char *unit = scalar_texts[which].unit;
+	const char *unit = scalar_texts[scalar_id].unit;
 
-	snprintf(to, cap, "probe_%s%s", scalar_names[which],
+	snprintf(buf, cap, "probe_%s%s", scalar_names[scalar_id],
 		strcmp(unit, "ms") == 0	     ? "_milliseconds"
 		: strcmp(unit, "bytes") == 0 ? "_bytes"
 					     : "");
-	for (char *p = to; *p; p++)
+	for (char *p = buf; *p; p++)
 		*p = isalnum((unsigned char)*p) ? (char)tolower((unsigned char)*p) : '_';
 }
 
@@ -237,9 +237,9 @@ static void write_scalar_metrics(const struct live *l, FILE *f)
 	char name[96];
 
 	for (unsigned s = 0; s < SCALARS; s++) {
-		if (!live_number_of_job(l, (enum scalar)s))
+		if (!live_get_job_number(l, (enum scalar)s))
 			continue;
-		name_scalar_metric(name, sizeof(name), (enum scalar)s);
+		format_scalar_metric(name, sizeof(name), (enum scalar)s);
 		write_metric_head(f, name, "gauge", scalar_texts[s].help);
 		for (unsigned k = 0; k < l->folders.n; k++)
 			for (unsigned i = 0; i < l->rank[k].nnumber; i++)
@@ -252,24 +252,24 @@ static void write_scalar_metrics(const struct live *l, FILE *f)
 /* ---- operations ---- */
 
 /* Formats the name of an operation as NCCL does: AllReduce for all_reduce. */
-static void name_collective(char *to, size_t cap, const char *op)
+static void format_collective_name(char *buf, size_t cap, const char *op)
 {
 	bool upper = true;
 	size_t n = 0;
 
 	for (; *op && n + 1 < cap; op++) {
 		if (*op != '_')
-			to[n++] = upper ? (char)toupper((unsigned char)*op) : *op;
+			buf[n++] = upper ? (char)toupper((unsigned char)*op) : *op;
 		upper = *op == '_';
 	}
-	to[n] = 0;
+	buf[n] = 0;
 }
 
 /*
- * Returns the number of nodes of all ranks; for a communicator, that of its members if these are
+ * Returns the number of nodes of the communicator's members, or of all ranks if the members are not
  * known.
  */
-static unsigned count_op_nodes(const struct live *l, const struct live_op *o)
+static unsigned compute_op_nodes(const struct live *l, const struct live_op *o)
 {
 	const struct comm_info *c = comms_find(&l->comms, o->comm);
 	unsigned n = 0;
@@ -286,22 +286,22 @@ static unsigned count_op_nodes(const struct live *l, const struct live_op *o)
 	return n ? n : 1;
 }
 
-#define COMMS_COUNTED (1u << 16) /* for communicators beyond it, nodes are counted each time */
-
-/* Counted once per communicator, and not again for each operation, rank and metric. */
+/* Maximum number of communicators in the cache. For others, the nodes are counted each time. */
+#define COMMS_COUNTED (1u << 16)
+/* Cache of the number of nodes of a communicator, which many operations, ranks and metrics need. */
 struct node_count {
 	struct table_key key; /* a: communicator */
 	unsigned n; /* 0: not counted yet */
 };
 
-static unsigned nodes_of_op(const struct live *l, struct table *nodes, const struct live_op *o)
+static unsigned get_op_nodes(const struct live *l, struct table *nodes, const struct live_op *o)
 {
 	struct node_count *k = table_get(nodes, o->comm, 0);
 
 	if (!k)
-		return count_op_nodes(l, o);
+		return compute_op_nodes(l, o);
 	if (!k->n)
-		k->n = count_op_nodes(l, o);
+		k->n = compute_op_nodes(l, o);
 	return k->n;
 }
 
@@ -318,27 +318,27 @@ static void write_op_labels(const struct live *l, FILE *f, struct table *nodes,
 	snprintf(text, sizeof(text), "%016" PRIx64, o->comm);
 	write_label(f, ",", "comm_id", text);
 	write_label(f, ",", "comm_name", comm_label(&l->comms, o->comm, text));
-	snprintf(text, sizeof(text), "%u", nodes_of_op(l, nodes, o));
+	snprintf(text, sizeof(text), "%u", get_op_nodes(l, nodes, o));
 	write_label(f, ",", "n_nodes", text);
 	snprintf(text, sizeof(text), "%lld", (long long)(o->size == NO_NUMBER ? 0 : o->size));
 	write_label(f, ",", "nranks", text);
-	name_collective(text, sizeof(text), intern_name(o->op));
+	format_collective_name(text, sizeof(text), intern_get_name(o->op));
 	write_label(f, ",", o->p2p ? "p2p_operation" : "collective", text);
-	write_label(f, ",", "message_size", live_bucket_label(o->bucket, bucket));
-	write_label(f, ",", "lib", intern_name(o->lib));
+	write_label(f, ",", "message_size", live_format_bucket(o->bucket, bucket));
+	write_label(f, ",", "lib", intern_get_name(o->lib));
 }
 
-static double bus_of_op(const struct live_op *o)
+static double get_op_bus_gbs(const struct live_op *o)
 {
 	return exp(o->log_bus / (double)o->timed);
 }
 
-static double algorithm_of_op(const struct live_op *o)
+static double get_op_algorithm_gbs(const struct live_op *o)
 {
 	return exp(o->log_algorithm / (double)o->timed);
 }
 
-static double time_of_op(const struct live_op *o)
+static double get_op_time_us(const struct live_op *o)
 {
 	return o->us / (double)o->timed;
 }
@@ -348,14 +348,15 @@ static const struct {
 	double (*value)(const struct live_op *o);
 	bool p2p;
 } op_metrics[] = {
-	{"nccl_bus_bandwidth_gbs", "Bus bandwidth of the latest collectives, GB/s", bus_of_op,
+	{"nccl_bus_bandwidth_gbs", "Bus bandwidth of the latest collectives, GB/s", get_op_bus_gbs,
 		false},
 	{"nccl_algorithm_bandwidth_gbs", "Algorithm bandwidth of the latest collectives, GB/s",
-		algorithm_of_op, false},
-	{"nccl_collective_exec_time_microseconds", "Time of the latest collectives", time_of_op,
+		get_op_algorithm_gbs, false},
+	{"nccl_collective_exec_time_microseconds", "Time of the latest collectives", get_op_time_us,
 		false},
-	{"nccl_p2p_bus_bandwidth_gbs", "Bandwidth of the latest messages, GB/s", bus_of_op, true},
-	{"nccl_p2p_exec_time_microseconds", "Time of the latest messages", time_of_op, true},
+	{"nccl_p2p_bus_bandwidth_gbs", "Bandwidth of the latest messages, GB/s", get_op_bus_gbs,
+		true},
+	{"nccl_p2p_exec_time_microseconds", "Time of the latest messages", get_op_time_us, true},
 };
 
 static void write_op_metrics(const struct live *l, FILE *f)

@@ -99,18 +99,10 @@ struct serving {
 	double read_at; /* s, monotonic */
 };
 
-static double now_monotonic_s(void)
+/* Reads the state again, at most once a second. Without rank folders, it contains no ranks. */
+static void update_serving(struct serving *s)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
-/* While there is no rank, all numbers of ranks are absent. */
-static void look_again(struct serving *s)
-{
-	if (s->have && now_monotonic_s() < s->read_at + 1)
+	if (s->have && read_monotonic_s() < s->read_at + 1)
 		return;
 	live_free(&s->live);
 	s->have = true;
@@ -121,10 +113,10 @@ static void look_again(struct serving *s)
 	s->live.verdict = &s->verdict;
 	if (!s->live.folders.path)
 		s->live.folders.path = tool_strdup(s->path);
-	s->read_at = now_monotonic_s();
+	s->read_at = read_monotonic_s();
 }
 
-static void answer_path(void *arg, const char *path, struct http_answer *a)
+static void handle_path(void *arg, const char *path, struct http_answer *a)
 {
 	struct serving *s = arg;
 	unsigned which = 0;
@@ -138,7 +130,7 @@ static void answer_path(void *arg, const char *path, struct http_answer *a)
 	if (!f)
 		return;
 	if (which != ANSWER_PAGE && which < ANSWERS)
-		look_again(s);
+		update_serving(s);
 	if (which == ANSWER_PAGE)
 		fwrite(live_page, 1, (size_t)(live_page_end - live_page), f);
 	else if (which == ANSWER_METRICS)
@@ -163,8 +155,7 @@ static int serve_until_signal(struct serving *s, const char *address, int port)
 	int err = http_listen(&server, address, port);
 
 	if (err == -EINVAL)
-		tool_error(
-			"serve: --bind %s: accepted: an address in numbers, such as 0.0.0.0 or ::1",
+		tool_error("serve: --bind %s: accepted: a numeric address, such as 0.0.0.0 or ::1",
 			address);
 	else if (err)
 		tool_error("serve: %s port %d: %s; choose another by --port", address, port,
@@ -179,7 +170,7 @@ static int serve_until_signal(struct serving *s, const char *address, int port)
 	if (!server.local)
 		tool_warn("serve: anyone who reaches %s port %d can read the state of this job",
 			address, server.port);
-	err = http_serve(&server, &stop, answer_path, s);
+	err = http_serve(&server, &stop, handle_path, s);
 	http_close(&server);
 	if (err) {
 		tool_error("serve: %s", strerror(-err));
@@ -223,7 +214,7 @@ int verb_serve(int argc, char **argv)
 	int o, port = 9464, status;
 	bool once = false, ok = true;
 
-	while (ok && (o = cli_next(&c)) != CLI_END) {
+	while (ok && (o = cli_read_argument(&c)) != CLI_END) {
 		switch (o) {
 		case OPT_PORT:
 			ok = set_serve_port(&port, c.value);
@@ -235,11 +226,11 @@ int verb_serve(int argc, char **argv)
 			once = true;
 			break;
 		case CLI_OPERAND:
-			ok = cli_take_folder("serve", &s.path, c.value);
+			ok = cli_set_folder("serve", &s.path, c.value);
 			break;
 		case CLI_HELP:
 			fputs(help, stdout);
-			return tool_finish(STATUS_DONE);
+			return tool_close_output(STATUS_DONE);
 		default:
 			ok = false;
 		}
@@ -251,5 +242,5 @@ int verb_serve(int argc, char **argv)
 	status = once ? print_metrics_once(&s) : serve_until_signal(&s, address, port);
 	live_free(&s.live);
 	free_live_verdict(&s.verdict);
-	return tool_finish(status);
+	return tool_close_output(status);
 }

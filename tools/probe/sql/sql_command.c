@@ -20,15 +20,15 @@ static const char help[] =
 	"\n"
 	"Starts DuckDB with the files of a run as tables. DIR is an output folder "
 	"(default: $PROBE_OUTPUT_DIR, else\n"
-	"./probe_output), or one rank's folder. Without QUERY: DuckDB's prompt, or the "
-	"statements that stdin has.\n"
+	"./probe_output), or one rank's folder. Without QUERY: shows DuckDB's prompt, or runs "
+	"the statements from stdin.\n"
 	"\n"
 	"views:   calls comms stacks scalars kinds names modules, with the columns of the "
 	"files (`probe columns`);\n"
 	"         steps (of each rank and step), ranks (host, pid, state), findings (of "
 	"`probe report`). Column\n"
-	"         rank is everywhere that of the folder; in calls and comms, comm_rank is "
-	"that in the communicator\n"
+	"         rank is the rank of the folder in all views; in calls and comms, comm_rank "
+	"is the rank in the communicator\n"
 	"macros:  last_arrivals()    for each collective operation: which rank arrived "
 	"last, how much later\n"
 	"         first_nonfinite()  the first tensor with a NaN or an Inf\n"
@@ -38,15 +38,15 @@ static const char help[] =
 	"      --json          results as JSON (NaN and Infinity are written as such, as "
 	"Python writes and reads them)\n"
 	"      --csv           results as CSV\n"
-	"      --file F        the query is in this file; -: in stdin\n"
-	"      --print         prints the SQL that makes views and macros, for other "
+	"      --file F        reads the query from a file; -: from stdin\n"
+	"      --print         prints the SQL that creates views and macros, for other "
 	"programs\n"
 	"      --skip-damaged  skips lines of files that cannot be read; otherwise they "
 	"are errors\n"
 	"\n"
-	"DuckDB is the program `duckdb`, else what python3 has of PyPI's duckdb-cli or "
-	"duckdb. Its exit status is that\n"
-	"of this command; 2: usage, or there is no DuckDB, or no run in DIR.\n"
+	"DuckDB is the program `duckdb`, else PyPI's duckdb-cli or duckdb in python3. The exit "
+	"status is that of DuckDB;\n"
+	"2: usage, or there is no DuckDB, or no run in DIR.\n"
 	"\n"
 	"examples:\n"
 	"  probe sql 'SELECT op, count(DISTINCT (rank, seq)) AS calls FROM calls GROUP BY "
@@ -77,8 +77,8 @@ struct asked {
 };
 
 /*
- * Returns true if a query contains a word for which more of a run is needed than the list of its
- * files. Without a query everything is prepared.
+ * Returns true if the query contains one of the words, which need more of the run than the list of its
+ * files. query NULL: returns true, so that everything is prepared.
  */
 static bool has_query_word(const char *query, const char *const *word)
 {
@@ -122,14 +122,14 @@ static void print_missing_warnings(const struct folders *f, const struct sql_fil
 	if (journals)
 		tool_warn("sql: the last calls of %s are in journals: `probe recover %s` writes "
 			  "them into the files",
-			out_plural(journals, "killed rank", "killed ranks"), f->path);
+			out_format_plural(journals, "killed rank", "killed ranks"), f->path);
 	if (files->compact)
 		tool_warn("sql: %s skipped: `probe csv %s` writes them as CSV",
-			out_plural(files->compact, "compact file is", "compact files are"),
+			out_format_plural(files->compact, "compact file is", "compact files are"),
 			f->path);
 	if (files->unreadable)
 		tool_warn("sql: %s cannot be read: skipped",
-			out_plural(files->unreadable, "file", "files"));
+			out_format_plural(files->unreadable, "file", "files"));
 }
 
 static int write_prelude(FILE *out, const struct asked *a)
@@ -208,7 +208,7 @@ static bool read_query(struct asked *a, const char *path)
 	if (f != stdin)
 		fclose(f);
 	if (!n) {
-		tool_error("sql: --file %s: there is nothing in it", path);
+		tool_error("sql: --file %s: the file is empty", path);
 		return false;
 	}
 	a->query = a->text;
@@ -227,7 +227,7 @@ static bool parse_operands(struct asked *a, const char *const *operand, unsigned
 		n--;
 	}
 	if (n && a->query) {
-		tool_error("sql: --file and a query: one of them");
+		tool_error("sql: --file and a query cannot be used together");
 		return false;
 	}
 	if (n)
@@ -245,7 +245,7 @@ static int parse_sql_options(struct asked *a, int argc, char **argv)
 	unsigned n = 0;
 	int o;
 
-	while ((o = cli_next(&c)) != CLI_END) {
+	while ((o = cli_read_argument(&c)) != CLI_END) {
 		switch (o) {
 		case OPT_JSON:
 		case OPT_CSV:
@@ -270,7 +270,9 @@ static int parse_sql_options(struct asked *a, int argc, char **argv)
 			return 1 + STATUS_DONE;
 		case CLI_OPERAND:
 			if (n == 2) {
-				tool_error("sql: %s: a folder and one query, in quotes", c.value);
+				tool_error("sql: %s: too many operands; accepted: a folder and one "
+					   "query, in quotes",
+					c.value);
 				return 1 + STATUS_USAGE;
 			}
 			operand[n++] = c.value;
@@ -294,5 +296,5 @@ int verb_sql(int argc, char **argv)
 	else
 		status = start_query(&a);
 	free(a.text);
-	return tool_finish(status);
+	return tool_close_output(status);
 }

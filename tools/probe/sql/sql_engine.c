@@ -15,7 +15,7 @@
 
 extern char **environ;
 
-/* The exit status shows which of the two modules python3 has. */
+/* Python program. Its exit status tells which module is installed: 0 duckdb_cli, 1 duckdb, 2 neither. */
 static const char find_module[] = "import importlib.util as u, sys\n"
 				  "sys.exit(0 if u.find_spec('duckdb_cli') else 1 if "
 				  "u.find_spec('duckdb') else 2)\n";
@@ -44,7 +44,7 @@ static const char print_results[] =
 
 static bool has_program(const char *name)
 {
-	char *path = preload_command(name);
+	char *path = preload_find_command(name);
 
 	free(path);
 	return path != NULL;
@@ -106,11 +106,11 @@ int start_engine(enum sql_engine e, int prelude, enum sql_format format, const c
 	unsigned n = 0;
 	char file[32], read[48];
 
-	/* The program may be started by a script, whose children do not inherit the descriptor. */
+	/* A path is passed, because `duckdb` may be a script whose children do not inherit the descriptor. */
 	snprintf(file, sizeof(file), "/proc/%d/fd/%d", (int)getpid(), prelude);
 	snprintf(read, sizeof(read), ".read %s", file);
 	if (e == ENGINE_MODULE && !query) {
-		tool_error("sql: PyPI's duckdb has no prompt: name a query, or python3 -m pip "
+		tool_error("sql: PyPI's duckdb has no prompt: give a query, or run python3 -m pip "
 			   "install duckdb-cli");
 		return STATUS_USAGE;
 	}

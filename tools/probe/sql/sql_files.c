@@ -42,7 +42,7 @@ static size_t measure_stem(const char *name, bool *gz)
 		return 0;
 	n -= *gz ? 7 : 4;
 	/*
-	 * From the end: .<k>, -<b>, _<a>, each a mark before digits. The first one may be missing.
+	 * Parsed from the end: .<k> (optional), -<b>, _<a>.
 	 */
 	for (const char *mark = ".-_"; *mark; mark++) {
 		size_t end = n;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The CSV files of a run, grouped by the view that shows them and by their header, because files of
- * other versions have other columns.
+ * Lists the CSV files of a run, grouped by view and by header. The files of one view may have different
+ * headers, because other versions wrote other columns.
  */
 #ifndef PROBE_TOOLS_PROBE_SQL_FILES_H
 #define PROBE_TOOLS_PROBE_SQL_FILES_H

@@ -102,7 +102,7 @@ static unsigned find_list(const char *column)
 	return i;
 }
 
-/* A column that this version does not know is text. */
+/* Returns the type of a column; VARCHAR for a column that this version does not know. */
 static const char *find_column_type(const struct columns *c, const char *column)
 {
 	for (unsigned i = 0; i < c->n; i++)
@@ -213,8 +213,7 @@ static void print_patterns(FILE *f, bool filled)
 
 static void print_unwritten(FILE *f)
 {
-	fputs("-- Operators on memory that nothing has been written into: what lies there is no "
-	      "value.\n"
+	fputs("-- Operators on unwritten memory, such as torch.empty: its content has no meaning.\n"
 	      "CREATE OR REPLACE TEMP MACRO is_unwritten(op, io, index) AS ",
 		f);
 	print_patterns(f, false);

@@ -132,8 +132,8 @@ static void print_sql_call(FILE *f, struct report *r, const struct call *c)
 	print_optional_text(f, comm);
 	print_number_or_null(f, c && c->comm_seq != NO_NUMBER, c ? (long long)c->comm_seq : 0);
 	fputs(", ", f);
-	print_optional_text(f, made ? intern_name(c->op) : NULL);
-	print_optional_text(f, made ? intern_name(c->api) : NULL);
+	print_optional_text(f, made ? intern_get_name(c->op) : NULL);
+	print_optional_text(f, made ? intern_get_name(c->api) : NULL);
 	print_number_or_null(f, made, made ? (long long)c->seq : 0);
 	fputs(", ", f);
 	print_optional_text(f, known ? file : NULL);

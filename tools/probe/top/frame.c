@@ -24,10 +24,10 @@ static void print_job_line(const struct live *l)
 	for (unsigned i = 0; i < l->folders.n; i++)
 		count[l->folders.dir[i].state]++;
 	printf("%s%s%s  step %s  %s  ", out_style(STYLE_HEAD), l->folders.path, out_plain(),
-		out_count(l->step), out_date(l->now));
+		out_format_count(l->step), out_format_date(l->now));
 	for (unsigned i = 0; i < RANK_STATES; i++)
 		if (count[i]) {
-			printf("%s%s %s", sep, out_plural(count[i], "rank", "ranks"),
+			printf("%s%s %s", sep, out_format_plural(count[i], "rank", "ranks"),
 				rank_state_name((enum rank_state)i));
 			sep = ", ";
 		}
@@ -40,7 +40,7 @@ static void print_live_verdict(const struct live_verdict *v, unsigned most, bool
 	if (!v || !v->known)
 		return;
 	printf("%s", v->verdict.faults ? out_style(STYLE_BAD) : out_style(STYLE_HEAD));
-	out_clean(v->text);
+	out_print_clean(v->text);
 	printf("%s\n", out_plain());
 	for (unsigned i = 0; i < v->n && i < most; i++) {
 		printf("  %s  ", v->fault[i].kind);
@@ -48,7 +48,7 @@ static void print_live_verdict(const struct live_verdict *v, unsigned most, bool
 			printf("%s%s %s named%s: ", out_style(STYLE_BAD),
 				strpbrk(v->fault[i].ranks, ",-") ? "ranks" : "rank",
 				v->fault[i].ranks, out_plain());
-		out_clean(v->fault[i].line);
+		out_print_clean(v->fault[i].line);
 		putchar('\n');
 	}
 	if (v->n > most)
@@ -57,7 +57,7 @@ static void print_live_verdict(const struct live_verdict *v, unsigned most, bool
 		char *one = tool_strndup(line, strcspn(line, "\n"));
 
 		fputs("  ", stdout);
-		out_wrap(one, 2, 4);
+		out_print_wrapped(one, 2, 4);
 		free(one);
 	}
 }
@@ -70,7 +70,7 @@ static void print_numbers_line(const struct live *l)
 	bool any = false;
 
 	for (unsigned i = 0; i < sizeof(shown); i++) {
-		const struct live_number *n = live_number_of_job(l, (enum scalar)shown[i]);
+		const struct live_number *n = live_get_job_number(l, (enum scalar)shown[i]);
 
 		if (!n)
 			continue;
@@ -82,7 +82,7 @@ static void print_numbers_line(const struct live *l)
 		putchar('\n');
 }
 
-static double mean_over_ranks(const struct live *l, size_t offset)
+static double compute_mean_over_ranks(const struct live *l, size_t offset)
 {
 	double sum = 0;
 	unsigned n = 0;
@@ -101,19 +101,19 @@ static double mean_over_ranks(const struct live *l, size_t offset)
 
 static void print_speed_line(const struct live *l)
 {
-	double ms = mean_over_ranks(l, offsetof(struct live_rank, mean_ms));
-	double exposed = mean_over_ranks(l, offsetof(struct live_rank, exposed));
-	const struct live_number *rate = live_number_of_job(l, SCALAR_THROUGHPUT);
-	const struct live_number *flops = live_number_of_job(l, SCALAR_MODEL_FLOPS);
+	double ms = compute_mean_over_ranks(l, offsetof(struct live_rank, mean_ms));
+	double exposed = compute_mean_over_ranks(l, offsetof(struct live_rank, exposed));
+	const struct live_number *rate = live_get_job_number(l, SCALAR_THROUGHPUT);
+	const struct live_number *flops = live_get_job_number(l, SCALAR_MODEL_FLOPS);
 	const char *sep = "";
 
 	if (!isnan(ms)) {
-		printf("%s a step (mean of the latest)", out_time(ms * 1e6));
+		printf("%s a step (mean of the latest)", out_format_duration(ms * 1e6));
 		sep = "   ";
 	}
 	if (!isnan(exposed)) {
 		printf("%sexposed communication %s%s%s", sep,
-			exposed > 0.3 ? out_style(STYLE_WARN) : "", out_percent(exposed),
+			exposed > 0.3 ? out_style(STYLE_WARN) : "", out_format_percent(exposed),
 			out_plain());
 		sep = "   ";
 	}
@@ -178,8 +178,8 @@ static void print_step_times(const struct live *l)
 		else
 			putchar(letters[bar]);
 	}
-	printf(" %s%s to", out_style(STYLE_FAINT), out_time(least * 1e6));
-	printf(" %s%s\n", out_time(most * 1e6), out_plain());
+	printf(" %s%s to", out_style(STYLE_FAINT), out_format_duration(least * 1e6));
+	printf(" %s%s\n", out_format_duration(most * 1e6), out_plain());
 }
 
 /* ---- ranks ---- */
@@ -240,7 +240,7 @@ struct ordered_rank {
 	double number;
 };
 
-static int by_order(const void *x, const void *y)
+static int compare_ordered_ranks(const void *x, const void *y)
 {
 	const struct ordered_rank *a = x, *b = y;
 
@@ -258,11 +258,11 @@ static struct ordered_rank *get_ordered_ranks(const struct live *l, enum frame_o
 		sorted[i] = (struct ordered_rank){
 			&l->rank[i], compute_order_number(l, &l->rank[i], order)};
 	if (l->folders.n)
-		qsort(sorted, l->folders.n, sizeof(*sorted), by_order);
+		qsort(sorted, l->folders.n, sizeof(*sorted), compare_ordered_ranks);
 	return sorted;
 }
 
-int find_frame_neighbour(const struct live *l, const struct frame_view *view, int by)
+int find_frame_neighbour(const struct live *l, const struct frame_view *view, int distance)
 {
 	struct ordered_rank *sorted = get_ordered_ranks(l, view->order);
 	int n = (int)l->folders.n, at = -1, rank = view->rank;
@@ -270,20 +270,20 @@ int find_frame_neighbour(const struct live *l, const struct frame_view *view, in
 	for (int i = 0; i < n && view->selects; i++)
 		if (sorted[i].rank->rank == view->rank)
 			at = i;
-	at = at < 0 ? 0 : at + by < 0 ? 0 : at + by >= n ? n - 1 : at + by;
+	at = at < 0 ? 0 : at + distance < 0 ? 0 : at + distance >= n ? n - 1 : at + distance;
 	if (n)
 		rank = sorted[at].rank->rank;
 	free(sorted);
 	return rank;
 }
 
-static void cell_of_number(struct out_table *t, const struct live_number *n)
+static void add_number_cell(struct out_table *t, const struct live_number *n)
 {
 	char text[32] = "";
 
 	if (n)
 		snprintf(text, sizeof(text), "%.5g", n->value);
-	out_cell(t, text);
+	out_add_cell(t, text);
 }
 
 static void add_rank_cells(struct out_table *t, const struct live *l, const struct live_rank *r,
@@ -296,33 +296,34 @@ static void add_rank_cells(struct out_table *t, const struct live *l, const stru
 	if (r->rank >= 0)
 		snprintf(number, sizeof(number), "%s%d",
 			view->selects && view->rank == r->rank ? "> " : "", r->rank);
-	out_cell(t, number);
-	out_cell(t, r->dir->meta.owner.host);
-	out_cell(t, rank_state_key(r->dir->state));
-	out_cell(t, out_count(r->step));
-	out_cell(t, isnan(r->mean_ms) ? "" : out_time(r->mean_ms * 1e6));
-	out_cell(t, isnan(r->exposed) ? "" : out_percent(r->exposed));
+	out_add_cell(t, number);
+	out_add_cell(t, r->dir->meta.owner.host);
+	out_add_cell(t, rank_state_key(r->dir->state));
+	out_add_cell(t, out_format_count(r->step));
+	out_add_cell(t, isnan(r->mean_ms) ? "" : out_format_duration(r->mean_ms * 1e6));
+	out_add_cell(t, isnan(r->exposed) ? "" : out_format_percent(r->exposed));
 	for (unsigned i = 0; i < sizeof(numbers); i++) {
-		const struct live_number *n = live_number_of(r, (enum scalar)numbers[i]);
+		const struct live_number *n = live_get_number(r, (enum scalar)numbers[i]);
 
 		if (i < 2)
-			cell_of_number(t, n);
+			add_number_cell(t, n);
 		else
-			out_cell(t, n ? out_time(n->value * 1e6) : "");
+			out_add_cell(t, n ? out_format_duration(n->value * 1e6) : "");
 	}
-	out_cell(t, isnan(r->late_ms) ? "" : out_time(r->late_ms * 1e6));
+	out_add_cell(t, isnan(r->late_ms) ? "" : out_format_duration(r->late_ms * 1e6));
 	text[0] = 0;
 	if (get_nonfinite_number(l, r) > 0)
-		snprintf(text, sizeof(text), "%s", out_count((uint64_t)get_nonfinite_number(l, r)));
-	out_cell(t, text);
+		snprintf(text, sizeof(text), "%s",
+			out_format_count((uint64_t)get_nonfinite_number(l, r)));
+	out_add_cell(t, text);
 	text[0] = 0;
 	if (r->alerts)
-		snprintf(text, sizeof(text), "%s", out_count(r->alerts));
-	out_cell(t, text);
+		snprintf(text, sizeof(text), "%s", out_format_count(r->alerts));
+	out_add_cell(t, text);
 	text[0] = 0;
 	if (r->open_ns >= OPEN_NS)
 		snprintf(text, sizeof(text), "in %.180s for %s", r->open,
-			out_time((double)r->open_ns));
+			out_format_duration((double)r->open_ns));
 	else if (r->straggler)
 		snprintf(text, sizeof(text),
 			"the others wait for it: it arrived last in %llu of %llu collectives",
@@ -330,13 +331,13 @@ static void add_rank_cells(struct out_table *t, const struct live *l, const stru
 	else if (r->dir->state == RANK_UNSEEN && r->dir->alive_ns &&
 		 r->dir->alive_ns + 60000000000u < l->now)
 		snprintf(text, sizeof(text), "silent for %s",
-			out_time((double)(l->now - r->dir->alive_ns)));
+			out_format_duration((double)(l->now - r->dir->alive_ns)));
 	else if (blocked && r->last_call && r->last_end_ns < l->now)
 		snprintf(text, sizeof(text), "%s: last call %.160s, %s ago",
-			is_rank_named(l, r) ? "the others wait for it, it is in no call"
+			is_rank_named(l, r) ? "in no call, and the others wait for it"
 					    : "in no call",
-			r->last_call, out_time((double)(l->now - r->last_end_ns)));
-	out_cell(t, text);
+			r->last_call, out_format_duration((double)(l->now - r->last_end_ns)));
+	out_add_cell(t, text);
 }
 
 /* Prints at most `most` lines (0: all): those around the selected rank, or else the first ones. */
@@ -356,13 +357,13 @@ static void print_ranks(const struct live *l, unsigned most, const struct frame_
 				first = i - most / 2 + most > n ? n - most : i - most / 2;
 		n = most;
 	}
-	out_table_begin(&t, 14, head, "rllrrrrrrrrrrl");
+	out_start_table(&t, 14, head, "rllrrrrrrrrrrl");
 	for (unsigned i = 0; i < n; i++)
 		add_rank_cells(&t, l, sorted[first + i].rank, view, blocked);
-	out_table_end(&t);
+	out_print_table(&t);
 	if (part)
 		printf("  %sand %s more%s%s\n", out_style(STYLE_FAINT),
-			out_plural(l->folders.n - n, "rank", "ranks"),
+			out_format_plural(l->folders.n - n, "rank", "ranks"),
 			view->order == ORDER_TROUBLE && !first ? "; the worst are shown" : "",
 			out_plain());
 	free(sorted);
@@ -414,10 +415,10 @@ static void print_alert_lines(const struct live *l, unsigned most)
 		const struct live_alert *a = &l->alert[i];
 
 		printf("  %srank %d%s  ", out_style(STYLE_WARN), a->rank, out_plain());
-		out_clean(a->text);
+		out_print_clean(a->text);
 		if (a->count > 1)
-			printf("  %s times, last in step %s", out_count(a->count),
-				out_count(a->last_step));
+			printf("  %s times, last in step %s", out_format_count(a->count),
+				out_format_count(a->last_step));
 		putchar('\n');
 	}
 	if (n < l->nalert)

@@ -29,9 +29,9 @@ struct frame_view {
 void frame_print(const struct live *l, unsigned lines, const struct frame_view *view);
 
 /*
- * Returns the rank that is shown `by` lines after the selected one (before it if by < 0). If no
+ * Returns the rank that is shown `distance` lines after the selected one (before it if distance < 0). If no
  * rank is selected: the first rank shown.
  */
-int find_frame_neighbour(const struct live *l, const struct frame_view *view, int by);
+int find_frame_neighbour(const struct live *l, const struct frame_view *view, int distance);
 
 #endif

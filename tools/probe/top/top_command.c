@@ -21,23 +21,24 @@ static const char help[] =
 	"\n"
 	"Shows the state of a job, refreshed until none of its ranks runs: the verdict of "
 	"`probe report`, step, loss, norms, time of a step, exposed\n"
-	"communication, how late each rank comes to collectives, calls that ranks are in, "
-	"alerts. From the job's files alone:\n"
+	"communication, how late each rank enters collectives, calls that block ranks, alerts. "
+	"It reads only the job's files:\n"
 	"it works over ssh, and needs no rights on the job. DIR is an output folder "
 	"(default: $PROBE_OUTPUT_DIR, else\n"
 	"./probe_output). Numbers of the training need key `scalars`.\n"
 	"\n"
-	"      --once         prints it once; no terminal is needed\n"
-	"      --json         the same as JSON, once\n"
+	"      --once         prints the state once; no terminal is needed\n"
+	"      --json         prints the state once, as JSON\n"
 	"      --interval S   seconds between two updates (2)\n"
 	"      --color WHEN   auto (default), always, never\n"
 	"\n"
 	"Keys: s: order (trouble, rank, step, time, late, NaN); j, k, arrows or a number: "
 	"selects a rank; t: its stack; q or\n"
 	"Ctrl-C: end. Bars: times of the latest steps. Columns: exposed: share of the time "
-	"in which the training's thread was blocked in communication; late: how\n"
-	"much later than the first rank it comes to collectives, on average (clocks of "
-	"nodes as they are).\n"
+	"in which the training's\n"
+	"thread was blocked in communication; late: mean delay after the first rank at the "
+	"start of collectives (without\n"
+	"correction of the nodes' clocks).\n"
 	"\n"
 	"Exit status: 0 done; 2 usage, or input that cannot be read.\n"
 	"\n"
@@ -57,7 +58,7 @@ static const struct cli_option options[] = {
 
 static volatile sig_atomic_t ended;
 
-static void end_page(int sig)
+static void record_end_signal(int sig)
 {
 	(void)sig;
 	ended = 1;
@@ -72,9 +73,9 @@ static bool terminal_changed;
  * Reads keys without a newline and without an echo. Uses a separate screen whose lines are not
  * wrapped.
  */
-static void enter_page(void)
+static void open_page(void)
 {
-	struct sigaction end = {.sa_handler = end_page};
+	struct sigaction end = {.sa_handler = record_end_signal};
 	struct termios t;
 
 	sigaction(SIGINT, &end, NULL);
@@ -88,7 +89,7 @@ static void enter_page(void)
 	fputs("\033[?1049h\033[?25l\033[?7l", stdout);
 }
 
-static void leave_page(void)
+static void close_page(void)
 {
 	fputs("\033[?7h\033[?25h\033[?1049l", stdout);
 	fflush(stdout);
@@ -96,7 +97,7 @@ static void leave_page(void)
 		tcsetattr(0, TCSANOW, &terminal_was);
 }
 
-static unsigned terminal_lines(void)
+static unsigned get_terminal_lines(void)
 {
 	struct winsize w;
 
@@ -170,7 +171,7 @@ struct top {
 	double interval;
 };
 
-static int show_once(const struct top *t)
+static int print_single_frame(const struct top *t)
 {
 	struct live_verdict verdict = {0};
 	struct frame_view view = {0};
@@ -190,7 +191,8 @@ static int show_once(const struct top *t)
 }
 
 /* Draws the screen again after each key, until the next reading is due. */
-static void wait_until_next_look(const struct top *t, const struct live *l, struct frame_view *view)
+static void wait_for_next_reading(
+	const struct top *t, const struct live *l, struct frame_view *view)
 {
 	double until = read_monotonic_s() + t->interval, left;
 
@@ -202,12 +204,12 @@ static void wait_until_next_look(const struct top *t, const struct live *l, stru
 			continue;
 		handle_key(view, l, key);
 		fputs("\033[H\033[2J", stdout);
-		frame_print(l, terminal_lines(), view);
+		frame_print(l, get_terminal_lines(), view);
 		fflush(stdout);
 	}
 }
 
-static int show_again_and_again(const struct top *t)
+static int print_frame_repeatedly(const struct top *t)
 {
 	static char page[1 << 16];
 	struct live_verdict verdict = {0};
@@ -217,31 +219,31 @@ static int show_again_and_again(const struct top *t)
 
 	/* Writes a whole screen at once, to avoid flicker. */
 	setvbuf(stdout, page, _IOFBF, sizeof(page));
-	enter_page();
+	open_page();
 	while (!ended && runs && !status) {
 		struct live l = {0};
 
 		fputs("\033[H\033[2J", stdout);
 		if (!folders_have_rank(t->path)) {
 			printf("waiting for %s\n", t->path);
-			wait_until_next_look(t, NULL, &view);
+			wait_for_next_reading(t, NULL, &view);
 			continue;
 		}
 		status = live_read(&l, t->path);
 		if (!status) {
 			refresh_live_verdict(&verdict, t->path);
 			l.verdict = &verdict;
-			frame_print(&l, terminal_lines(), &view);
+			frame_print(&l, get_terminal_lines(), &view);
 			runs = l.runs;
 		}
 		if (runs && !status)
-			wait_until_next_look(t, &l, &view);
+			wait_for_next_reading(t, &l, &view);
 		live_free(&l);
 	}
-	leave_page();
+	close_page();
 	free_live_verdict(&verdict);
-	/* The last output, which stays on the terminal. */
-	return ended ? status : show_once(t);
+	/* Prints the last state again on the normal screen, where it stays. */
+	return ended ? status : print_single_frame(t);
 }
 
 static bool set_top_interval(struct top *t, const char *text)
@@ -255,7 +257,7 @@ static bool set_top_interval(struct top *t, const char *text)
 	return false;
 }
 
-static bool take_top_option(struct top *t, int o, const char *value)
+static bool set_top_option(struct top *t, int o, const char *value)
 {
 	switch (o) {
 	case OPT_ONCE:
@@ -265,12 +267,12 @@ static bool take_top_option(struct top *t, int o, const char *value)
 	case OPT_INTERVAL:
 		return set_top_interval(t, value);
 	case OPT_COLOR:
-		if (out_color(value))
+		if (out_set_color(value))
 			return true;
 		tool_error("top: --color %s: accepted: auto, always, never", value);
 		return false;
 	case CLI_OPERAND:
-		return cli_take_folder("top", &t->path, value);
+		return cli_set_folder("top", &t->path, value);
 	}
 	return false;
 }
@@ -284,18 +286,18 @@ int verb_top(int argc, char **argv)
 	struct top t = {.interval = 2};
 	int o;
 
-	out_color("auto");
-	while ((o = cli_next(&c)) != CLI_END) {
+	out_set_color("auto");
+	while ((o = cli_read_argument(&c)) != CLI_END) {
 		if (o == CLI_HELP) {
 			fputs(help, stdout);
-			return tool_finish(STATUS_DONE);
+			return tool_close_output(STATUS_DONE);
 		}
-		if (!take_top_option(&t, o, c.value))
+		if (!set_top_option(&t, o, c.value))
 			return STATUS_USAGE;
 	}
 	if (!t.path)
 		t.path = folders_default();
 	if (t.once || t.json || !isatty(1))
-		return tool_finish(show_once(&t));
-	return tool_finish(show_again_and_again(&t));
+		return tool_close_output(print_single_frame(&t));
+	return tool_close_output(print_frame_repeatedly(&t));
 }

@@ -17,7 +17,7 @@ static bool is_culprit(const struct finding *finding, int rank)
 	return false;
 }
 
-void report_focus(const struct report *r, const struct finding *finding, struct focus *f)
+void report_get_focus(const struct report *r, const struct finding *finding, struct focus *f)
 {
 	const struct call *c = &finding->call;
 
@@ -37,7 +37,7 @@ void report_focus(const struct report *r, const struct finding *finding, struct 
 			add_focus_rank(f, finding->other[i]);
 }
 
-uint64_t report_last_step(const struct report *r)
+uint64_t report_get_last_step(const struct report *r)
 {
 	const struct opens *o = &r->g.opens;
 	uint64_t last = r->g.last_step;

@@ -19,12 +19,12 @@ struct focus {
 };
 
 /* Sets *f for a finding. The caller frees f->rank. */
-void report_focus(const struct report *r, const struct finding *finding, struct focus *f);
+void report_get_focus(const struct report *r, const struct finding *finding, struct focus *f);
 
 /*
  * Returns the last step of the run. Calls in which ranks are blocked now count, because their step
  * may have no row yet.
  */
-uint64_t report_last_step(const struct report *r);
+uint64_t report_get_last_step(const struct report *r);
 
 #endif

@@ -41,7 +41,7 @@ static void write_code(struct target *t, double ns)
 	unsigned code = v > 262143 ? 262143 : (unsigned)v;
 	char out[3] = {digit[code >> 12], digit[code >> 6 & 63], digit[code & 63]};
 
-	target_put(t, out, sizeof(out));
+	target_write(t, out, sizeof(out));
 }
 
 /* ---- parts ---- */
@@ -56,7 +56,7 @@ static void write_run(const struct html *h, struct target *t)
 	write_page_string(t, "path", g->folders.path);
 	write_page_string(t, "run", g->folders.run);
 	write_page_string(t, "program", m->program);
-	write_page_string(t, "begun", g->any ? out_date(g->first_ns) : "");
+	write_page_string(t, "begun", g->any ? out_format_date(g->first_ns) : "");
 	write_page_u64(t, "first_ns", g->first_ns);
 	write_page_u64(t, "duration_ns", g->any ? g->until_ns - g->first_ns : 0);
 	write_page_u64(t, "calls", g->calls);
@@ -72,13 +72,13 @@ static void write_run(const struct html *h, struct target *t)
 		target_print(t, "%d", g->folders.dir[i].rank);
 		n[g->folders.dir[i].state]++;
 	}
-	target_text(t, "],\"states\":{");
+	target_write_text(t, "],\"states\":{");
 	for (int s = 0; s < RANK_STATES; s++)
 		if (n[s]) {
 			write_page_separator(t, some++);
 			target_print(t, "\"%s\":%u", rank_state_name((enum rank_state)s), n[s]);
 		}
-	target_text(t, "}");
+	target_write_text(t, "}");
 }
 
 static void write_verdict(const struct html *h, struct target *t)
@@ -91,12 +91,12 @@ static void write_verdict(const struct html *h, struct target *t)
 		v->incomplete ? "true" : "false");
 	write_page_string(t, "text", text);
 	write_page_key(t, "detail");
-	target_text(t, "[");
+	target_write_text(t, "[");
 	for (char *line = strtok_r(detail, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
 		write_page_separator(t, line > detail);
-		target_json(t, line);
+		target_write_json(t, line);
 	}
-	target_text(t, "]}");
+	target_write_text(t, "]}");
 	free(text);
 	free(detail);
 }
@@ -104,18 +104,18 @@ static void write_verdict(const struct html *h, struct target *t)
 static void write_page_ranks(struct target *t, const char *key, const int *rank, unsigned n)
 {
 	write_page_key(t, key);
-	target_text(t, "[");
+	target_write_text(t, "[");
 	for (unsigned i = 0; i < n; i++) {
 		write_page_separator(t, i);
 		target_print(t, "%d", rank[i]);
 	}
-	target_text(t, "]");
+	target_write_text(t, "]");
 }
 
 static void write_findings(const struct html *h, struct target *t)
 {
 	write_page_key(t, "findings");
-	target_text(t, "[");
+	target_write_text(t, "[");
 	for (unsigned i = 0; i < h->r->nfinding; i++) {
 		const struct finding *f = &h->r->finding[i];
 		char *measured, *text = format_finding(f);
@@ -138,9 +138,9 @@ static void write_findings(const struct html *h, struct target *t)
 			find_measurement(measurements, f->kind, severity_word(f->severity)));
 		write_page_string(t, "measured", f->basis == BASIS_RECORDED ? NULL : measured);
 		free(measured);
-		target_text(t, "}");
+		target_write_text(t, "}");
 	}
-	target_text(t, "]");
+	target_write_text(t, "]");
 }
 
 /*
@@ -191,13 +191,13 @@ static void begin_words(struct html_words *w)
 static void end_words(struct html_words *w, struct target *t, const char *key)
 {
 	write_page_key(t, key);
-	target_text(t, "[");
+	target_write_text(t, "[");
 	for (unsigned i = 0; i < w->n; i++) {
 		write_page_separator(t, i);
-		target_json(t, w->text[i]);
+		target_write_json(t, w->text[i]);
 		free(w->text[i]);
 	}
-	target_text(t, "]");
+	target_write_text(t, "]");
 	free(w->text);
 	table_free(&w->table);
 	table_free(&w->texts);
@@ -212,7 +212,7 @@ static char *word_of_api(void *arg)
 {
 	const struct word_of *w = arg;
 
-	return tool_strdup(intern_name(w->c->api));
+	return tool_strdup(intern_get_name(w->c->api));
 }
 
 static char *word_of_comm(void *arg)
@@ -257,7 +257,7 @@ static void write_window(struct html *h, struct target *t, struct html_window *w
 	write_page_u64(t, "skipped", w->skipped);
 	write_page_ranks(t, "named", w->focus.rank, w->focus.n);
 	write_page_u64(t, "culprits", w->focus.culprits);
-	target_text(t, ",\"rows\":[");
+	target_write_text(t, ",\"rows\":[");
 	for (unsigned i = 0, some = 0; i < g->folders.n; i++)
 		if (w->row[i] >= 0) {
 			write_page_separator(t, some++);
@@ -265,7 +265,7 @@ static void write_window(struct html *h, struct target *t, struct html_window *w
 		}
 	/* row, start and duration in units of 100 ns, api, comm, comm_seq, bits (1 open, 2 asynchronous, 4 error), step, bytes,
 	   stack, seq, peer */
-	target_text(t, "],\"calls\":[");
+	target_write_text(t, "],\"calls\":[");
 	for (unsigned i = 0; i < w->n; i++) {
 		const struct html_call *c = &w->call[i];
 		struct word_of of = {h, c};
@@ -281,11 +281,11 @@ static void write_window(struct html *h, struct target *t, struct html_window *w
 			(unsigned long long)c->step, (unsigned long long)c->bytes, s,
 			(unsigned long long)c->seq, c->peer == NO_NUMBER ? -1 : (long long)c->peer);
 	}
-	target_text(t, "]");
+	target_write_text(t, "]");
 	end_words(&api, t, "apis");
 	end_words(&comm, t, "comms");
 	end_words(&stack, t, "stacks");
-	target_text(t, "}");
+	target_write_text(t, "}");
 }
 
 static void write_heat(const struct html *h, struct target *t)
@@ -301,9 +301,9 @@ static void write_heat(const struct html *h, struct target *t)
 
 			write_code(t, !c->n ? -1 : (double)(inside ? c->inside : c->dur) / c->n);
 		}
-		target_text(t, "\"");
+		target_write_text(t, "\"");
 	}
-	target_text(t, "}");
+	target_write_text(t, "}");
 }
 
 static void write_short(struct target *t, double v)
@@ -311,7 +311,7 @@ static void write_short(struct target *t, double v)
 	if (isfinite(v))
 		target_print(t, "%.5g", v);
 	else
-		target_text(t, "null");
+		target_write_text(t, "null");
 }
 
 static void write_site(const struct html *h, struct target *t, const struct html_site *s)
@@ -321,27 +321,27 @@ static void write_site(const struct html *h, struct target *t, const struct html
 
 	where = stack_brief(stacks, stacks_get(stacks, s->rank, s->stack), 4);
 	target_print(t, "{\"calls\":%llu", (unsigned long long)s->calls);
-	write_page_string(t, "api", intern_name(s->api));
-	write_page_string(t, "op", intern_name(s->op));
+	write_page_string(t, "api", intern_get_name(s->api));
+	write_page_string(t, "op", intern_get_name(s->op));
 	write_page_string(t, "comm", comm_label(&h->r->g.comms, s->key.a, label));
-	write_page_string(t, "dtype", intern_name(s->dtype));
+	write_page_string(t, "dtype", intern_get_name(s->dtype));
 	write_page_u64(t, "count", s->count);
 	write_page_string(t, "io", s->out ? "result" : "input");
 	write_page_string(t, "where", where);
 	free(where);
 	/* For each column: min, max, mean, norm: mean, smallest and largest over the ranks, NaNs, Infs. */
-	target_text(t, ",\"points\":[");
+	target_write_text(t, ",\"points\":[");
 	for (unsigned i = 0; i < h->ncol; i++) {
 		const struct html_point *p = &s->point[i];
 
 		write_page_separator(t, i);
 		if (!p->n) {
-			target_text(t, "0");
+			target_write_text(t, "0");
 			continue;
 		}
-		target_text(t, "[");
+		target_write_text(t, "[");
 		write_short(t, p->min);
-		target_text(t, ",");
+		target_write_text(t, ",");
 		write_short(t, p->max);
 		/*
 		 * The files contain norms over the numeric elements only. For a tensor with a NaN
@@ -351,13 +351,13 @@ static void write_site(const struct html *h, struct target *t, const struct html
 			p->norm_lo, p->norm_hi};
 
 		for (unsigned k = 0; k < sizeof(sums) / sizeof(*sums); k++) {
-			target_text(t, ",");
+			target_write_text(t, ",");
 			write_short(t, p->odd ? (double)NAN : sums[k]);
 		}
 		target_print(
 			t, ",%llu,%llu]", (unsigned long long)p->nans, (unsigned long long)p->infs);
 	}
-	target_text(t, "]}");
+	target_write_text(t, "]}");
 }
 
 /*
@@ -369,36 +369,36 @@ static void write_numbers(const struct html *h, struct target *t)
 	const struct step_numbers *s = &h->numbers;
 
 	write_page_key(t, "numbers");
-	target_text(t, "[");
+	target_write_text(t, "[");
 	for (unsigned k = 0; k < s->nname; k++) {
 		write_page_separator(t, k);
 		target_print(t, "{\"ranks\":%u,\"equal\":%s", h->r->g.folders.n,
-			scalar_is_equal_on_ranks(intern_name(s->name[k])) ? "true" : "false");
-		write_page_string(t, "name", intern_name(s->name[k]));
-		target_text(t, ",\"points\":[");
+			scalar_is_equal_on_ranks(intern_get_name(s->name[k])) ? "true" : "false");
+		write_page_string(t, "name", intern_get_name(s->name[k]));
+		target_write_text(t, ",\"points\":[");
 		for (unsigned i = 0; i < h->ncol; i++) {
 			const struct step_number *n =
 				step_numbers_find(s, h->step_lo + i * h->per, s->name[k]);
 
 			write_page_separator(t, i);
 			if (!n) {
-				target_text(t, "0");
+				target_write_text(t, "0");
 				continue;
 			}
-			target_text(t, "[");
+			target_write_text(t, "[");
 			if (step_numbers_differ(s->name[k], n))
-				target_text(t, "null");
+				target_write_text(t, "null");
 			else
-				target_double(t, n->sum / n->ranks);
-			target_text(t, ",");
-			target_double(t, n->min);
-			target_text(t, ",");
-			target_double(t, n->max);
-			target_text(t, "]");
+				target_write_double(t, n->sum / n->ranks);
+			target_write_text(t, ",");
+			target_write_double(t, n->min);
+			target_write_text(t, ",");
+			target_write_double(t, n->max);
+			target_write_text(t, "]");
 		}
-		target_text(t, "]}");
+		target_write_text(t, "]}");
 	}
-	target_text(t, "]");
+	target_write_text(t, "]");
 }
 
 static void write_comms(const struct html *h, struct target *t)
@@ -406,7 +406,7 @@ static void write_comms(const struct html *h, struct target *t)
 	const struct gather *g = &h->r->g;
 
 	write_page_key(t, "comms");
-	target_text(t, "[");
+	target_write_text(t, "[");
 	for (uint32_t i = 0; i < g->comms.table.n; i++) {
 		const struct comm_info *c = table_at(&g->comms.table, i);
 		uint64_t calls = 0, bytes = 0;
@@ -422,35 +422,35 @@ static void write_comms(const struct html *h, struct target *t)
 		snprintf(id, sizeof(id), "%016llx", (unsigned long long)c->key.a);
 		target_print(t, "{\"size\":%lld", (long long)c->size);
 		write_page_string(t, "comm", id);
-		write_page_string(t, "lib", intern_name(c->lib));
-		write_page_string(t, "kind", intern_name(c->kind));
-		write_page_string(t, "name", intern_name(c->name));
+		write_page_string(t, "lib", intern_get_name(c->lib));
+		write_page_string(t, "kind", intern_get_name(c->kind));
+		write_page_string(t, "name", intern_get_name(c->name));
 		write_page_string(t, "ranks", c->ranks);
 		write_page_u64(t, "calls", calls);
 		write_page_u64(t, "bytes", bytes);
-		target_text(t, "}");
+		target_write_text(t, "}");
 	}
-	target_text(t, "]");
+	target_write_text(t, "]");
 }
 
 static void write_document(struct html *h, struct target *t)
 {
 	unsigned some = 0;
 
-	target_text(t, "{");
+	target_write_text(t, "{");
 	write_run(h, t);
 	write_verdict(h, t);
 	write_findings(h, t);
 	write_heat(h, t);
 	write_page_key(t, "windows");
-	target_text(t, "[");
+	target_write_text(t, "[");
 	for (unsigned i = 0; i < h->nwindow; i++) {
 		write_page_separator(t, i);
 		write_window(h, t, &h->window[i]);
 	}
-	target_text(t, "]");
+	target_write_text(t, "]");
 	write_page_key(t, "sites");
-	target_text(t, "[");
+	target_write_text(t, "[");
 	for (uint32_t i = 0; i < h->sites.n; i++) {
 		const struct html_site *s = table_at(&h->sites, i);
 
@@ -459,13 +459,13 @@ static void write_document(struct html *h, struct target *t)
 		write_page_separator(t, some++);
 		write_site(h, t, s);
 	}
-	target_text(t, "]");
+	target_write_text(t, "]");
 	write_numbers(h, t);
 	write_page_operations(h->r, t);
 	write_page_slowest(h->r, t);
 	write_page_flame(h, t);
 	write_comms(h, t);
-	target_text(t, "}");
+	target_write_text(t, "}");
 }
 
 int report_html(struct report *r, const struct gather_options *o, const char *path)
@@ -479,16 +479,17 @@ int report_html(struct report *r, const struct gather_options *o, const char *pa
 	if (status)
 		return status;
 	html_gather(&h, r, o);
-	target_put(&t, html_page, (size_t)(place - html_page));
+	target_write(&t, html_page, (size_t)(place - html_page));
 	write_document(&h, &t);
 	place += strlen(PLACE);
-	target_put(&t, place, (size_t)(html_page_end - place));
+	target_write(&t, place, (size_t)(html_page_end - place));
 	html_free(&h);
 
 	uint64_t bytes = t.bytes;
 
 	status = target_close(&t, !gather_stop_signal());
 	if (!status && !gather_stop_signal() && strcmp(path, "-"))
-		printf("%s: %s, one file that any browser shows\n", path, out_bytes((double)bytes));
+		printf("%s: %s, one file that any browser shows\n", path,
+			out_format_bytes((double)bytes));
 	return status;
 }

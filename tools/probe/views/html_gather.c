@@ -37,7 +37,7 @@ static struct html_cell *find_cell(struct html *h, uint32_t rank, uint64_t step)
 	return &h->cell[(size_t)rank * h->ncol + col];
 }
 
-static void end_html_step(struct html *h, uint32_t rank, uint64_t end)
+static void close_html_step(struct html *h, uint32_t rank, uint64_t end)
 {
 	struct html_rank *k = &h->rank[rank];
 	struct html_cell *c;
@@ -71,7 +71,7 @@ static void record_html_step(struct html *h, const struct walk_call *w)
 	struct html_rank *k = &h->rank[c->rank];
 
 	if (!k->any || c->step != k->step) {
-		end_html_step(h, c->rank, w->start);
+		close_html_step(h, c->rank, w->start);
 		k->any = true;
 		k->step = c->step;
 		k->begin = w->start;
@@ -133,7 +133,7 @@ static void record_site(struct html *h, const struct walk_call *w)
 	p->mean_sum += s->mean;
 }
 
-static int by_site_calls(const void *x, const void *y)
+static int compare_site_calls(const void *x, const void *y)
 {
 	const struct html_site *a = *(struct html_site *const *)x,
 			       *b = *(struct html_site *const *)y;
@@ -144,7 +144,7 @@ static int by_site_calls(const void *x, const void *y)
 }
 
 /* Chooses call sites: those on the findings' communicators, then those with most calls. */
-static void choose_sites(struct html *h)
+static void find_shown_sites(struct html *h)
 {
 	struct html_site **all = tool_alloc((h->sites.n + 1) * sizeof(*all));
 	unsigned n = 0;
@@ -152,7 +152,7 @@ static void choose_sites(struct html *h)
 	for (uint32_t i = 0; i < h->sites.n; i++)
 		all[i] = table_at(&h->sites, i);
 	if (h->sites.n)
-		qsort(all, h->sites.n, sizeof(*all), by_site_calls);
+		qsort(all, h->sites.n, sizeof(*all), compare_site_calls);
 	for (unsigned i = 0; i < h->nwindow; i++)
 		for (uint32_t k = 0, of = 0; k < h->sites.n && of < 4 && n < HTML_SITES; k++)
 			if (!all[k]->wanted && all[k]->key.a == h->window[i].focus.comm) {
@@ -170,7 +170,7 @@ static void choose_sites(struct html *h)
 
 /* ---- timelines ---- */
 
-static void show_rank(struct html_window *w, int index)
+static void add_window_row(struct html_window *w, int index)
 {
 	if (index >= 0 && w->row[index] < 0 && w->nrow < WINDOW_RANKS) {
 		w->row[index] = 0;
@@ -178,7 +178,7 @@ static void show_rank(struct html_window *w, int index)
 	}
 }
 
-static void choose_rows(const struct html *h, struct html_window *w)
+static void set_window_rows(const struct html *h, struct html_window *w)
 {
 	const struct gather *g = &h->r->g;
 	const struct comm_info *c = comms_find(&g->comms, w->focus.comm);
@@ -188,7 +188,7 @@ static void choose_rows(const struct html *h, struct html_window *w)
 	for (int i = 0; i < n; i++)
 		w->row[i] = -1;
 	for (unsigned i = 0; i < w->focus.n; i++)
-		show_rank(w, gather_index(g, w->focus.rank[i]));
+		add_window_row(w, gather_index(g, w->focus.rank[i]));
 	for (int i = n - 1; i >= 0; i--)
 		if (!w->row[i])
 			at = i;
@@ -199,7 +199,7 @@ static void choose_rows(const struct html *h, struct html_window *w)
 
 				if (i >= 0 && i < n &&
 					(!peers || (c && comm_has(c, g->folders.dir[i].rank))))
-					show_rank(w, i);
+					add_window_row(w, i);
 			}
 	for (int i = 0; i < n; i++)
 		if (!w->row[i])
@@ -213,22 +213,22 @@ static void open_window(struct html *h, unsigned finding, const struct focus *f)
 	*w = (struct html_window){.finding = finding, .focus = *f};
 	w->step_lo = f->step ? f->step - 1 : 0;
 	w->step_hi = f->step + 1;
-	choose_rows(h, w);
+	set_window_rows(h, w);
 }
 
-static void choose_windows(struct html *h)
+static void add_windows(struct html *h)
 {
 	const struct report *r = h->r;
 	struct focus f;
 
 	for (unsigned i = 0; i < r->nfinding && h->nwindow < HTML_WINDOWS; i++) {
-		report_focus(r, &r->finding[i], &f);
+		report_get_focus(r, &r->finding[i], &f);
 		if (f.known)
 			open_window(h, i, &f);
 	}
 	if (h->nwindow || !r->g.any)
 		return;
-	f = (struct focus){.step = report_last_step(r)};
+	f = (struct focus){.step = report_get_last_step(r)};
 	f.step -= f.step > 0;
 	open_window(h, UINT_MAX, &f);
 }
@@ -257,7 +257,7 @@ static void record_window(struct html_window *w, const struct walk_call *c)
 }
 
 /* The open calls of a running process are not in its files. */
-static void note_open_calls(struct html *h)
+static void record_open_calls(struct html *h)
 {
 	const struct opens *o = &h->r->g.opens;
 
@@ -277,7 +277,7 @@ static void note_open_calls(struct html *h)
 
 /* ---- everything ---- */
 
-static void prepare_columns(struct html *h)
+static void init_columns(struct html *h)
 {
 	const struct gather *g = &h->r->g;
 	uint64_t steps = g->any ? g->last_step - g->first_step + 1 : 1;
@@ -294,7 +294,7 @@ static void prepare_columns(struct html *h)
 	table_init(&h->stacks, sizeof(struct html_stack), STACKS_KNOWN);
 }
 
-static void gather_numbers(struct html *h)
+static void read_step_numbers(struct html *h)
 {
 	const struct gather *g = &h->r->g;
 
@@ -314,13 +314,13 @@ void html_gather(struct html *h, struct report *r, const struct gather_options *
 	struct walk w;
 
 	*h = (struct html){.r = r};
-	prepare_columns(h);
-	gather_numbers(h);
-	choose_windows(h);
+	init_columns(h);
+	read_step_numbers(h);
+	add_windows(h);
 	for (unsigned i = 0; i < g->folders.n; i++)
 		overlay[i] = &g->rank[i].overlay;
 	walk_open(&w, &g->folders, NULL, overlay, g->skew, o->step_lo, o->step_hi);
-	progress_begin(&bar, o->progress, w.bytes);
+	progress_start(&bar, o->progress, w.bytes);
 	for (uint64_t i = 0; !gather_stop_signal() && (c = walk_next(&w)); i++) {
 		struct walk_call open;
 
@@ -334,16 +334,16 @@ void html_gather(struct html *h, struct report *r, const struct gather_options *
 		record_site(h, c);
 		for (unsigned k = 0; k < h->nwindow; k++)
 			record_window(&h->window[k], c);
-		if (i % 4096 == 0 && progress_due(&bar))
-			progress_show(&bar, walk_done(&w));
+		if (i % 4096 == 0 && progress_is_due(&bar))
+			progress_print(&bar, walk_done(&w));
 	}
-	progress_end(&bar);
+	progress_stop(&bar);
 	walk_close(&w);
 	free(overlay);
-	note_open_calls(h);
+	record_open_calls(h);
 	for (unsigned i = 0; i < g->folders.n; i++)
-		end_html_step(h, i, h->rank[i].last_end);
-	choose_sites(h);
+		close_html_step(h, i, h->rank[i].last_end);
+	find_shown_sites(h);
 }
 
 void html_free(struct html *h)

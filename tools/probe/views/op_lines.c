@@ -7,7 +7,7 @@
 #include "tools/lib/intern.h"
 #include "tools/lib/tool.h"
 
-static uint64_t comm_class(const struct report *r, uint64_t id)
+static uint64_t get_comm_class(const struct report *r, uint64_t id)
 {
 	const struct comm_info *k = comms_find(&r->g.comms, id);
 
@@ -16,7 +16,7 @@ static uint64_t comm_class(const struct report *r, uint64_t id)
 	return hash_u64(hash_u64(hash_u64(2, k->kind), k->name), (uint64_t)k->size) | 2;
 }
 
-static int by_operation_time(const void *x, const void *y)
+static int compare_operation_times(const void *x, const void *y)
 {
 	const struct op_line *a = *(const struct op_line *const *)x,
 			     *b = *(const struct op_line *const *)y;
@@ -40,7 +40,7 @@ char *format_op_line_comm(const struct report *r, const struct op_line *l)
 	if (!k)
 		return tool_format("%u communicators", l->ncomm);
 	return tool_format("%u x %s of %lld", l->ncomm,
-		*intern_name(k->name) ? intern_name(k->name) : intern_name(k->kind),
+		*intern_get_name(k->name) ? intern_get_name(k->name) : intern_get_name(k->kind),
 		(long long)k->size);
 }
 
@@ -55,7 +55,7 @@ void init_op_lines(struct op_lines *l, const struct report *r)
 
 		if (!s->calls)
 			continue;
-		k = table_get(&l->table, comm_class(r, s->comm), s->key.b);
+		k = table_get(&l->table, get_comm_class(r, s->comm), s->key.b);
 		if (!k->ncomm++) {
 			k->sum.lib = s->lib;
 			k->sum.api = s->api;
@@ -68,7 +68,7 @@ void init_op_lines(struct op_lines *l, const struct report *r)
 	l->line = tool_alloc((l->n + 1) * sizeof(*l->line));
 	for (uint32_t i = 0; i < l->n; i++)
 		l->line[i] = table_at(&l->table, i);
-	qsort(l->line, l->n, sizeof(*l->line), by_operation_time);
+	qsort(l->line, l->n, sizeof(*l->line), compare_operation_times);
 }
 
 void free_op_lines(struct op_lines *l)

@@ -12,7 +12,7 @@
 static inline void write_page_separator(struct target *t, bool some)
 {
 	if (some)
-		target_text(t, ",");
+		target_write_text(t, ",");
 }
 
 /* Begins another member of an object, which must not be the first one. */
@@ -24,7 +24,7 @@ static inline void write_page_key(struct target *t, const char *key)
 static inline void write_page_string(struct target *t, const char *key, const char *v)
 {
 	write_page_key(t, key);
-	target_json(t, v ? v : "");
+	target_write_json(t, v ? v : "");
 }
 
 static inline void write_page_u64(struct target *t, const char *key, uint64_t v)

@@ -22,7 +22,7 @@ void write_page_operations(struct report *r, struct target *t)
 	init_op_lines(&lines, r);
 	write_page_u64(t, "operations_skipped", lines.n > LINES_MOST ? lines.n - LINES_MOST : 0);
 	write_page_key(t, "operations");
-	target_text(t, "[");
+	target_write_text(t, "[");
 	for (uint32_t i = 0; i < lines.n && i < LINES_MOST; i++) {
 		const struct op_line *l = lines.line[i];
 		const struct op_stat *s = &l->sum;
@@ -30,8 +30,9 @@ void write_page_operations(struct report *r, struct target *t)
 
 		write_page_separator(t, i);
 		target_print(t, "{\"calls\":%llu", (unsigned long long)s->calls);
-		write_page_string(t, "op", *intern_name(s->op) ? intern_name(s->op) : "(other)");
-		write_page_string(t, "api", intern_name(s->api));
+		write_page_string(
+			t, "op", *intern_get_name(s->op) ? intern_get_name(s->op) : "(other)");
+		write_page_string(t, "api", intern_get_name(s->api));
 		write_page_string(t, "comm", comm);
 		write_page_u64(t, "bytes", s->bytes);
 		/* The time is known only if a call has completed. */
@@ -46,17 +47,17 @@ void write_page_operations(struct report *r, struct target *t)
 			write_page_key(t, "share");
 			target_print(t, "%.5g", s->blocked_ns / r->g.life_ns);
 		}
-		target_text(t, "}");
+		target_write_text(t, "}");
 		free(comm);
 	}
-	target_text(t, "]");
+	target_write_text(t, "]");
 	free_op_lines(&lines);
 }
 
 void write_page_slowest(struct report *r, struct target *t)
 {
 	write_page_key(t, "slowest");
-	target_text(t, "[");
+	target_write_text(t, "[");
 	for (unsigned i = 0; i < r->g.slow.n; i++) {
 		const struct slow_call *s = &r->g.slow.top[i];
 		char *what = report_call(r, &s->call);
@@ -72,11 +73,11 @@ void write_page_slowest(struct report *r, struct target *t)
 		write_page_string(t, "last", s->lag ? report_rank(r, s->last_rank) : "");
 		write_page_u64(t, "after", s->lag);
 		write_page_string(t, "stack", stack);
-		target_text(t, "}");
+		target_write_text(t, "}");
 		free(what);
 		free(stack);
 	}
-	target_text(t, "]");
+	target_write_text(t, "]");
 }
 
 /* ---- time by stack ---- */
@@ -91,7 +92,7 @@ struct place {
 	unsigned ranks;
 };
 
-static int by_stack_time(const void *x, const void *y)
+static int compare_stack_times(const void *x, const void *y)
 {
 	const struct html_stack *a = *(const struct html_stack *const *)x,
 				*b = *(const struct html_stack *const *)y;
@@ -99,7 +100,7 @@ static int by_stack_time(const void *x, const void *y)
 	return a->ns < b->ns ? 1 : a->ns > b->ns ? -1 : 0;
 }
 
-static int by_place_time(const void *x, const void *y)
+static int compare_place_times(const void *x, const void *y)
 {
 	const struct place *a = *(const struct place *const *)x,
 			   *b = *(const struct place *const *)y;
@@ -138,7 +139,7 @@ void write_page_flame(const struct html *h, struct target *t)
 	table_init(&places, sizeof(struct place), PLACES_READ);
 	for (uint32_t i = 0; i < h->stacks.n; i++)
 		stack[i] = table_at(&h->stacks, i);
-	qsort(stack, h->stacks.n, sizeof(*stack), by_stack_time);
+	qsort(stack, h->stacks.n, sizeof(*stack), compare_stack_times);
 	for (uint32_t i = 0; i < h->stacks.n; i++)
 		if (i < PLACES_READ)
 			add_stack_time(&places, h->r, stack[i]);
@@ -147,25 +148,25 @@ void write_page_flame(const struct html *h, struct target *t)
 	place = tool_alloc((places.n + 1) * sizeof(*place));
 	for (uint32_t i = 0; i < places.n; i++)
 		place[i] = table_at(&places, i);
-	qsort(place, places.n, sizeof(*place), by_place_time);
+	qsort(place, places.n, sizeof(*place), compare_place_times);
 
 	write_page_key(t, "flame");
-	target_text(t, "[");
+	target_write_text(t, "[");
 	for (uint32_t i = 0; i < places.n; i++) {
 		if (i < PLACES_SHOWN) {
 			write_page_separator(t, i);
 			target_print(t, "{\"ns\":%.0f", place[i]->ns);
-			write_page_string(t, "api", intern_name(place[i]->api));
+			write_page_string(t, "api", intern_get_name(place[i]->api));
 			write_page_string(t, "stack", place[i]->text);
 			write_page_u64(t, "calls", place[i]->calls);
 			write_page_u64(t, "ranks", place[i]->ranks);
-			target_text(t, "}");
+			target_write_text(t, "}");
 		} else {
 			skipped += place[i]->ns;
 		}
 		free(place[i]->text);
 	}
-	target_text(t, "]");
+	target_write_text(t, "]");
 	write_page_u64(t, "flame_skipped", (uint64_t)skipped);
 	table_free(&places);
 	free(place);

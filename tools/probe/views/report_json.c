@@ -64,9 +64,9 @@ static void json_stack(struct report *r, const struct call *c)
 static void json_call(struct report *r, const struct call *c)
 {
 	json_rank(r, "rank", c->rank);
-	json_string("lib", intern_name(c->lib));
-	json_string("api", intern_name(c->api));
-	json_string("op", intern_name(c->op));
+	json_string("lib", intern_get_name(c->lib));
+	json_string("api", intern_get_name(c->api));
+	json_string("op", intern_get_name(c->op));
 	json_comm("comm", c->comm);
 	json_number_or_null("comm_seq", c->comm_seq);
 	json_u64("step", c->step);
@@ -74,8 +74,8 @@ static void json_call(struct report *r, const struct call *c)
 	json_number_or_null("peer", c->peer);
 	json_number_or_null("root", c->root);
 	json_number_or_null("tag", c->tag);
-	json_string("redop", intern_name(c->redop));
-	json_string("dtype", intern_name(c->dtype));
+	json_string("redop", intern_get_name(c->redop));
+	json_string("dtype", intern_get_name(c->dtype));
 	json_number_or_null("count", c->dtype ? (int64_t)c->count : NO_NUMBER);
 	/* While a call's record is in the journal, its bytes may not be known. */
 	json_number_or_null("bytes", c->rows || call_bytes(c) ? (int64_t)call_bytes(c) : NO_NUMBER);
@@ -200,8 +200,8 @@ static void json_finding_place(struct report *r, const struct finding *f)
 	json_number_or_null("step", c ? (int64_t)c->step : NO_NUMBER);
 	json_comm("comm", c ? c->comm : 0);
 	json_number_or_null("comm_seq", c ? c->comm_seq : NO_NUMBER);
-	json_string("op", made && *intern_name(c->op) ? intern_name(c->op) : NULL);
-	json_string("api", made ? intern_name(c->api) : NULL);
+	json_string("op", made && *intern_get_name(c->op) ? intern_get_name(c->op) : NULL);
+	json_string("api", made ? intern_get_name(c->api) : NULL);
 	json_number_or_null("seq", made ? (int64_t)c->seq : NO_NUMBER);
 	known = c && c->stack &&
 		stack_line(&r->stacks, stacks_get(&r->stacks, c->rank, c->stack), file,
@@ -396,8 +396,8 @@ static void json_stuck_calls(struct report *r)
 		const struct stuck *s = &r->stuck.stuck[i];
 
 		json_object(NULL);
-		json_string("api", intern_name(s->sample->call.api));
-		json_string("op", intern_name(s->sample->call.op));
+		json_string("api", intern_get_name(s->sample->call.api));
+		json_string("op", intern_get_name(s->sample->call.op));
 		json_comm("comm", s->sample->call.comm);
 		json_number_or_null("comm_seq", s->joined ? s->sample->call.comm_seq : NO_NUMBER);
 		json_bool("cause", s == cause);
@@ -470,10 +470,10 @@ static void json_terms(const struct report *r, const char *key, const struct ter
 {
 	json_object(key);
 	json_rank(r, "rank", t->rank);
-	json_string("api", intern_name(t->api));
-	json_string("op", intern_name(t->op));
-	json_string("redop", intern_name(t->redop));
-	json_string("dtype", intern_name(t->dtype));
+	json_string("api", intern_get_name(t->api));
+	json_string("op", intern_get_name(t->op));
+	json_string("redop", intern_get_name(t->redop));
+	json_string("dtype", intern_get_name(t->dtype));
 	json_number_or_null("root", t->root);
 	json_number_or_null("bytes", t->open && !t->bytes ? NO_NUMBER : (int64_t)t->bytes);
 	json_end();
@@ -502,9 +502,9 @@ static void json_mismatch(const struct report *r)
 static void json_operation(const struct report *r, const struct op_stat *s)
 {
 	json_object(NULL);
-	json_string("lib", intern_name(s->lib));
-	json_string("api", intern_name(s->api));
-	json_string("op", intern_name(s->op));
+	json_string("lib", intern_get_name(s->lib));
+	json_string("api", intern_get_name(s->api));
+	json_string("op", intern_get_name(s->op));
 	json_comm("comm", s->comm);
 	json_u64("calls", s->calls);
 	json_u64("rows", s->rows);
@@ -589,9 +589,9 @@ static void json_comms(const struct report *r)
 
 		json_object(NULL);
 		json_comm("comm", c->key.a);
-		json_string("lib", intern_name(c->lib));
-		json_string("kind", intern_name(c->kind));
-		json_string("name", intern_name(c->name));
+		json_string("lib", intern_get_name(c->lib));
+		json_string("kind", intern_get_name(c->kind));
+		json_string("name", intern_get_name(c->name));
 		json_number_or_null("size", c->size < 0 ? NO_NUMBER : c->size);
 		json_comm("parent", c->parent);
 		json_string("world_ranks", c->ranks);

@@ -18,20 +18,20 @@ static void print_op_line(const struct report *r, struct out_table *t, const str
 	char *comm = format_op_line_comm(r, l);
 	const struct hist *h = &s->dur;
 
-	out_cell(t, *intern_name(s->op) ? intern_name(s->op) : "(other)");
-	out_cell(t, intern_name(s->api));
-	out_cell(t, comm);
-	out_cell(t, out_count(s->calls));
-	out_cell(t, s->bytes ? out_bytes((double)s->bytes) : "");
-	out_cell(t, h->n ? out_time(h->sum) : "");
-	out_cell(t, h->n ? out_time((double)hist_quantile(h, 0.5)) : "");
-	out_cell(t, h->n ? out_time((double)hist_quantile(h, 0.99)) : "");
-	out_cell(t, h->n ? out_time((double)h->max) : "");
-	out_cell(t, out_rate((double)s->bytes, h->sum));
-	out_cell(t, r->g.life_ns > 0 && ops_blocked_known(s)
-			    ? out_percent(s->blocked_ns / r->g.life_ns)
-			    : "");
-	out_cell(t, s->waited ? out_time(s->wait_ns) : "");
+	out_add_cell(t, *intern_get_name(s->op) ? intern_get_name(s->op) : "(other)");
+	out_add_cell(t, intern_get_name(s->api));
+	out_add_cell(t, comm);
+	out_add_cell(t, out_format_count(s->calls));
+	out_add_cell(t, s->bytes ? out_format_bytes((double)s->bytes) : "");
+	out_add_cell(t, h->n ? out_format_duration(h->sum) : "");
+	out_add_cell(t, h->n ? out_format_duration((double)hist_quantile(h, 0.5)) : "");
+	out_add_cell(t, h->n ? out_format_duration((double)hist_quantile(h, 0.99)) : "");
+	out_add_cell(t, h->n ? out_format_duration((double)h->max) : "");
+	out_add_cell(t, out_format_rate((double)s->bytes, h->sum));
+	out_add_cell(t, r->g.life_ns > 0 && ops_blocked_known(s)
+				? out_format_percent(s->blocked_ns / r->g.life_ns)
+				: "");
+	out_add_cell(t, s->waited ? out_format_duration(s->wait_ns) : "");
 	free(comm);
 }
 
@@ -47,9 +47,10 @@ static void print_device_times(const struct report *r, struct op_line *const *li
 		known += list[i]->sum.on_device != 0;
 	if (!known)
 		return;
-	out_heading("On the device (by its clock, all ranks together; bandwidth as nccl-tests "
-		    "define it)");
-	out_table_begin(&t, 8, head, "lllrrrrr");
+	out_print_heading(
+		"On the device (by its clock, all ranks together; bandwidth as nccl-tests "
+		"define it)");
+	out_start_table(&t, 8, head, "lllrrrrr");
 	for (uint32_t i = 0; i < n && i < r->top; i++) {
 		const struct op_stat *s = &list[i]->sum;
 		char *comm;
@@ -57,17 +58,17 @@ static void print_device_times(const struct report *r, struct op_line *const *li
 		if (!s->on_device)
 			continue;
 		comm = format_op_line_comm(r, list[i]);
-		out_cell(&t, *intern_name(s->op) ? intern_name(s->op) : "(other)");
-		out_cell(&t, intern_name(s->api));
-		out_cell(&t, comm);
-		out_cell(&t, out_count(s->on_device));
-		out_cell(&t, out_time(s->device_ns));
-		out_cell(&t, out_time(s->device_ns / (double)s->on_device));
-		out_cell(&t, out_rate(s->device_bytes, s->device_ns));
-		out_cell(&t, out_rate(s->bus_bytes, s->device_ns));
+		out_add_cell(&t, *intern_get_name(s->op) ? intern_get_name(s->op) : "(other)");
+		out_add_cell(&t, intern_get_name(s->api));
+		out_add_cell(&t, comm);
+		out_add_cell(&t, out_format_count(s->on_device));
+		out_add_cell(&t, out_format_duration(s->device_ns));
+		out_add_cell(&t, out_format_duration(s->device_ns / (double)s->on_device));
+		out_add_cell(&t, out_format_rate(s->device_bytes, s->device_ns));
+		out_add_cell(&t, out_format_rate(s->bus_bytes, s->device_ns));
 		free(comm);
 	}
-	out_table_end(&t);
+	out_print_table(&t);
 }
 
 static void print_operations(const struct report *r)
@@ -80,11 +81,11 @@ static void print_operations(const struct report *r)
 	if (!r->g.calls || !r->top)
 		return;
 	init_op_lines(&lines, r);
-	out_heading("Operations (all ranks together, by time)");
-	out_table_begin(&t, 12, head, "lllrrrrrrrrr");
+	out_print_heading("Operations (all ranks together, by time)");
+	out_start_table(&t, 12, head, "lllrrrrrrrrr");
 	for (uint32_t i = 0; i < lines.n && i < r->top; i++)
 		print_op_line(r, &t, lines.line[i]);
-	out_table_end(&t);
+	out_print_table(&t);
 	if (lines.n > r->top)
 		printf("  and %u more (--top)\n", lines.n - r->top);
 	print_device_times(r, lines.line, lines.n);
@@ -94,7 +95,7 @@ static void print_operations(const struct report *r)
 /* ---- the slowest ---- */
 
 /* Returns one frame, the program's own. */
-static char *from_where(struct report *r, const struct call *c)
+static char *format_call_frame(struct report *r, const struct call *c)
 {
 	char *brief = stack_brief(&r->stacks, stacks_get(&r->stacks, c->rank, c->stack), 1);
 	char *end = strstr(brief, " <- ");
@@ -115,26 +116,27 @@ static void print_slowest_calls(struct report *r)
 
 	if (!r->g.slow.n)
 		return;
-	out_heading("Slowest calls");
-	out_table_begin(&t, 8, head, "rrlrllrl");
+	out_print_heading("Slowest calls");
+	out_start_table(&t, 8, head, "rrlrllrl");
 	for (unsigned i = 0; i < r->g.slow.n; i++) {
 		const struct slow_call *s = &r->g.slow.top[i];
 		char *what = report_call(r, &s->call), step[24];
-		char *from = from_where(r, &s->call);
+		char *from = format_call_frame(r, &s->call);
 
 		snprintf(step, sizeof(step), "%llu", (unsigned long long)s->call.step);
-		out_cell(&t, out_time((double)s->call.dur));
-		out_cell(&t, step);
-		out_cell(&t, what);
-		out_cell(&t, call_bytes(&s->call) ? out_bytes((double)call_bytes(&s->call)) : "");
-		out_cell(&t, report_rank(r, s->call.rank));
-		out_cell(&t, s->lag ? report_rank(r, s->last_rank) : "");
-		out_cell(&t, s->lag ? out_time((double)s->lag) : "");
-		out_cell(&t, from);
+		out_add_cell(&t, out_format_duration((double)s->call.dur));
+		out_add_cell(&t, step);
+		out_add_cell(&t, what);
+		out_add_cell(&t,
+			call_bytes(&s->call) ? out_format_bytes((double)call_bytes(&s->call)) : "");
+		out_add_cell(&t, report_rank(r, s->call.rank));
+		out_add_cell(&t, s->lag ? report_rank(r, s->last_rank) : "");
+		out_add_cell(&t, s->lag ? out_format_duration((double)s->lag) : "");
+		out_add_cell(&t, from);
 		free(what);
 		free(from);
 	}
-	out_table_end(&t);
+	out_print_table(&t);
 	if (!r->with_stacks)
 		return;
 	for (unsigned i = 0; i < r->g.slow.n; i++) {
@@ -155,7 +157,7 @@ static void print_slowest_calls(struct report *r)
 
 /* ---- ranks that arrive last ---- */
 
-static int by_wait(const void *x, const void *y)
+static int compare_waits(const void *x, const void *y)
 {
 	const struct late_comm *a = *(const struct late_comm *const *)x,
 			       *b = *(const struct late_comm *const *)y;
@@ -165,20 +167,20 @@ static int by_wait(const void *x, const void *y)
 	return a->key.a < b->key.a ? -1 : a->key.a > b->key.a;
 }
 
-static void late_line(const struct report *r, struct out_table *t, const struct late_comm *c)
+static void print_late_line(const struct report *r, struct out_table *t, const struct late_comm *c)
 {
 	struct straggler s = report_straggler(r, c);
 	char label[COMM_LABEL_MAX];
 
-	out_cell(t, comm_label(&r->g.comms, c->key.a, label));
-	out_cell(t, out_count(c->held));
-	out_cell(t, s.who ? report_rank(r, (uint32_t)s.who->key.b) : "-");
-	out_cell(t, s.who ? out_percent(s.share) : "");
-	out_cell(t, s.who ? out_time((double)hist_quantile(&s.who->lag, 0.5)) : "");
-	out_cell(t, s.who ? out_time((double)s.who->lag.max) : "");
-	out_cell(t, out_time((double)hist_quantile(&c->lag, 0.5)));
-	out_cell(t, out_time((double)hist_quantile(&c->spread, 0.5)));
-	out_cell(t, out_percent(s.cost));
+	out_add_cell(t, comm_label(&r->g.comms, c->key.a, label));
+	out_add_cell(t, out_format_count(c->held));
+	out_add_cell(t, s.who ? report_rank(r, (uint32_t)s.who->key.b) : "-");
+	out_add_cell(t, s.who ? out_format_percent(s.share) : "");
+	out_add_cell(t, s.who ? out_format_duration((double)hist_quantile(&s.who->lag, 0.5)) : "");
+	out_add_cell(t, s.who ? out_format_duration((double)s.who->lag.max) : "");
+	out_add_cell(t, out_format_duration((double)hist_quantile(&c->lag, 0.5)));
+	out_add_cell(t, out_format_duration((double)hist_quantile(&c->spread, 0.5)));
+	out_add_cell(t, out_format_percent(s.cost));
 }
 
 static void print_latest_ranks(const struct report *r)
@@ -199,20 +201,21 @@ static void print_latest_ranks(const struct report *r)
 			list[n++] = c;
 	}
 	if (n && r->top) {
-		qsort(list, n, sizeof(*list), by_wait);
-		out_heading(
+		qsort(list, n, sizeof(*list), compare_waits);
+		out_print_heading(
 			"Latest ranks (medians; behind: after the middle rank; waiting: share of "
 			"the run)");
-		out_table_begin(&t, 9, head, "lrlrrrrrr");
+		out_start_table(&t, 9, head, "lrlrrrrrr");
 		for (unsigned i = 0; i < n && i < r->top; i++)
-			late_line(r, &t, list[i]);
-		out_table_end(&t);
+			print_late_line(r, &t, list[i]);
+		out_print_table(&t);
 		if (n > r->top)
 			printf("  and %s (--top)\n",
-				out_plural(n - r->top, "more communicator", "more communicators"));
+				out_format_plural(
+					n - r->top, "more communicator", "more communicators"));
 		if (incomplete)
 			printf("  %s not seen on all ranks\n",
-				out_plural(incomplete, "operation was", "operations were"));
+				out_format_plural(incomplete, "operation was", "operations were"));
 	}
 	free(list);
 }

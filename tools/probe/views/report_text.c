@@ -56,12 +56,13 @@ static void head_ranks(const struct report *r)
 
 		for (unsigned i = 0; i < g->folders.n; i++)
 			rank[i] = g->folders.dir[i].rank;
-		list = out_range(rank, g->folders.n);
-		printf("%s (%s)", out_count(g->folders.n), rank[0] < 0 ? "not numbered" : list);
+		list = out_format_rank_range(rank, g->folders.n);
+		printf("%s (%s)", out_format_count(g->folders.n),
+			rank[0] < 0 ? "not numbered" : list);
 		free(rank);
 	}
 	if (g->folders.world_size >= 0)
-		printf(" of %s", out_count((uint64_t)g->folders.world_size));
+		printf(" of %s", out_format_count((uint64_t)g->folders.world_size));
 	printf(", %s", state);
 	if (g->hosts.nhost > 1)
 		printf(", on %u hosts", g->hosts.nhost);
@@ -81,7 +82,7 @@ static void head_attempts(const struct report *r)
 		text = format_attempt(a);
 		line = tool_format("%s%s%s", *a->name ? a->name : "", *a->name ? ": " : "", text);
 		print_label(i ? "" : "attempts");
-		out_wrap(line, LABEL, LABEL);
+		out_print_wrapped(line, LABEL, LABEL);
 		free(line);
 		free(text);
 	}
@@ -121,7 +122,7 @@ static void head_steps(const struct report *r)
 		printf(" (from %s)", source);
 	else if (report_period(r, &period)) {
 		printf(" (none was marked; %s by the period of the calls)",
-			out_count(period.best.rounds));
+			out_format_count(period.best.rounds));
 		free(period.alike);
 	} else if (g->by_rounds) {
 		printf(" (the program marks none; each repetition of its calls counts as one)");
@@ -139,11 +140,11 @@ static void head_calls(const struct report *r)
 		recorded += g->folders.dir[i].meta.recorded;
 	}
 	print_label("calls");
-	printf("%s, %s, %s of tensors", out_count(g->calls), out_plural(g->rows, "row", "rows"),
-		out_bytes((double)g->bytes));
+	printf("%s, %s, %s of tensors", out_format_count(g->calls),
+		out_format_plural(g->rows, "row", "rows"), out_format_bytes((double)g->bytes));
 	if (seen > recorded)
-		printf("; %s of the %s made were not recorded", out_count(seen - recorded),
-			out_count(seen));
+		printf("; %s of the %s made were not recorded", out_format_count(seen - recorded),
+			out_format_count(seen));
 	putchar('\n');
 }
 
@@ -158,8 +159,9 @@ static const char *own_time(const struct gather *g, double ns)
 	static unsigned at;
 
 	if (g->life_ns >= 1e9 * n)
-		return out_percent(ns / g->life_ns);
-	snprintf(text[at ^= 1], sizeof(text[0]), "%s%s", out_time(ns / n), n > 1 ? " a rank" : "");
+		return out_format_percent(ns / g->life_ns);
+	snprintf(text[at ^= 1], sizeof(text[0]), "%s%s", out_format_duration(ns / n),
+		n > 1 ? " a rank" : "");
 	return text[at];
 }
 
@@ -193,13 +195,14 @@ static void head_cost(const struct report *r)
 		return;
 	print_label("time");
 	if (known || !async)
-		printf("%s of the run in these calls", out_percent(blocked / g->life_ns));
+		printf("%s of the run in these calls", out_format_percent(blocked / g->life_ns));
 	if (async) {
 		printf("%s%s%s in asynchronous ones (overlaps added up", known ? ", " : "",
-			out_time(apart / g->folders.n), g->folders.n > 1 ? " a rank" : "");
+			out_format_duration(apart / g->folders.n),
+			g->folders.n > 1 ? " a rank" : "");
 		if (unknown)
 			printf("; how long was waited for %s%s is not known",
-				unknown == async ? "" : out_count(unknown),
+				unknown == async ? "" : out_format_count(unknown),
 				unknown == async ? "them" : " of them");
 		putchar(')');
 	}
@@ -217,7 +220,7 @@ static void head_journals(const struct report *r)
 		return;
 	print_label("journals");
 	printf("take %s, which `probe recover %s` frees when it has written what is in them\n",
-		out_bytes((double)bytes), f->path);
+		out_format_bytes((double)bytes), f->path);
 }
 
 static void print_report_head(const struct report *r)
@@ -227,14 +230,14 @@ static void print_report_head(const struct report *r)
 
 	print_label("run");
 	if (*g->folders.run) {
-		out_clean(g->folders.run);
+		out_print_clean(g->folders.run);
 		fputs(", ", stdout);
 	}
 	if (g->any)
-		printf("%s, %s", out_date(g->first_ns),
-			out_time((double)(g->until_ns - g->first_ns)));
+		printf("%s, %s", out_format_date(g->first_ns),
+			out_format_duration((double)(g->until_ns - g->first_ns)));
 	else
-		printf("%s", out_date(m->clock_first_ns));
+		printf("%s", out_format_date(m->clock_first_ns));
 	printf("; %s\n", g->folders.path);
 	if (*m->program) {
 		print_label("program");
@@ -243,7 +246,7 @@ static void print_report_head(const struct report *r)
 	for (unsigned i = 0; i < m->nlibraries; i++) {
 		print_label(m->libraries[i].name);
 		fputs(strlen(m->libraries[i].name) >= LABEL ? " " : "", stdout);
-		out_clean(m->libraries[i].text);
+		out_print_clean(m->libraries[i].text);
 		putchar('\n');
 	}
 	head_ranks(r);
@@ -270,7 +273,7 @@ static void print_grounds(const struct finding *f)
 	text = tool_format("evidence: %s; %s", f->evidence ? f->evidence : "the text", measured);
 	free(measured);
 	printf("%*s%s", LABEL + 3, "", out_style(STYLE_FAINT));
-	out_wrap(text, LABEL + 3, LABEL + 3);
+	out_print_wrapped(text, LABEL + 3, LABEL + 3);
 	/* On one line, however long, so that it can be copied. */
 	if (f->next)
 		printf("%*snext: %s\n", LABEL + 3, "", f->next);
@@ -291,11 +294,12 @@ static void print_findings(const struct report *r, enum severity severity, const
 		if (f->severity != severity)
 			continue;
 		if (heading && !any)
-			out_heading(heading);
+			out_print_heading(heading);
 		any = true;
 		printf("  %s%-9s%s ", out_style(style[f->severity]), f->kind, out_plain());
 		text = format_finding(f);
-		out_wrap(text, 12 + (strlen(f->kind) > 9 ? (unsigned)strlen(f->kind) - 9 : 0), 12);
+		out_print_wrapped(
+			text, 12 + (strlen(f->kind) > 9 ? (unsigned)strlen(f->kind) - 9 : 0), 12);
 		free(text);
 		print_grounds(f);
 	}
@@ -310,7 +314,7 @@ static void print_verdict(const struct report *r)
 			: v->incomplete || v->warnings ? STYLE_HEAD
 						       : STYLE_GOOD),
 		stdout);
-	out_wrap(text, 0, 2);
+	out_print_wrapped(text, 0, 2);
 	fputs(out_plain(), stdout);
 	free(text);
 }
@@ -321,10 +325,10 @@ static void print_checks(const struct report *r)
 	char *detail = format_verdict_detail(&r->verdict), *save = NULL;
 
 	if (*detail)
-		out_heading("What was checked");
+		out_print_heading("What was checked");
 	for (char *line = strtok_r(detail, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
 		fputs("  ", stdout);
-		out_wrap(line, 2, 4);
+		out_print_wrapped(line, 2, 4);
 	}
 	free(detail);
 }
@@ -343,18 +347,18 @@ static const char *const why_text[] = {
 
 static void print_absent_ranks(const struct report *r, const struct absent *a)
 {
-	char *who = out_ranks(a->rank, a->n), *what = NULL;
+	char *who = out_format_ranks(a->rank, a->n), *what = NULL;
 
 	printf("      %s%s%s: %s",
 		out_style(a->why == ABSENT_OTHER || a->why == ABSENT_PAST ? STYLE_NONE : STYLE_BAD),
 		who, out_plain(), why_text[a->why]);
 	if (a->why == ABSENT_OTHER) {
 		what = report_call(r, &a->in->call);
-		printf(" %s for %s", what, out_time((double)a->in->age));
+		printf(" %s for %s", what, out_format_duration((double)a->in->age));
 	} else if (a->last) {
 		what = report_call(r, a->last);
 		printf(" %s, step %llu, %s before", what, (unsigned long long)a->last->step,
-			out_time((double)a->since));
+			out_format_duration((double)a->since));
 	} else if (a->why == ABSENT_NEVER || a->why == ABSENT_ENDED) {
 		printf(": none was recorded");
 	}
@@ -376,7 +380,7 @@ static void print_messages(const struct report *r, const struct stuck *s)
 			continue;
 		what = report_call(r, &c->call);
 		printf("      %s: %s for %s\n", report_rank(r, c->call.rank), what,
-			out_time((double)c->age));
+			out_format_duration((double)c->age));
 		free(what);
 	}
 	if (n > r->top)
@@ -385,7 +389,7 @@ static void print_messages(const struct report *r, const struct stuck *s)
 
 static void print_stuck_calls(struct report *r, const struct stuck *s)
 {
-	char *what = report_kind(r, s), *who = out_ranks(s->rank, s->n);
+	char *what = report_kind(r, s), *who = out_format_ranks(s->rank, s->n);
 
 	printf("  %s%s%s, step %llu\n", out_style(STYLE_HEAD), what, out_plain(),
 		(unsigned long long)s->sample->call.step);
@@ -393,9 +397,10 @@ static void print_stuck_calls(struct report *r, const struct stuck *s)
 		s->sample->call.bits & CALL_ASYNC ? "started and not completed for"
 		: s->sample->waiting		  ? "waiting for"
 						  : "inside for",
-		out_time((double)s->took_max));
-	if (s->n > 1 && strcmp(out_time((double)s->took_min), out_time((double)s->took_max)))
-		printf(" (the latest for %s)", out_time((double)s->took_min));
+		out_format_duration((double)s->took_max));
+	if (s->n > 1 && strcmp(out_format_duration((double)s->took_min),
+				out_format_duration((double)s->took_max)))
+		printf(" (the latest for %s)", out_format_duration((double)s->took_min));
 	if (s->sample->ended_ok)
 		printf(" when the process finished");
 	putchar('\n');
@@ -412,15 +417,16 @@ void report_open(struct report *r)
 {
 	if (!r->stuck.n || !r->top)
 		return;
-	out_heading("Calls that were entered and not left");
+	out_print_heading("Calls that were entered and not left");
 	for (unsigned i = 0; i < r->stuck.n && i < r->top; i++)
 		print_stuck_calls(r, &r->stuck.stuck[i]);
 	if (r->stuck.n > r->top)
 		printf("  and %s like these (--top)\n",
-			out_plural(r->stuck.n - r->top, "more operation", "more operations"));
+			out_format_plural(
+				r->stuck.n - r->top, "more operation", "more operations"));
 	if (r->stuck.more)
 		printf("  %s could not be matched with others\n",
-			out_plural(r->stuck.more, "open call", "open calls"));
+			out_format_plural(r->stuck.more, "open call", "open calls"));
 }
 
 /* ---- NaN and Inf ---- */
@@ -435,22 +441,22 @@ void report_bad(struct report *r)
 
 	if (!f)
 		return;
-	out_heading("NaN and Inf");
+	out_print_heading("NaN and Inf");
 	what = report_call(r, &f->call);
 	printf("  first   step %llu, %s, %s %lld of %s: %s", (unsigned long long)f->call.step,
 		report_rank(r, f->call.rank), f->out ? "output" : "input",
 		f->index == NO_NUMBER ? 0LL : (long long)f->index, what, f->dtype);
 	if (*f->shape)
 		printf(" %s", strcmp(f->shape, "-") ? f->shape : "scalar");
-	printf(", %s elements, %s NaN, %s Inf", out_count(f->count), out_count(f->nans),
-		out_count(f->infs));
+	printf(", %s elements, %s NaN, %s Inf", out_format_count(f->count),
+		out_format_count(f->nans), out_format_count(f->infs));
 	/* Inf also counts as bad: this line shows which of the two it was. */
 	if (f->nans < f->count && *f->min && *f->max)
 		printf(", %sfrom %s to %s", f->nans ? "others " : "", f->min, f->max);
 	putchar('\n');
 	if (*f->name) {
 		printf("          ");
-		out_clean(f->name);
+		out_print_clean(f->name);
 		putchar('\n');
 	}
 	report_stack(r, f->call.rank, f->call.stack, 10);
@@ -458,11 +464,12 @@ void report_bad(struct report *r)
 	for (unsigned i = 0; i < r->g.folders.n; i++)
 		if (b->rank[i].rows)
 			rank[n++] = r->g.folders.dir[i].rank;
-	who = out_ranks(rank, n);
+	who = out_format_ranks(rank, n);
 	printf("  in all  %s (%s with NaN, %s with Inf) in %s on %s, up to step %llu\n",
-		out_plural(b->rows, "tensor", "tensors"), out_count(b->nan_rows),
-		out_count(b->inf_rows), out_plural(b->steps + b->steps_beyond, "step", "steps"),
-		who, (unsigned long long)b->last_step);
+		out_format_plural(b->rows, "tensor", "tensors"), out_format_count(b->nan_rows),
+		out_format_count(b->inf_rows),
+		out_format_plural(b->steps + b->steps_beyond, "step", "steps"), who,
+		(unsigned long long)b->last_step);
 	free(rank);
 	free(who);
 	free(what);
@@ -474,7 +481,7 @@ static void print_left_out(const struct report *r)
 
 	if (!f->nout)
 		return;
-	out_heading("Folders that were not read");
+	out_print_heading("Folders that were not read");
 	for (unsigned i = 0; i < f->nout && i < r->top; i++)
 		printf("  %s: %s\n", f->out[i].name, f->out[i].why);
 	if (f->nout > r->top)

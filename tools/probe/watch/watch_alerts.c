@@ -34,7 +34,7 @@ struct watch_alerts {
 	unsigned nfile, cap_file;
 };
 
-struct watch_alerts *watch_alerts_new(const char *dir, const char *command)
+struct watch_alerts *watch_alerts_init(const char *dir, const char *command)
 {
 	struct watch_alerts *w = tool_alloc(sizeof(*w));
 
@@ -55,7 +55,7 @@ static int open_watched(const struct watch_alerts *w)
 	return open(w->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-void watch_alerts_here(const struct watch_alerts *w)
+void watch_alerts_write_mark(const struct watch_alerts *w)
 {
 	char host[80] = "", buf[512];
 	struct text t = text_over(buf, sizeof(buf));
@@ -83,7 +83,7 @@ void watch_alerts_here(const struct watch_alerts *w)
 	}
 }
 
-void watch_alerts_gone(const struct watch_alerts *w)
+void watch_alerts_remove_mark(const struct watch_alerts *w)
 {
 	int fd = w->command ? open_watched(w) : -1;
 
@@ -94,7 +94,7 @@ void watch_alerts_gone(const struct watch_alerts *w)
 }
 
 /* Copies the value of a member without escapes; "" if there is none. */
-static void get_member_text(const char *line, const char *key, char *to, size_t cap)
+static void get_member_text(const char *line, const char *key, char *buf, size_t cap)
 {
 	char quoted[32];
 	const char *p;
@@ -104,9 +104,9 @@ static void get_member_text(const char *line, const char *key, char *to, size_t 
 	p = strstr(line, quoted);
 	for (p = p ? p + strlen(quoted) : ""; *p && *p != '"' && n + 1 < cap; p++) {
 		p += *p == '\\' && p[1];
-		to[n++] = *p;
+		buf[n++] = *p;
 	}
-	to[n] = 0;
+	buf[n] = 0;
 }
 
 /*
@@ -157,7 +157,7 @@ static bool is_alert_new(struct watch_alerts *w, uint64_t key)
 	return true;
 }
 
-static bool say_alert(struct watch_alerts *w, const char *folder, const char *line)
+static bool print_alert(struct watch_alerts *w, const char *folder, const char *line)
 {
 	char id[24], text[2048], action[128];
 	struct tm tm;
@@ -171,7 +171,7 @@ static bool say_alert(struct watch_alerts *w, const char *folder, const char *li
 	get_member_text(line, "action", action, sizeof(action));
 	localtime_r(&now, &tm);
 	printf("%02d:%02d:%02d alert: %s: ", tm.tm_hour, tm.tm_min, tm.tm_sec, folder);
-	out_clean(text);
+	out_print_clean(text);
 	putchar('\n');
 	fflush(stdout);
 	if (w->command && strstr(action, "exec: "))
@@ -179,7 +179,7 @@ static bool say_alert(struct watch_alerts *w, const char *folder, const char *li
 	return true;
 }
 
-/* Returns true if the file has changed since the last look. */
+/* Returns true if the file has changed since it was last read. */
 static bool is_file_new(struct watch_alerts *w, const char *folder, const struct stat *st)
 {
 	uint64_t name = hash_str(2, folder);
@@ -202,7 +202,7 @@ static bool is_file_new(struct watch_alerts *w, const char *folder, const struct
 	return true;
 }
 
-static bool look_at_rank(struct watch_alerts *w, const char *folder, bool once)
+static bool read_rank_alerts_file(struct watch_alerts *w, const char *folder, bool once)
 {
 	char *path = *folder ? tool_format("%s/%s/" ALERTS_NAME, w->dir, folder)
 			     : tool_format("%s/" ALERTS_NAME, w->dir);
@@ -217,14 +217,14 @@ static bool look_at_rank(struct watch_alerts *w, const char *folder, bool once)
 		buf[n > 0 ? n : 0] = 0;
 		for (char *line = strtok_r(buf, "\n", &save); line && !(once && found);
 			line = strtok_r(NULL, "\n", &save))
-			found |= say_alert(w, folder, line);
+			found |= print_alert(w, folder, line);
 		free(buf);
 	}
 	free(path);
 	return found;
 }
 
-/* Only folders of this run: those of an earlier run have a dot in their name, rank0.1. */
+/* Returns true for a folder of this run. Folders of earlier runs have a dot in their name: rank0.1. */
 static bool is_rank_name(const char *name)
 {
 	return (strncmp(name, "rank", 4) == 0 || strncmp(name, "host-", 5) == 0) &&
@@ -236,7 +236,7 @@ static int compare_folder_names(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-bool watch_alerts_look(struct watch_alerts *w, bool once)
+bool watch_alerts_read(struct watch_alerts *w, bool once)
 {
 	DIR *d = opendir(w->dir);
 	char **name = NULL;
@@ -255,10 +255,10 @@ bool watch_alerts_look(struct watch_alerts *w, bool once)
 	if (n)
 		qsort(name, n, sizeof(*name), compare_folder_names);
 	else
-		found = look_at_rank(w, "", once);
+		found = read_rank_alerts_file(w, "", once);
 	for (unsigned i = 0; i < n; i++) {
 		if (!(once && found))
-			found |= look_at_rank(w, name[i], once);
+			found |= read_rank_alerts_file(w, name[i], once);
 		free(name[i]);
 	}
 	free(name);

@@ -10,17 +10,17 @@
 
 struct watch_alerts;
 
-struct watch_alerts *watch_alerts_new(const char *dir, const char *command);
+struct watch_alerts *watch_alerts_init(const char *dir, const char *command);
 void watch_alerts_free(struct watch_alerts *w);
 
 /* Reports new alerts, at most one if `once`. Returns true if any was reported. */
-bool watch_alerts_look(struct watch_alerts *w, bool once);
+bool watch_alerts_read(struct watch_alerts *w, bool once);
 
 /*
  * Marks in the output folder that a watcher handles the ranks' alerts. Call it at least every 30 s.
- * watch_alerts_gone() removes the mark.
+ * watch_alerts_remove_mark() removes the mark.
  */
-void watch_alerts_here(const struct watch_alerts *w);
-void watch_alerts_gone(const struct watch_alerts *w);
+void watch_alerts_write_mark(const struct watch_alerts *w);
+void watch_alerts_remove_mark(const struct watch_alerts *w);
 
 #endif

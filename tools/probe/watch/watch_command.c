@@ -125,7 +125,7 @@ static bool is_finding_new(struct watch *w, uint64_t hash)
 static void set_rank_list(const char *name, int *rank, unsigned n)
 {
 	if (n)
-		setenv(name, out_range(rank, n), 1);
+		setenv(name, out_format_rank_range(rank, n), 1);
 	else
 		unsetenv(name);
 }
@@ -199,7 +199,7 @@ static void say_finding(struct watch *w, const struct report *r, const struct fi
 	time_t now = time(NULL);
 	char *text;
 
-	report_focus(r, f, &at);
+	report_get_focus(r, f, &at);
 	if (is_finding_new(w, hash_finding(f, &at))) {
 		localtime_r(&now, &tm);
 		text = format_finding(f);
@@ -221,7 +221,7 @@ static int look_once(struct watch *w, bool *runs)
 	int status = report_gather(r, &o);
 
 	*runs = false;
-	w->found |= watch_alerts_look(w->alerts, w->once);
+	w->found |= watch_alerts_read(w->alerts, w->once);
 	if (!status) {
 		free(w->verdict);
 		w->verdict = format_verdict(&r->verdict);
@@ -248,7 +248,7 @@ static void sleep_seconds(double s)
 static void sleep_watching(const struct watch *w, double s)
 {
 	for (; s > 0; s -= 20) {
-		watch_alerts_here(w->alerts);
+		watch_alerts_write_mark(w->alerts);
 		sleep_seconds(s < 20 ? s : 20);
 	}
 }
@@ -275,7 +275,7 @@ static int watch_job(struct watch *w)
 	bool runs = true;
 
 	wait_for_folder(w);
-	watch_alerts_here(w->alerts);
+	watch_alerts_write_mark(w->alerts);
 	do {
 		double began = read_monotonic_s(), took;
 
@@ -290,8 +290,8 @@ static int watch_job(struct watch *w)
 	} while (runs);
 	/* Also reports what the ranks wrote when they ended. */
 	if (!status && !(w->once && w->found))
-		w->found |= watch_alerts_look(w->alerts, w->once);
-	watch_alerts_gone(w->alerts);
+		w->found |= watch_alerts_read(w->alerts, w->once);
+	watch_alerts_remove_mark(w->alerts);
 	if (w->verdict)
 		fprintf(stderr, "probe: watch: %s: %s\n%s", w->path, w->verdict, w->detail);
 	while ((left = waitpid(-1, NULL, 0)) > 0 || (left < 0 && errno == EINTR))
@@ -330,7 +330,7 @@ int verb_watch(int argc, char **argv)
 	struct watch w = {.interval = 2, .severity = FIND_BAD};
 	int o, status;
 
-	while ((o = cli_next(&c)) != CLI_END) {
+	while ((o = cli_read_argument(&c)) != CLI_END) {
 		bool ok = true;
 
 		switch (o) {
@@ -347,11 +347,11 @@ int verb_watch(int argc, char **argv)
 			ok = set_watch_interval(&w, c.value);
 			break;
 		case CLI_OPERAND:
-			ok = cli_take_folder("watch", &w.path, c.value);
+			ok = cli_set_folder("watch", &w.path, c.value);
 			break;
 		case CLI_HELP:
 			fputs(help, stdout);
-			return tool_finish(STATUS_DONE);
+			return tool_close_output(STATUS_DONE);
 		default:
 			ok = false;
 		}
@@ -360,11 +360,11 @@ int verb_watch(int argc, char **argv)
 	}
 	if (!w.path)
 		w.path = folders_default();
-	w.alerts = watch_alerts_new(w.path, w.command);
+	w.alerts = watch_alerts_init(w.path, w.command);
 	status = watch_job(&w);
 	watch_alerts_free(w.alerts);
 	free(w.verdict);
 	free(w.detail);
 	free(w.known);
-	return tool_finish(status);
+	return tool_close_output(status);
 }

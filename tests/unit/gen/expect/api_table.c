@@ -212,7 +212,7 @@ static const char texts[] = "\0"
 	"tinyx_AllReduce\0"
 	"tiny_AllReduce\0";
 
-/* What is a pointer in a row of specs[]. symbol, list_name, how: of texts[]; lib: of libs[]; kind: of kinds[], from 1 on. row: of libs[lib].rows. */
+/* The pointers of a row of specs[]. symbol, list_name, how: offsets in texts[]. lib: index of libs[]. kind: index of kinds[] plus 1. row: index of libs[lib].rows. */
 static const struct {
 	uint32_t symbol, list_name, how;
 	uint16_t row;

@@ -1,4 +1,4 @@
-/* Made by genwrap from configs/apis; change that file instead. Names that words of the keys skip and only can mean. */
+/* Made by genwrap from configs/apis; change that file instead. The names that a word of the keys `only` and `skip` can select. */
 #include "config/list/chosen_words.h"
 
 const char function_name_texts[] =

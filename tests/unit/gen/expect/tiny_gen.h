@@ -9,11 +9,11 @@
 extern const struct adapter adapter_tiny;
 extern const char *const tiny_sonames[];
 
-/* What api_table.c lists: the rows of the wrappers, sorted by symbol, and a wrapper's address. */
+/* Used by api_table.c: the rows of the wrappers, sorted by symbol, and a wrapper's address. */
 extern struct api tiny_rows[] __attribute__((visibility("hidden")));
 void *tiny_wrapper(unsigned row);
 
-/* The fields of struct adapter that the spec knows. */
+/* The fields of struct adapter that come from the spec. */
 #define LIB_TINY_SPEC \
 	.name = "tiny", .sonames = tiny_sonames, .success = {0, 7}, .nsuccess = 2, .missing = -3, .in_progress = 7, .matrix = &tiny_matrix, .dtypes = &tiny_dtypes, .redops = &tiny_redops, .alias_prefix = "p"
 

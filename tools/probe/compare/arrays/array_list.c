@@ -52,15 +52,15 @@ static const struct {
 };
 #define TYPES (sizeof(types) / sizeof(*types))
 
-static double half_to_double(uint16_t h)
+static double read_float16(uint16_t bits)
 {
-	int exponent = h >> 10 & 31;
-	double v = h & 1023;
+	int exponent = bits >> 10 & 31;
+	double v = bits & 1023;
 
 	v = exponent == 31 ? (v != 0 ? NAN : INFINITY)
 	    : exponent	   ? ldexp(1024 + v, exponent - 25)
 			   : ldexp(v, -24);
-	return h & 0x8000 ? -v : v;
+	return bits & 0x8000 ? -v : v;
 }
 
 /*
@@ -68,35 +68,35 @@ static double half_to_double(uint16_t h)
  * float16; E8M0 is a power of two. In the FNUZ types each exponent stands for half the value, and
  * only -0 is NaN.
  */
-static double byte_to_double(uint8_t b, enum dtype dt)
+static double read_float8(uint8_t bits, enum dtype dt)
 {
-	int exponent = b >> 3 & 15;
-	double v = b & 7;
+	int exponent = bits >> 3 & 15;
+	double v = bits & 7;
 
 	if (dt == DT_FLOAT8_E5M2)
-		return half_to_double((uint16_t)(b << 8));
+		return read_float16((uint16_t)(bits << 8));
 	if (dt == DT_FLOAT8_E8M0FNU)
-		return b == 255 ? NAN : ldexp(1, b - 127);
+		return bits == 255 ? NAN : ldexp(1, bits - 127);
 	if (dt == DT_FLOAT8_E4M3FNUZ || dt == DT_FLOAT8_E5M2FNUZ) {
 		int mant = dt == DT_FLOAT8_E4M3FNUZ ? 3 : 2, bias = 1 << (6 - mant),
 		    one = 1 << mant;
 
-		exponent = (b & 127) >> mant;
-		v = b & (one - 1);
-		v = b == 128   ? NAN
-		    : exponent ? ldexp(one + v, exponent - bias - mant)
-			       : ldexp(v, 1 - bias - mant);
-		return b & 128 ? -v : v;
+		exponent = (bits & 127) >> mant;
+		v = bits & (one - 1);
+		v = bits == 128 ? NAN
+		    : exponent	? ldexp(one + v, exponent - bias - mant)
+				: ldexp(v, 1 - bias - mant);
+		return bits & 128 ? -v : v;
 	}
-	v = (b & 127) == 127 ? NAN : exponent ? ldexp(8 + v, exponent - 10) : ldexp(v, -9);
-	return b & 128 ? -v : v;
+	v = (bits & 127) == 127 ? NAN : exponent ? ldexp(8 + v, exponent - 10) : ldexp(v, -9);
+	return bits & 128 ? -v : v;
 }
 
 /*
  * Returns the absolute value of a complex number. hypot() is not used, because it has another
  * symbol version since glibc 2.35. A long double can hold the squares.
  */
-static double find_modulus(double re, double im)
+static double compute_modulus(double re, double im)
 {
 	if (isinf(re) || isinf(im))
 		return INFINITY;
@@ -147,11 +147,11 @@ void convert_elements(double *out, const void *bytes, enum dtype dt, unsigned n)
 	case DT_FLOAT8_E4M3FNUZ:
 	case DT_FLOAT8_E5M2FNUZ:
 		for (unsigned i = 0; i < n; i++)
-			out[i] = byte_to_double(p[i], dt);
+			out[i] = read_float8(p[i], dt);
 		break;
 	case DT_FLOAT16:
 		for (unsigned i = 0; i < n; i++)
-			out[i] = half_to_double((uint16_t)(p[2 * i] | p[2 * i + 1] << 8));
+			out[i] = read_float16((uint16_t)(p[2 * i] | p[2 * i + 1] << 8));
 		break;
 	case DT_BFLOAT16:
 		for (unsigned i = 0; i < n; i++) {
@@ -167,7 +167,7 @@ void convert_elements(double *out, const void *bytes, enum dtype dt, unsigned n)
 			float v[2];
 
 			memcpy(v, p + 8 * i, 8);
-			out[i] = find_modulus(v[0], v[1]);
+			out[i] = compute_modulus(v[0], v[1]);
 		}
 		break;
 	case DT_COMPLEX128:
@@ -175,7 +175,7 @@ void convert_elements(double *out, const void *bytes, enum dtype dt, unsigned n)
 			double v[2];
 
 			memcpy(v, p + 16 * i, 16);
-			out[i] = find_modulus(v[0], v[1]);
+			out[i] = compute_modulus(v[0], v[1]);
 		}
 		break;
 	default:
@@ -183,20 +183,20 @@ void convert_elements(double *out, const void *bytes, enum dtype dt, unsigned n)
 	}
 }
 
-static uint64_t array_file_bytes(const struct array_file *f)
+static uint64_t get_array_file_size(const struct array_file *f)
 {
 	struct stat st;
 
 	return fstat(f->fd, &st) == 0 ? (uint64_t)st.st_size : 0;
 }
 
-static char *read_file_part(const struct array_file *f, uint64_t at, size_t n)
+static char *read_file_part(const struct array_file *f, uint64_t offset, size_t n)
 {
 	char *buf = tool_alloc(n + 1);
 	size_t have = 0;
 
 	while (have < n) {
-		ssize_t k = pread(f->fd, buf + have, n - have, (off_t)(at + have));
+		ssize_t k = pread(f->fd, buf + have, n - have, (off_t)(offset + have));
 
 		if (k <= 0)
 			break;
@@ -211,7 +211,7 @@ static char *read_file_part(const struct array_file *f, uint64_t at, size_t n)
 /* ---- .npy ---- */
 
 /* Parses "{'descr': '<f4', 'fortran_order': False, 'shape': (4, 3), }". */
-static const char *parse_npy_header(struct array_file *f, const char *s, uint64_t at)
+static const char *parse_npy_header(struct array_file *f, const char *s, uint64_t offset)
 {
 	const char *descr = strstr(s, "'descr'"), *order = strstr(s, "'fortran_order'");
 	const char *shape = strstr(s, "'shape'"), *p;
@@ -247,12 +247,12 @@ static const char *parse_npy_header(struct array_file *f, const char *s, uint64_
 	}
 	a = add_array(f, "");
 	a->dtype = types[i].dtype;
-	a->at = at;
-	a->end = array_file_bytes(f);
+	a->at = offset;
+	a->end = get_array_file_size(f);
 	return set_array_shape(a, dim, fortran ? stride : NULL, n) ? NULL : "is truncated";
 }
 
-const char *list_npy_array(struct array_file *f)
+const char *add_npy_arrays(struct array_file *f)
 {
 	unsigned char head[12];
 	const char *why;
@@ -278,9 +278,9 @@ const char *list_npy_array(struct array_file *f)
 static const char *add_safetensor(
 	struct array_file *f, const char *name, const struct json_node *v, uint64_t data)
 {
-	const char *type = json_text_of(json_member(v, "dtype"));
-	const struct json_node *shape = json_member(v, "shape"),
-			       *offsets = json_member(v, "data_offsets");
+	const char *type = json_get_text(json_get_member(v, "dtype"));
+	const struct json_node *shape = json_get_member(v, "shape"),
+			       *offsets = json_get_member(v, "data_offsets");
 	int64_t dim[ARRAY_DIMS_MAX];
 	double at[2] = {0, 0}, d;
 	struct array *a;
@@ -288,11 +288,11 @@ static const char *add_safetensor(
 
 	if (!type || !shape || shape->kind != JSON_LIST || !offsets || offsets->n != 2 ||
 		offsets->kind != JSON_LIST || shape->n > ARRAY_DIMS_MAX ||
-		!json_number_of(offsets->child, &at[0]) ||
-		!json_number_of(offsets->child->next, &at[1]))
+		!json_get_number(offsets->child, &at[0]) ||
+		!json_get_number(offsets->child->next, &at[1]))
 		return "a tensor in its header lacks dtype, shape or data_offsets";
 	for (const struct json_node *c = shape->child; c; c = c->next) {
-		if (!json_number_of(c, &d) || !(d >= 0 && d < 9e15))
+		if (!json_get_number(c, &d) || !(d >= 0 && d < 9e15))
 			return "has a wrong shape";
 		dim[n++] = (int64_t)d;
 	}
@@ -306,15 +306,15 @@ static const char *add_safetensor(
 	a->dtype = types[i].dtype;
 	a->at = data + (uint64_t)at[0];
 	a->end = data + (uint64_t)at[1];
-	if (a->end > array_file_bytes(f))
+	if (a->end > get_array_file_size(f))
 		return "is truncated";
 	return set_array_shape(a, dim, NULL, n) ? NULL : "has wrong offsets";
 }
 
-static const char *list_safetensors_header(
+static const char *read_safetensors_header(
 	struct array_file *f, struct json_in *j, struct json_tree *t, uint64_t n)
 {
-	const struct json_node *top = json_read_tree(j, t, json_next(j));
+	const struct json_node *top = json_read_tree(j, t, json_read_token(j));
 	const char *why = NULL;
 
 	if (!top || top->kind != JSON_OBJECT)
@@ -325,7 +325,7 @@ static const char *list_safetensors_header(
 	return why;
 }
 
-const char *list_safetensors(struct array_file *f)
+const char *add_safetensors_arrays(struct array_file *f)
 {
 	unsigned char head[8];
 	struct json_in j = {.src.fd = -1};
@@ -337,12 +337,12 @@ const char *list_safetensors(struct array_file *f)
 		return why;
 	for (unsigned i = 0; i < 8; i++)
 		n |= (uint64_t)head[i] << 8 * i;
-	if (n < 2 || n > HEADER_MAX || n > array_file_bytes(f) || json_open(&j, f->path) ||
+	if (n < 2 || n > HEADER_MAX || n > get_array_file_size(f) || json_open(&j, f->path) ||
 		json_seek(&j, 8)) {
 		json_close(&j);
 		return why;
 	}
-	why = list_safetensors_header(f, &j, &t, n);
+	why = read_safetensors_header(f, &j, &t, n);
 	json_close(&j);
 	json_tree_free(&t);
 	return why;
@@ -358,7 +358,7 @@ struct torch_file {
 	const char *why;
 };
 
-static const struct pickled *tuple_item(const struct pickled *t, unsigned i)
+static const struct pickled *get_tuple_item(const struct pickled *t, unsigned i)
 {
 	return t && t->kind == PICKLED_TUPLE && i < t->n ? t->item[i] : NULL;
 }
@@ -371,11 +371,12 @@ static bool is_pickled_function(const struct pickled *v, const char *name)
 }
 
 /* Parses ('storage', torch.FloatStorage, '0', 'cpu', 12). */
-static bool fill_torch_storage(struct torch_file *t, struct array *a, const struct pickled *stored,
+static bool set_torch_storage(struct torch_file *t, struct array *a, const struct pickled *storage,
 	const struct pickled *dtype)
 {
-	const struct pickled *id = stored && stored->kind == PICKLED_STORED ? stored->args : NULL;
-	const struct pickled *type = tuple_item(id, 1), *key = tuple_item(id, 2);
+	const struct pickled *id =
+		storage && storage->kind == PICKLED_STORED ? storage->args : NULL;
+	const struct pickled *type = get_tuple_item(id, 1), *key = get_tuple_item(id, 2);
 	const struct zip_member *m;
 	const char *word;
 	uint64_t at;
@@ -397,7 +398,7 @@ static bool fill_torch_storage(struct torch_file *t, struct array *a, const stru
 	name = tool_format("%sdata/%s", t->top, key->text);
 	m = zip_find(&t->zip, name);
 	free(name);
-	if (!m || zip_locate(&t->zip, m, &at)) {
+	if (!m || zip_find_data(&t->zip, m, &at)) {
 		t->why = "a storage is missing in it";
 		return false;
 	}
@@ -410,11 +411,11 @@ static bool fill_torch_storage(struct torch_file *t, struct array *a, const stru
 	return true;
 }
 
-static bool take_pickled_sizes(const struct pickled *v, int64_t *out, unsigned *n)
+static bool read_pickled_sizes(const struct pickled *v, int64_t *out, unsigned *n)
 {
 	/* torch.Size((4, 3)) is a call. */
 	if (v && v->kind == PICKLED_CALL)
-		v = tuple_item(v->args, 0);
+		v = get_tuple_item(v->args, 0);
 	if (!v || v->kind != PICKLED_TUPLE || v->n > ARRAY_DIMS_MAX)
 		return false;
 	for (unsigned i = 0; i < v->n; i++) {
@@ -433,15 +434,16 @@ static bool take_pickled_sizes(const struct pickled *v, int64_t *out, unsigned *
 static void add_torch_tensor(
 	struct torch_file *t, const char *name, const struct pickled *args, bool typed)
 {
-	const struct pickled *offset = tuple_item(args, 1);
+	const struct pickled *offset = get_tuple_item(args, 1);
 	int64_t size[ARRAY_DIMS_MAX], stride[ARRAY_DIMS_MAX];
 	unsigned n, k;
 	struct array a = {0};
 
 	if (!offset || offset->kind != PICKLED_INT || offset->i < 0 ||
-		!take_pickled_sizes(tuple_item(args, 2), size, &n) ||
-		!take_pickled_sizes(tuple_item(args, 3), stride, &k) || n != k ||
-		!fill_torch_storage(t, &a, tuple_item(args, 0), typed ? tuple_item(args, 6) : NULL))
+		!read_pickled_sizes(get_tuple_item(args, 2), size, &n) ||
+		!read_pickled_sizes(get_tuple_item(args, 3), stride, &k) || n != k ||
+		!set_torch_storage(
+			t, &a, get_tuple_item(args, 0), typed ? get_tuple_item(args, 6) : NULL))
 		return;
 	if (__builtin_add_overflow(a.at, (uint64_t)offset->i * dtype_info(a.dtype)->size, &a.at) ||
 		!set_array_shape(&a, size, stride, n)) {
@@ -452,10 +454,10 @@ static void add_torch_tensor(
 	t->f->array[t->f->n - 1] = a;
 }
 
-static void walk_torch_value(
+static void add_torch_value(
 	struct torch_file *t, const char *name, const struct pickled *v, unsigned depth);
 
-static void walk_torch_items(
+static void add_torch_items(
 	struct torch_file *t, const char *name, const struct pickled *v, unsigned depth, bool pairs)
 {
 	for (unsigned i = 0; i + pairs < v->n; i += 1 + pairs) {
@@ -466,12 +468,12 @@ static void walk_torch_items(
 			pairs && key->kind == PICKLED_INT ? (long long)key->i : (long long)i);
 		path = tool_format("%s%s%s", name, *name ? "." : "",
 			pairs && key->kind == PICKLED_TEXT ? key->text : number);
-		walk_torch_value(t, path, v->item[i + pairs], depth + 1);
+		add_torch_value(t, path, v->item[i + pairs], depth + 1);
 		free(path);
 	}
 }
 
-static void walk_torch_value(
+static void add_torch_value(
 	struct torch_file *t, const char *name, const struct pickled *v, unsigned depth)
 {
 	if (!v || depth > WALK_DEPTH || ++t->visited > WALK_MAX)
@@ -484,27 +486,27 @@ static void walk_torch_value(
 			add_torch_tensor(t, name, v->args, true);
 		else if (is_pickled_function(v->call, "_rebuild_parameter") ||
 			 is_pickled_function(v->call, "_rebuild_parameter_with_state"))
-			walk_torch_value(t, name, tuple_item(v->args, 0), depth + 1);
+			add_torch_value(t, name, get_tuple_item(v->args, 0), depth + 1);
 		else if (is_pickled_function(v->call, "_rebuild_from_type_v2"))
-			walk_torch_value(t, name, tuple_item(v->args, 2), depth + 1);
+			add_torch_value(t, name, get_tuple_item(v->args, 2), depth + 1);
 		else if (v->state)
-			walk_torch_value(t, name, v->state, depth + 1);
+			add_torch_value(t, name, v->state, depth + 1);
 		if (v->n)
-			walk_torch_items(t, name, v, depth, true);
+			add_torch_items(t, name, v, depth, true);
 	} else if (v->kind == PICKLED_DICT) {
-		walk_torch_items(t, name, v, depth, true);
+		add_torch_items(t, name, v, depth, true);
 	} else if (v->kind == PICKLED_LIST || v->kind == PICKLED_TUPLE) {
-		walk_torch_items(t, name, v, depth, false);
+		add_torch_items(t, name, v, depth, false);
 	}
 }
 
-const char *list_torch_arrays(struct array_file *f)
+const char *add_torch_arrays(struct array_file *f)
 {
 	struct torch_file t = {.f = f};
 	const struct zip_member *pkl = NULL;
 	struct unpickler u = {0};
 	const struct pickled *top;
-	const char *why = zip_list(&t.zip, f->fd);
+	const char *why = zip_read_directory(&t.zip, f->fd);
 	char *bytes = NULL;
 
 	for (unsigned i = 0; !why && i < t.zip.n && !pkl; i++) {
@@ -521,7 +523,7 @@ const char *list_torch_arrays(struct array_file *f)
 		t.top = tool_strndup(pkl->name, strlen(pkl->name) - 8);
 		top = read_pickle(&u, bytes, (size_t)pkl->bytes);
 		if (top)
-			walk_torch_value(&t, "", top, 0);
+			add_torch_value(&t, "", top, 0);
 		why = top ? t.why : u.why;
 		free_pickle(&u);
 	}

@@ -6,9 +6,9 @@
 #include "tools/probe/compare/arrays/arrays.h"
 
 /* Return NULL, or the problem, a constant string. */
-const char *list_npy_array(struct array_file *f);
-const char *list_torch_arrays(struct array_file *f);
-const char *list_safetensors(struct array_file *f);
+const char *add_npy_arrays(struct array_file *f);
+const char *add_torch_arrays(struct array_file *f);
+const char *add_safetensors_arrays(struct array_file *f);
 
 struct array *add_array(struct array_file *f, const char *name);
 

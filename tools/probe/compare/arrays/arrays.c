@@ -24,7 +24,7 @@ bool is_array_name(const char *name)
 	return false;
 }
 
-static int by_array_name(const void *x, const void *y)
+static int compare_array_names(const void *x, const void *y)
 {
 	return strcmp(((const struct array *)x)->name, ((const struct array *)y)->name);
 }
@@ -43,20 +43,20 @@ int open_array_file(struct array_file *f, const char *path)
 	if (pread(fd, head, sizeof(head), 0) < 0)
 		why = "cannot be read";
 	else if (memcmp(head, "\x93NUMPY", 6) == 0)
-		why = list_npy_array(f);
+		why = add_npy_arrays(f);
 	else if (memcmp(head, "PK\3\4", 4) == 0)
-		why = list_torch_arrays(f);
+		why = add_torch_arrays(f);
 	else if (head[0] == 0x80 && head[1] < 6 && head[1] > 0)
 		why = "was written by torch.save() in its format before PyTorch 1.6; save it "
 		      "again";
 	else
-		why = list_safetensors(f);
+		why = add_safetensors_arrays(f);
 	if (why) {
 		f->why = tool_format("%s: %s", path, why);
 		return -1;
 	}
 	if (f->n)
-		qsort(f->array, f->n, sizeof(*f->array), by_array_name);
+		qsort(f->array, f->n, sizeof(*f->array), compare_array_names);
 	return 0;
 }
 
@@ -72,7 +72,7 @@ void close_array_file(struct array_file *f)
 	*f = (struct array_file){.fd = -1};
 }
 
-const char *print_array_shape(char buf[ARRAY_SHAPE_MAX], const struct array *a)
+const char *format_array_shape(char buf[ARRAY_SHAPE_MAX], const struct array *a)
 {
 	char *to = buf;
 
@@ -153,18 +153,18 @@ void close_array(struct array_reader *r)
 	free(r);
 }
 
-static ssize_t read_at(int fd, void *buf, size_t n, uint64_t at)
+static ssize_t read_bytes_at(int fd, void *buf, size_t n, uint64_t offset)
 {
 	ssize_t k;
 
 	do
-		k = pread(fd, buf, n, (off_t)at);
+		k = pread(fd, buf, n, (off_t)offset);
 	while (k < 0 && errno == EINTR);
 	return k;
 }
 
 /* Inflates the next bytes. */
-static bool inflate_window(struct array_reader *r)
+static bool read_inflated_window(struct array_reader *r)
 {
 	const struct array *a = r->array;
 
@@ -176,7 +176,7 @@ static bool inflate_window(struct array_reader *r)
 
 		if (!r->z.avail_in) {
 			uint64_t left = a->packed_at + a->packed - r->in_at;
-			ssize_t n = read_at(r->file->fd, r->in,
+			ssize_t n = read_bytes_at(r->file->fd, r->in,
 				left < sizeof(r->in) ? (size_t)left : sizeof(r->in), r->in_at);
 
 			if (n <= 0)
@@ -199,38 +199,38 @@ static bool inflate_window(struct array_reader *r)
  * Copies n bytes from offset `at` to `to`. n: at most the size of an element, or a multiple of it
  * that is inside one window.
  */
-static bool copy_array_bytes(struct array_reader *r, uint64_t at, void *to, unsigned n)
+static bool copy_array_bytes(struct array_reader *r, uint64_t offset, void *to, unsigned n)
 {
 	unsigned char *p = to;
 
 	while (n) {
 		unsigned k;
 
-		if (at < r->window_at || at >= r->window_at + r->window_n) {
+		if (offset < r->window_at || offset >= r->window_at + r->window_n) {
 			if (r->array->deflated) {
-				if (at < r->window_at || !inflate_window(r))
+				if (offset < r->window_at || !read_inflated_window(r))
 					return false;
 				continue;
 			}
 
-			ssize_t got = read_at(r->file->fd, r->window, ARRAY_WINDOW, at);
+			ssize_t got = read_bytes_at(r->file->fd, r->window, ARRAY_WINDOW, offset);
 
 			if (got <= 0)
 				return false;
-			r->window_at = at;
+			r->window_at = offset;
 			r->window_n = (unsigned)got;
 		}
-		k = (unsigned)(r->window_at + r->window_n - at);
+		k = (unsigned)(r->window_at + r->window_n - offset);
 		k = k < n ? k : n;
-		memcpy(p, r->window + (at - r->window_at), k);
+		memcpy(p, r->window + (offset - r->window_at), k);
 		p += k;
-		at += k;
+		offset += k;
 		n -= k;
 	}
 	return true;
 }
 
-static void go_to_next_element(struct array_reader *r)
+static void set_next_position(struct array_reader *r)
 {
 	const struct array *a = r->array;
 
@@ -266,7 +266,7 @@ unsigned read_elements(struct array_reader *r, double *out, void *bytes, unsigne
 			if (!copy_array_bytes(r, a->at + (uint64_t)r->offset * size,
 				    raw + (size_t)i * size, size))
 				r->why = "is truncated";
-			go_to_next_element(r);
+			set_next_position(r);
 		}
 	}
 	if (!r->why)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tensors in files: .npy, safetensors and the zip files of torch.save(). They are listed, and their
- * elements are read in order as doubles, in memory that does not depend on the size of the tensor.
- * Nothing in a file is executed.
+ * Reads tensors from files: .npy, safetensors and the zip files of torch.save(). Lists the tensors of a
+ * file, and reads the elements of one in order as doubles. The memory used does not depend on the size
+ * of the tensor. Nothing in a file is executed.
  */
 #ifndef PROBE_TOOLS_PROBE_COMPARE_ARRAYS_H
 #define PROBE_TOOLS_PROBE_COMPARE_ARRAYS_H
@@ -51,7 +51,7 @@ bool is_array_name(const char *name);
 
 /* Formats the shape, "[4, 3]", into buf. */
 #define ARRAY_SHAPE_MAX (ARRAY_DIMS_MAX * 24)
-const char *print_array_shape(char buf[ARRAY_SHAPE_MAX], const struct array *a);
+const char *format_array_shape(char buf[ARRAY_SHAPE_MAX], const struct array *a);
 
 #define ARRAY_WINDOW (1u << 16)
 

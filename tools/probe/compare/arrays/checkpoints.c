@@ -39,7 +39,7 @@ struct checkpoint {
 struct similarity {
 	const struct parameter *a, *b;
 	double l2, cosine, relative; /* NaN: not computed. relative: l2 divided by the norm of b */
-	const char *why; /* why the two were not compared; NULL: they were */
+	const char *why; /* the reason why the two were not compared; NULL: they were compared */
 	bool same;
 };
 
@@ -76,12 +76,12 @@ static void find_checkpoint_files(struct checkpoint *c, const char *folder, unsi
 	free(path);
 }
 
-static int by_relative_path(const void *x, const void *y)
+static int compare_relative_paths(const void *x, const void *y)
 {
 	return strcmp(*(char *const *)x, *(char *const *)y);
 }
 
-static int by_param_name(const void *x, const void *y)
+static int compare_param_names(const void *x, const void *y)
 {
 	const struct parameter *a = x, *b = y;
 	int order = strcmp(a->name, b->name);
@@ -93,7 +93,7 @@ static int by_param_name(const void *x, const void *y)
  * Lists the tensors of file i. If there are too many files to keep them open, each is opened again
  * when it is read.
  */
-static int list_checkpoint_file(struct checkpoint *c, unsigned i)
+static int read_checkpoint_names(struct checkpoint *c, unsigned i)
 {
 	char *whole = *c->relative[i] ? tool_format("%s/%s", c->path, c->relative[i])
 				      : tool_strdup(c->path);
@@ -134,15 +134,15 @@ static int open_checkpoint(struct checkpoint *c, const char *path)
 			path);
 		return STATUS_USAGE;
 	}
-	qsort(c->relative, c->n, sizeof(*c->relative), by_relative_path);
+	qsort(c->relative, c->n, sizeof(*c->relative), compare_relative_paths);
 	c->file = tool_alloc(c->n * sizeof(*c->file));
 	for (unsigned i = 0; i < c->n; i++)
 		c->file[i].fd = -1;
 	for (unsigned i = 0; i < c->n; i++)
-		if (list_checkpoint_file(c, i))
+		if (read_checkpoint_names(c, i))
 			return STATUS_USAGE;
 	if (c->nparam)
-		qsort(c->param, c->nparam, sizeof(*c->param), by_param_name);
+		qsort(c->param, c->nparam, sizeof(*c->param), compare_param_names);
 	for (unsigned i = 0; i + 1 < c->nparam; i++)
 		c->shared |= strcmp(c->param[i].name, c->param[i + 1].name) == 0;
 	return 0;
@@ -152,18 +152,18 @@ static int open_checkpoint(struct checkpoint *c, const char *path)
  * Puts the file's name before each parameter's name, if files share names, or a file has a single
  * tensor without a name.
  */
-static void name_by_files(struct checkpoint *c)
+static void add_file_prefixes(struct checkpoint *c)
 {
 	for (unsigned i = 0; i < c->nparam; i++) {
 		struct parameter *p = &c->param[i];
-		char *was = p->name;
+		char *old_name = p->name;
 
 		p->name = tool_format("%s%s%s", c->relative[p->file],
-			*c->relative[p->file] && *was ? ":" : "", was);
-		free(was);
+			*c->relative[p->file] && *old_name ? ":" : "", old_name);
+		free(old_name);
 	}
 	if (c->nparam)
-		qsort(c->param, c->nparam, sizeof(*c->param), by_param_name);
+		qsort(c->param, c->nparam, sizeof(*c->param), compare_param_names);
 }
 
 static void close_checkpoint(struct checkpoint *c)
@@ -196,9 +196,10 @@ static bool reopen_file(struct array_file *f)
 }
 
 /*
- * Returns exactly 1 for equal tensors: it takes one root, that of the product, if this is finite.
+ * Divides by the root of the product of both squared norms, unless the product overflows. Two separate
+ * roots would each be rounded; so equal tensors give exactly 1.
  */
-static double find_parameter_cosine(const struct element_sums *s)
+static double compute_parameter_cosine(const struct element_sums *s)
 {
 	double product = s->squares_a * s->squares_b;
 
@@ -216,7 +217,7 @@ static void compare_parameter(struct similarity *s, struct checkpoint *a, struct
 
 	s->l2 = s->cosine = s->relative = NAN;
 	if (!reopen_file(fa) || !reopen_file(fb)) {
-		s->why = "its file was changed in the meantime";
+		s->why = "its file changed during the comparison";
 		return;
 	}
 	x = &fa->array[s->a->array];
@@ -234,7 +235,7 @@ static void compare_parameter(struct similarity *s, struct checkpoint *a, struct
 			s->cosine = sums.odd_places	 ? NAN
 				    : na == 0 && nb == 0 ? 1
 				    : na == 0 || nb == 0 ? NAN
-							 : find_parameter_cosine(&sums);
+							 : compute_parameter_cosine(&sums);
 			if (sums.odd_places)
 				s->why = "NaN or Inf at different positions";
 		}
@@ -253,7 +254,7 @@ static void write_shape_json(struct target *t, const struct array *a)
 {
 	char text[ARRAY_SHAPE_MAX];
 
-	target_text(t, print_array_shape(text, a));
+	target_write_text(t, format_array_shape(text, a));
 }
 
 static void write_metric_json(struct target *t, const char *key, double v)
@@ -261,16 +262,16 @@ static void write_metric_json(struct target *t, const char *key, double v)
 	char text[PYTHON_DOUBLE_MAX];
 
 	target_print(
-		t, "  \"%s\": %s,\n", key, isfinite(v) ? print_python_double(text, v) : "null");
+		t, "  \"%s\": %s,\n", key, isfinite(v) ? format_python_double(text, v) : "null");
 }
 
 /* Writes the format of msprobe's ckpt_similarity.json. */
-static void put_similarities(struct target *t, const struct similarity *s, unsigned n,
+static void write_similarity_json(struct target *t, const struct similarity *s, unsigned n,
 	const struct checkpoint *a, const struct checkpoint *b)
 {
 	bool some = false;
 
-	target_text(t, "{");
+	target_write_text(t, "{");
 	for (unsigned i = 0; i < n; i++) {
 		const struct array *x, *y;
 		bool same_shape = true;
@@ -281,10 +282,10 @@ static void put_similarities(struct target *t, const struct similarity *s, unsig
 		y = &b->file[s[i].b->file].array[s[i].b->array];
 		same_shape = x->ndim == y->ndim &&
 			     memcmp(x->shape, y->shape, x->ndim * sizeof(*x->shape)) == 0;
-		target_text(t, some ? ",\n " : "\n ");
+		target_write_text(t, some ? ",\n " : "\n ");
 		some = true;
-		target_json(t, s[i].a->name);
-		target_text(t, ": {\n");
+		target_write_json(t, s[i].a->name);
+		target_write_text(t, ": {\n");
 		write_metric_json(t, "l2", s[i].l2);
 		write_metric_json(t, "cos", s[i].cosine);
 		if (x->count == y->count)
@@ -292,16 +293,16 @@ static void put_similarities(struct target *t, const struct similarity *s, unsig
 		else
 			target_print(t, "  \"numel\": [%llu, %llu],\n",
 				(unsigned long long)x->count, (unsigned long long)y->count);
-		target_text(t, same_shape ? "  \"shape\": " : "  \"shape\": [");
+		target_write_text(t, same_shape ? "  \"shape\": " : "  \"shape\": [");
 		write_shape_json(t, x);
 		if (!same_shape) {
-			target_text(t, ", ");
+			target_write_text(t, ", ");
 			write_shape_json(t, y);
-			target_text(t, "]");
+			target_write_text(t, "]");
 		}
-		target_text(t, "\n }");
+		target_write_text(t, "\n }");
 	}
-	target_text(t, some ? "\n}\n" : "}\n");
+	target_write_text(t, some ? "\n}\n" : "}\n");
 }
 
 static int write_similarities(const char *folder, const struct similarity *s, unsigned n,
@@ -317,7 +318,7 @@ static int write_similarities(const char *folder, const struct similarity *s, un
 	}
 	status = target_open(&t, path);
 	if (!status) {
-		put_similarities(&t, s, n, a, b);
+		write_similarity_json(&t, s, n, a, b);
 		status = target_close(&t, true);
 	}
 	if (!status)
@@ -326,7 +327,7 @@ static int write_similarities(const char *folder, const struct similarity *s, un
 	return status;
 }
 
-static int by_similarity(const void *x, const void *y)
+static int compare_similarities(const void *x, const void *y)
 {
 	const struct similarity *a = *(const struct similarity *const *)x,
 				*b = *(const struct similarity *const *)y;
@@ -348,22 +349,22 @@ static void print_worst(const struct similarity *s, unsigned n)
 		if (s[i].a && s[i].b && !s[i].same)
 			worst[k++] = &s[i];
 	if (k)
-		qsort(worst, k, sizeof(*worst), by_similarity);
-	out_table_begin(&t, 5, head, "lrrrl");
+		qsort(worst, k, sizeof(*worst), compare_similarities);
+	out_start_table(&t, 5, head, "lrrrl");
 	for (unsigned i = 0; i < k && i < SHOWN; i++) {
 		const struct similarity *w = worst[i];
 
-		out_cell(&t, w->a->name);
+		out_add_cell(&t, w->a->name);
 		snprintf(text, sizeof(text), "%.4g", w->l2);
-		out_cell(&t, isnan(w->l2) ? "" : text);
-		out_cell(&t, isnan(w->relative) ? "" : out_percent(w->relative));
+		out_add_cell(&t, isnan(w->l2) ? "" : text);
+		out_add_cell(&t, isnan(w->relative) ? "" : out_format_percent(w->relative));
 		snprintf(text, sizeof(text), "%.6f", w->cosine);
-		out_cell(&t, isnan(w->cosine) ? "" : text);
-		out_cell(&t, w->why ? w->why : "");
+		out_add_cell(&t, isnan(w->cosine) ? "" : text);
+		out_add_cell(&t, w->why ? w->why : "");
 	}
 	if (k) {
-		out_heading("Parameters that differ, largest difference first");
-		out_table_end(&t);
+		out_print_heading("Parameters that differ, largest difference first");
+		out_print_table(&t);
 	}
 	if (k > SHOWN)
 		printf("  ... and %u more\n", k - SHOWN);
@@ -383,7 +384,7 @@ static void print_lone_params(const struct similarity *s, unsigned n, bool of_a)
 			printf("\nonly in %s:\n", of_a ? "A" : "B");
 		if (k <= SHOWN) {
 			printf("  ");
-			out_clean(p->name);
+			out_print_clean(p->name);
 			printf("\n");
 		}
 	}
@@ -393,7 +394,7 @@ static void print_lone_params(const struct similarity *s, unsigned n, bool of_a)
 
 /* ---- the comparison ---- */
 
-static struct similarity *pair_parameters(
+static struct similarity *match_parameters(
 	const struct checkpoint *a, const struct checkpoint *b, unsigned *n)
 {
 	struct similarity *s = tool_alloc((a->nparam + b->nparam + 1) * sizeof(*s));
@@ -413,7 +414,7 @@ static struct similarity *pair_parameters(
 	return s;
 }
 
-static uint64_t count_checkpoint_bytes(const struct checkpoint *c, const struct parameter *p)
+static uint64_t get_parameter_bytes(const struct checkpoint *c, const struct parameter *p)
 {
 	const struct array *a = &c->file[p->file].array[p->array];
 
@@ -428,22 +429,22 @@ static bool compare_parameters(
 	bool same = true;
 
 	for (unsigned i = 0; i < n; i++)
-		total += s[i].a && s[i].b ? count_checkpoint_bytes(a, s[i].a) : 0;
-	progress_begin(&bar, show, total);
+		total += s[i].a && s[i].b ? get_parameter_bytes(a, s[i].a) : 0;
+	progress_start(&bar, show, total);
 	for (unsigned i = 0; i < n; i++) {
 		if (s[i].a && s[i].b) {
-			done += count_checkpoint_bytes(a, s[i].a);
+			done += get_parameter_bytes(a, s[i].a);
 			compare_parameter(&s[i], a, b);
 		}
 		same &= s[i].same;
-		if (progress_due(&bar))
-			progress_show(&bar, done);
+		if (progress_is_due(&bar))
+			progress_print(&bar, done);
 	}
-	progress_end(&bar);
+	progress_stop(&bar);
 	return same;
 }
 
-int compare_checkpoints(const char *path_a, const char *path_b, const char *out, bool json)
+int compare_checkpoints(const char *path_a, const char *path_b, const char *output, bool json)
 {
 	struct checkpoint a = {0}, b = {0};
 	struct similarity *s = NULL;
@@ -452,12 +453,12 @@ int compare_checkpoints(const char *path_a, const char *path_b, const char *out,
 	bool same;
 
 	if (open_checkpoint(&a, path_a) || open_checkpoint(&b, path_b))
-		goto out;
+		goto output;
 	if (a.shared || b.shared) {
-		name_by_files(&a);
-		name_by_files(&b);
+		add_file_prefixes(&a);
+		add_file_prefixes(&b);
 	}
-	s = pair_parameters(&a, &b, &n);
+	s = match_parameters(&a, &b, &n);
 	same = compare_parameters(s, n, &a, &b, !json);
 	for (unsigned i = 0; i < n; i++) {
 		paired += s[i].a && s[i].b;
@@ -467,28 +468,28 @@ int compare_checkpoints(const char *path_a, const char *path_b, const char *out,
 	if (!paired) {
 		tool_error("compare: %s and %s: nothing was compared: A has %s, B has %s, and they "
 			   "have no name in common",
-			path_a, path_b, out_plural(a.nparam, "parameter", "parameters"),
-			out_plural(b.nparam, "parameter", "parameters"));
+			path_a, path_b, out_format_plural(a.nparam, "parameter", "parameters"),
+			out_format_plural(b.nparam, "parameter", "parameters"));
 		status = STATUS_USAGE;
 	}
 	if (json) {
 		struct target t;
 
 		if (target_open(&t, "-") == 0) {
-			put_similarities(&t, s, n, &a, &b);
+			write_similarity_json(&t, s, n, &a, &b);
 			if (target_close(&t, true))
 				status = STATUS_USAGE;
 		}
-		goto out;
+		goto output;
 	}
 	printf("A  %s\nB  %s\n\n%u parameters in A, %u in B, %u paired, %u of them equal\n", path_a,
 		path_b, a.nparam, b.nparam, paired, equal);
 	print_worst(s, n);
 	print_lone_params(s, n, true);
 	print_lone_params(s, n, false);
-	if (out && write_similarities(out, s, n, &a, &b))
+	if (output && write_similarities(output, s, n, &a, &b))
 		status = STATUS_USAGE;
-out:
+output:
 	free(s);
 	close_checkpoint(&a);
 	close_checkpoint(&b);

@@ -9,9 +9,9 @@
 #include <stdbool.h>
 
 /*
- * out: folder for ckpt_similarity.json; NULL: no file is written. json: print the result to stdout
+ * output: folder for ckpt_similarity.json; NULL: no file is written. json: print the result to stdout
  * as JSON. Returns the exit status.
  */
-int compare_checkpoints(const char *path_a, const char *path_b, const char *out, bool json);
+int compare_checkpoints(const char *path_a, const char *path_b, const char *output, bool json);
 
 #endif

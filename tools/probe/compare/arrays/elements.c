@@ -17,7 +17,7 @@
  * (numpy.result_type of both and float32). If b is 0, the machine epsilon of that type is added to
  * both.
  */
-static double find_relative_error(double a, double b, bool narrow)
+static double compute_relative_error(double a, double b, bool narrow)
 {
 	double eps = b != 0 ? 0 : narrow ? (double)FLT_EPSILON : DBL_EPSILON;
 
@@ -50,7 +50,7 @@ static void add_elements(
 			x = y = 0;
 		}
 		d = fabs(x - y);
-		relative = find_relative_error(x, y, narrow);
+		relative = compute_relative_error(x, y, narrow);
 		s->dot += x * y;
 		s->squares_a += x * x;
 		s->squares_b += y * y;
@@ -104,7 +104,7 @@ static void set_metric(struct row *r, unsigned m, double v, struct pool *p)
 	char text[PYTHON_DOUBLE_MAX];
 
 	r->metric_value[m] = v;
-	r->metric[m] = isnan(v) ? "Nan" : pool_text(p, print_python_double(text, v));
+	r->metric[m] = isnan(v) ? "Nan" : pool_copy_text(p, format_python_double(text, v));
 }
 
 static void set_all_metrics(struct row *r, const char *text)
@@ -124,7 +124,7 @@ static double round_metric(double v)
 	return strtod(text, NULL);
 }
 
-static double find_cosine(const struct element_sums *s)
+static double compute_cosine(const struct element_sums *s)
 {
 	double a = sqrt(s->squares_a), b = sqrt(s->squares_b), v;
 
@@ -137,7 +137,7 @@ static double find_cosine(const struct element_sums *s)
 }
 
 /* Returns the shape without dimensions of size one, as msprobe compares it. */
-static unsigned squeeze_shape(const struct array *a, uint64_t out[ARRAY_DIMS_MAX])
+static unsigned copy_squeezed_shape(const struct array *a, uint64_t out[ARRAY_DIMS_MAX])
 {
 	unsigned n = 0;
 
@@ -147,7 +147,7 @@ static unsigned squeeze_shape(const struct array *a, uint64_t out[ARRAY_DIMS_MAX
 	return n;
 }
 
-static void fill_metrics(struct row *r, const struct element_sums *s, struct pool *p)
+static void set_element_metrics(struct row *r, const struct element_sums *s, struct pool *p)
 {
 	if (s->odd_places) {
 		set_all_metrics(r, "N/A");
@@ -156,7 +156,7 @@ static void fill_metrics(struct row *r, const struct element_sums *s, struct poo
 	}
 	set_metric(r, METRIC_MAX_ABS, round_metric(s->max_abs), p);
 	set_metric(r, METRIC_MAX_RELATIVE, round_metric(s->max_relative), p);
-	set_metric(r, METRIC_COSINE, find_cosine(s), p);
+	set_metric(r, METRIC_COSINE, compute_cosine(s), p);
 	set_metric(r, METRIC_DISTANCE, sqrt(s->squares_diff), p);
 	set_metric(r, METRIC_THOUSANDTH, round_metric((double)s->thousandth / (double)s->n), p);
 	set_metric(r, METRIC_FIVE_THOUSANDTHS,
@@ -191,7 +191,7 @@ static const char *compare_two_scalars(
 	if (read_elements(ra, &x, NULL, 1) != 1 || read_elements(rb, &y, NULL, 1) != 1) {
 		why = ra->why ? ra->why : rb->why;
 	} else {
-		relative = find_relative_error(
+		relative = compute_relative_error(
 			x, y, is_narrow_float(a->dtype) && is_narrow_float(b->dtype));
 		set_metric(r, METRIC_MAX_ABS,
 			round_metric(fabs(round_to_type(x - y, a->dtype, b->dtype))), p);
@@ -208,7 +208,7 @@ static void compare_two_arrays(struct row *r, const struct array_file *fa,
 {
 	const struct array *a = &fa->array[0], *b = &fb->array[0];
 	uint64_t x[ARRAY_DIMS_MAX], y[ARRAY_DIMS_MAX];
-	unsigned n = squeeze_shape(a, x), m = squeeze_shape(b, y);
+	unsigned n = copy_squeezed_shape(a, x), m = copy_squeezed_shape(b, y);
 	struct element_sums s;
 	const char *why;
 
@@ -232,10 +232,10 @@ static void compare_two_arrays(struct row *r, const struct array_file *fa,
 	}
 	r->differs |= exact ? !s.same_bytes : s.odd_places || s.max_abs > 0;
 	if (n)
-		fill_metrics(r, &s, p);
+		set_element_metrics(r, &s, p);
 }
 
-void fill_row_metrics(
+void compute_row_metrics(
 	struct row *r, const char *dir_a, const char *dir_b, bool exact, struct pool *p)
 {
 	struct array_file fa = {.fd = -1}, fb = {.fd = -1};
@@ -247,9 +247,9 @@ void fill_row_metrics(
 	a = tool_format("%s/%s", dir_a, r->a->data);
 	b = tool_format("%s/%s", dir_b, r->b->data);
 	if (open_array_file(&fa, a) || open_array_file(&fb, b) || fa.n != 1 || fb.n != 1) {
-		r->note = pool_text(p, fa.why	? fa.why
-				       : fb.why ? fb.why
-						: "holds not exactly one tensor");
+		r->note = pool_copy_text(p, fa.why   ? fa.why
+					    : fb.why ? fb.why
+						     : "does not contain exactly one tensor");
 		r->differs = true;
 	} else {
 		compare_two_arrays(r, &fa, &fb, exact, p);

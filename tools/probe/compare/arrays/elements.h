@@ -28,7 +28,7 @@ const char *sum_elements(struct element_sums *s, const struct array_file *fa, co
  * Fills r->metric, metric_value, note and differs. dir_a, dir_b: folders of the tensor files.
  * exact: compare bit by bit instead of by value.
  */
-void fill_row_metrics(
+void compute_row_metrics(
 	struct row *r, const char *dir_a, const char *dir_b, bool exact, struct pool *p);
 
 #endif

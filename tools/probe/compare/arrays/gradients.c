@@ -18,8 +18,8 @@
 
 #define AT_ONCE 4096u
 /*
- * msprobe's thresholds: a share below FIRST_LEAST in the first step, or a larger fall than
- * FALL_MOST, indicates a fault.
+ * msprobe's thresholds. A fault is indicated by a share below FIRST_LEAST in the first step, or by a
+ * share that falls by more than FALL_MOST from one step to the next.
  */
 #define FIRST_LEAST 0.97
 #define FALL_MOST 0.03
@@ -29,7 +29,7 @@ struct name_list {
 	unsigned n, cap;
 };
 
-static int by_number_then_name(const void *x, const void *y)
+static int compare_numbered_names(const void *x, const void *y)
 {
 	const char *a = *(char *const *)x, *b = *(char *const *)y;
 	const char *p = a + strcspn(a, "0123456789"), *q = b + strcspn(b, "0123456789");
@@ -38,7 +38,7 @@ static int by_number_then_name(const void *x, const void *y)
 	return m < n ? -1 : m > n ? 1 : strcmp(a, b);
 }
 
-static int by_sign_name(const void *x, const void *y)
+static int compare_file_names(const void *x, const void *y)
 {
 	return strcmp(*(char *const *)x, *(char *const *)y);
 }
@@ -51,9 +51,9 @@ static bool has_number_after(const char *name, const char *word)
 }
 
 /*
- * Lists the names that both folders have: with `word` only "word<number>", otherwise tensor files.
+ * Finds the names that occur in both folders. word: only names "<word><number>"; NULL: tensor files.
  */
-static void list_common_names(struct name_list *l, const char *a, const char *b, const char *word)
+static void find_common_names(struct name_list *l, const char *a, const char *b, const char *word)
 {
 	DIR *d = opendir(a);
 
@@ -74,7 +74,8 @@ static void list_common_names(struct name_list *l, const char *a, const char *b,
 	if (d)
 		closedir(d);
 	if (l->n)
-		qsort(l->name, l->n, sizeof(*l->name), word ? by_number_then_name : by_sign_name);
+		qsort(l->name, l->n, sizeof(*l->name),
+			word ? compare_numbered_names : compare_file_names);
 }
 
 static void free_names_list(struct name_list *l)
@@ -97,7 +98,7 @@ static const char *count_same_signs(
 	unsigned n, m;
 
 	if (a->n != 1 || b->n != 1 || a->array->dtype != DT_BOOL || b->array->dtype != DT_BOOL)
-		return "one of the two does not contain exactly one array of booleans";
+		return "each file must contain exactly one array of booleans";
 	if (a->array->count != b->array->count)
 		return "their numbers of elements differ";
 	x = open_array(a, a->array);
@@ -143,7 +144,7 @@ static void write_sign_table(struct target *t, const struct name_list *steps,
 {
 	char text[PYTHON_DOUBLE_MAX];
 
-	target_text(t, "step");
+	target_write_text(t, "step");
 	for (unsigned s = 0; s < steps->n; s++)
 		target_print(t, ",%s", steps->name[s] + 4);
 	for (unsigned k = 0; k <= params->n; k++) {
@@ -155,14 +156,15 @@ static void write_sign_table(struct target *t, const struct name_list *steps,
 			const struct sign_count *v = &c[s * (params->n + 1) + k];
 
 			target_print(t, ",%s",
-				v->all ? print_python_double(text, (double)v->same / (double)v->all)
+				v->all ? format_python_double(
+						 text, (double)v->same / (double)v->all)
 				       : "0");
 		}
 	}
-	target_text(t, "\n");
+	target_write_text(t, "\n");
 }
 
-static bool tell_signs(
+static bool print_sign_shares(
 	const char *rank, const struct name_list *steps, unsigned width, const struct sign_count *c)
 {
 	double before = NAN;
@@ -171,32 +173,32 @@ static bool tell_signs(
 	for (unsigned s = 0; s < steps->n; s++) {
 		const struct sign_count *v = &c[s * width + width - 1];
 		double share = v->all ? (double)v->same / (double)v->all : 0;
-		const char *why = s == 0 && share < FIRST_LEAST	    ? "  below 97 % at once"
+		const char *why = s == 0 && share < FIRST_LEAST ? "  below 97 % in the first step"
 				  : s && before - share > FALL_MOST ? "  fell by more than 3 %"
 								    : "";
 
 		printf("%s, %s: %s of the signs are the same%s\n", rank, steps->name[s],
-			out_percent(share), why);
+			out_format_percent(share), why);
 		good &= !*why;
 		before = share;
 	}
 	return good;
 }
 
-static int compare_rank_signs(const char *a, const char *b, const char *rank, const char *out)
+static int compare_rank_signs(const char *a, const char *b, const char *rank, const char *output)
 {
 	struct name_list steps, params = {0};
 	struct sign_count *c = NULL;
 	int status = STATUS_USAGE;
 	unsigned width = 0;
 
-	list_common_names(&steps, a, b, "step");
+	find_common_names(&steps, a, b, "step");
 	for (unsigned s = 0; s < steps.n; s++) {
 		char *p = tool_format("%s/%s", a, steps.name[s]);
 		char *q = tool_format("%s/%s", b, steps.name[s]);
 
 		if (!s) {
-			list_common_names(&params, p, q, NULL);
+			find_common_names(&params, p, q, NULL);
 			width = params.n + 1;
 			c = tool_alloc((size_t)steps.n * width * sizeof(*c));
 		}
@@ -206,7 +208,7 @@ static int compare_rank_signs(const char *a, const char *b, const char *rank, co
 			if (!compare_sign_file(p, q, params.name[k], v)) {
 				free(p);
 				free(q);
-				goto out;
+				goto output;
 			}
 			c[s * width + width - 1].same += v->same;
 			c[s * width + width - 1].all += v->all;
@@ -217,11 +219,11 @@ static int compare_rank_signs(const char *a, const char *b, const char *rank, co
 	if (!params.n) {
 		tool_error(
 			"compare: %s and %s: no step<N> folders with files of signs in both", a, b);
-		goto out;
+		goto output;
 	}
-	status = tell_signs(rank, &steps, width, c) ? STATUS_DONE : STATUS_PROBLEM;
-	if (out) {
-		char *path = tool_format("%s/%s/similarities.csv", out, rank);
+	status = print_sign_shares(rank, &steps, width, c) ? STATUS_DONE : STATUS_PROBLEM;
+	if (output) {
+		char *path = tool_format("%s/%s/similarities.csv", output, rank);
 		struct target t;
 
 		if (target_open(&t, path)) {
@@ -233,30 +235,30 @@ static int compare_rank_signs(const char *a, const char *b, const char *rank, co
 		}
 		free(path);
 	}
-out:
+output:
 	free_names_list(&steps);
 	free_names_list(&params);
 	free(c);
 	return status;
 }
 
-int compare_gradients(const char *a, const char *b, const char *out)
+int compare_gradients(const char *a, const char *b, const char *output)
 {
 	struct name_list ranks;
 	int status = STATUS_DONE, s;
 
-	list_common_names(&ranks, a, b, "rank");
+	find_common_names(&ranks, a, b, "rank");
 	for (unsigned i = 0; i < ranks.n; i++) {
 		char *p = tool_format("%s/%s", a, ranks.name[i]);
 		char *q = tool_format("%s/%s", b, ranks.name[i]);
 
-		s = compare_rank_signs(p, q, ranks.name[i], out);
+		s = compare_rank_signs(p, q, ranks.name[i], output);
 		status = s > status ? s : status;
 		free(p);
 		free(q);
 	}
 	if (!ranks.n) {
-		tool_error("compare: %s and %s: no rank<R> folder that both have", a, b);
+		tool_error("compare: %s and %s: no common rank<R> folder", a, b);
 		status = STATUS_USAGE;
 	}
 	free_names_list(&ranks);

@@ -7,9 +7,9 @@
 
 /*
  * Compares two folders with rank<R>/step<N>/<param>.npy (or .pt), files of booleans as msprobe's
- * grad_probe writes them. out: folder for rank<R>/similarities.csv; NULL: no file is written.
+ * grad_probe writes them. output: folder for rank<R>/similarities.csv; NULL: no file is written.
  * Returns the exit status.
  */
-int compare_gradients(const char *a, const char *b, const char *out);
+int compare_gradients(const char *a, const char *b, const char *output);
 
 #endif

@@ -67,7 +67,7 @@ void measure_row_pair(
 	whole = tool_format("%s %s %s", command, quoted_a, quoted_b);
 	status = read_first_line(whole, line);
 	if (status == 0)
-		r->measured = pool_text(p, line);
+		r->measured = pool_copy_text(p, line);
 	else if (status > 0 && WIFSIGNALED(status))
 		r->measured = pool_format(p, "failed: signal %d", WTERMSIG(status));
 	else

@@ -53,11 +53,11 @@ struct first_diff {
 	uint64_t order; /* position in the rank's step */
 	char *name, *other; /* the call in A and in B; other NULL: B does not have it */
 	char *what; /* "output 0", "input group", "parameter weight" */
-	char *values; /* the difference, for people */
+	char *values; /* the difference as text */
 	char *line, *param; /* NULL: not known */
 	char *comm; /* NULL: not a communication call */
 	int64_t comm_seq; /* -1: none */
-	bool of_output; /* an output differs; false: an input, or the whole call */
+	bool of_output; /* an output differs; false: an input differs, or a run lacks the call */
 	enum verdict verdict;
 };
 
@@ -68,7 +68,7 @@ struct odd_input {
 	struct first_diff first;
 };
 
-/* for each rank; many may be collectives whose inputs differ on another rank */
+/* Maximum for each rank. Several are needed: many turn out to be collectives whose inputs differ on another rank. */
 #define ORIGINS_KEPT 16
 
 /* A scalar of a step, or a parameter statistic, that differs. */
@@ -91,9 +91,9 @@ struct rank_sums {
 	uint64_t unwritten;
 	uint64_t not_finite; /* values with NaN or Inf on one side only */
 	/*
-	 * Data that one side did not record, to keep max_overhead: values that only the other side
-	 * has, calls of A and of B without a partner. They do not count in only_a, only_b and
-	 * differing.
+	 * Data that one run did not record, to stay within max_overhead: values that only the other
+	 * run has; calls of A and of B without a partner. These are not counted in only_a, only_b
+	 * and differing.
 	 */
 	uint64_t unrecorded_values, unrecorded_a, unrecorded_b;
 	uint64_t calls[VERDICTS]; /* paired calls, by the worst verdict of their rows */
@@ -188,13 +188,13 @@ int close_diff_table(struct diff_table *t, bool keep);
  * Adds the rows of call a of A and its partner b; b NULL: A's call has no partner. dir_a, dir_b:
  * folders of the tensor files.
  */
-void put_call_pair(struct diff_table *t, const struct entry *a, const struct entry *b,
+void add_call_pair(struct diff_table *t, const struct entry *a, const struct entry *b,
 	const char *dir_a, const char *dir_b);
-/* Like put_call_pair(), with a partner for each item of a; partner[i] NULL: the item has none. */
-void put_item_pairs(struct diff_table *t, const struct entry *a, const struct item *const *partner,
+/* Like add_call_pair(), with a partner for each item of a; partner[i] NULL: the item has none. */
+void add_item_pairs(struct diff_table *t, const struct entry *a, const struct item *const *partner,
 	const struct entry *b, const char *dir_a, const char *dir_b);
 /* Counts call b, which A does not have. */
-void count_call_without_partner(struct diff_table *t, const struct entry *b);
+void add_call_without_partner(struct diff_table *t, const struct entry *b);
 
 /* ---- summary ---- */
 
@@ -214,9 +214,13 @@ const struct odd_input *find_odd_input(const struct comparison *c, const struct 
 void free_odd_inputs(struct comparison *c);
 
 /*
- * Returns the first difference of all ranks, by step and order, or NULL. which: 0: first, 1:
- * origin, 2: blamed.
+ * Returns the first difference of that kind on any rank, by step and order, or NULL.
  */
-const struct first_diff *find_first_of_all(const struct comparison *c, unsigned which);
+enum diff_kind {
+	DIFF_FIRST, /* any difference */
+	DIFF_ORIGIN, /* a call with equal inputs and different outputs */
+	DIFF_BLAMED, /* a call that a rule judged wrong */
+};
+const struct first_diff *find_first_of_all(const struct comparison *c, enum diff_kind kind);
 
 #endif

@@ -14,7 +14,7 @@
 /* bytes of one call; a larger one means that the file is damaged */
 #define ENTRY_BYTES_MAX ((size_t)256 << 20)
 
-uint64_t hash_call_name(const char *s, size_t n)
+uint64_t compute_call_name_hash(const char *s, size_t n)
 {
 	uint64_t h = UINT64_C(0xcbf29ce484222325);
 
@@ -28,21 +28,21 @@ struct place {
 	uint64_t at;
 };
 
-static void keep_place(struct table *t, uint64_t a, uint64_t b, uint64_t at)
+static void add_place(struct table *t, uint64_t a, uint64_t b, uint64_t offset)
 {
 	struct place *p = table_get(t, a, b);
 
-	/* If two calls have one name, the first is used. */
+	/* If several calls have the same name, the first is used. */
 	if (p && !p->at)
-		p->at = at + 1;
+		p->at = offset + 1;
 }
 
-static bool look_up_place(const struct table *t, uint64_t a, uint64_t b, uint64_t *at)
+static bool get_place_offset(const struct table *t, uint64_t a, uint64_t b, uint64_t *offset)
 {
 	const struct place *p = table_find(t, a, b);
 
 	if (p)
-		*at = p->at - 1;
+		*offset = p->at - 1;
 	return p != NULL;
 }
 
@@ -50,15 +50,16 @@ unsigned find_dump_call(const struct dump *d, const char *name, size_t length)
 {
 	uint64_t at;
 
-	return look_up_place(&d->by_name, hash_call_name(name, length), length, &at) ? (unsigned)at
-										     : UINT32_MAX;
+	return get_place_offset(&d->by_name, compute_call_name_hash(name, length), length, &at)
+		       ? (unsigned)at
+		       : UINT32_MAX;
 }
 
 unsigned find_dump_exact(const struct dump *d, uint64_t exact)
 {
 	uint64_t at;
 
-	return look_up_place(&d->by_exact, exact, 0, &at) ? (unsigned)at : UINT32_MAX;
+	return get_place_offset(&d->by_exact, exact, 0, &at) ? (unsigned)at : UINT32_MAX;
 }
 
 /* ---- names of calls ---- */
@@ -88,7 +89,7 @@ static bool is_digits(const char *s, size_t n)
  * "Module.fc1.Linear.parameters_grad" (with or without a number after it) as msprobe does. Returns
  * false for other names.
  */
-static bool split_call_name(const char *s, size_t n, bool debug, struct call_name *c)
+static bool parse_call_name(const char *s, size_t n, bool debug, struct call_name *c)
 {
 	size_t last = n, before;
 
@@ -135,14 +136,14 @@ struct nth {
  * Backward calls have numbers in the order in which autograd ran them. Recomputation shifts these,
  * so the calls are renumbered by their position. counts: number of calls so far.
  */
-static void fill_dump_key(struct dump_key *k, const char *s, size_t n, const struct call_name *c,
+static void compute_dump_key(struct dump_key *k, const char *s, size_t n, const struct call_name *c,
 	struct table *counts)
 {
-	uint64_t bare = hash_call_name(s, c->bare);
+	uint64_t bare = compute_call_name_hash(s, c->bare);
 	struct nth *nth;
 
 	k->loose = hash_u64(bare, c->direction);
-	k->exact = hash_call_name(s, n);
+	k->exact = compute_call_name_hash(s, n);
 	if (c->direction != CALL_BACKWARD)
 		return;
 	nth = table_get(counts, bare, 0);
@@ -159,46 +160,46 @@ static void fill_dump_key(struct dump_key *k, const char *s, size_t n, const str
 /* ---- stack.json ---- */
 
 /* Reads {"0": [[names], [frames]]}, or {name: [frames]} of older versions. */
-static void index_stacks(struct dump *d)
+static void read_stack_index(struct dump *d)
 {
 	struct json_in *j = &d->stack_in;
 	uint64_t *names = NULL;
 	unsigned n = 0, cap = 0;
-	enum json_token t = json_next(j);
+	enum json_token t = json_read_token(j);
 
 	if (t != JSON_OBJECT)
 		return;
-	while ((t = json_next(j)) == JSON_KEY) {
-		uint64_t key = hash_call_name(j->text, j->len), length = j->len, at;
+	while ((t = json_read_token(j)) == JSON_KEY) {
+		uint64_t key = compute_call_name_hash(j->text, j->len), length = j->len, at;
 
-		if ((t = json_next(j)) != JSON_LIST) {
+		if ((t = json_read_token(j)) != JSON_LIST) {
 			if (!json_skip(j, t))
 				break;
 			continue;
 		}
 		at = j->offset;
-		t = json_next(j);
+		t = json_read_token(j);
 		if (t != JSON_LIST) {
-			keep_place(&d->stacks, key, length, at);
+			add_place(&d->stacks, key, length, at);
 			while (t != JSON_LIST_END && t != JSON_WRONG && json_skip(j, t))
-				t = json_next(j);
+				t = json_read_token(j);
 			continue;
 		}
-		for (n = 0; (t = json_next(j)) == JSON_TEXT;) {
+		for (n = 0; (t = json_read_token(j)) == JSON_TEXT;) {
 			if (n + 2 > cap) {
 				cap = cap ? 2 * cap : 64;
 				names = tool_realloc(names, cap * sizeof(*names));
 			}
-			names[n++] = hash_call_name(j->text, j->len);
+			names[n++] = compute_call_name_hash(j->text, j->len);
 			names[n++] = j->len;
 		}
 		if (t != JSON_LIST_END)
 			break;
-		t = json_next(j);
+		t = json_read_token(j);
 		for (unsigned i = 0; i + 1 < n; i += 2)
-			keep_place(&d->stacks, names[i], names[i + 1], j->offset);
+			add_place(&d->stacks, names[i], names[i + 1], j->offset);
 		while (t != JSON_LIST_END && t != JSON_WRONG && json_skip(j, t))
-			t = json_next(j);
+			t = json_read_token(j);
 	}
 	free(names);
 	d->has_stack = d->stacks.n > 0;
@@ -208,7 +209,7 @@ static void index_stacks(struct dump *d)
  * Parses "File PATH, line N, in FUNC, \n CODE" into path and line, for people. Frames of libraries
  * (site-packages, dist-packages, the standard library) are skipped.
  */
-static const char *describe_frame(struct pool *p, const char *frame)
+static const char *format_frame(struct pool *p, const char *frame)
 {
 	const char *path, *line, *in, *end;
 
@@ -230,13 +231,13 @@ static bool is_package_frame(const char *frame)
 	       strstr(frame, "/lib/python") || strstr(frame, "<frozen ");
 }
 
-static const struct json_node *load_frames(struct dump *d, uint64_t at)
+static const struct json_node *load_frames(struct dump *d, uint64_t offset)
 {
 	const struct json_node *list;
 
-	if (json_seek(&d->stack_in, at))
+	if (json_seek(&d->stack_in, offset))
 		return NULL;
-	list = json_read_tree(&d->stack_in, &d->stack_tree, json_next(&d->stack_in));
+	list = json_read_tree(&d->stack_in, &d->stack_tree, json_read_token(&d->stack_in));
 	return list && list->kind == JSON_LIST ? list : NULL;
 }
 
@@ -246,7 +247,7 @@ struct stack_keys {
 	uint64_t stack, frames;
 };
 
-static void hash_dump_frames(const struct json_node *list, struct stack_keys *k)
+static void compute_frame_hashes(const struct json_node *list, struct stack_keys *k)
 {
 	k->stack = k->frames = 1;
 	for (const struct json_node *f = list->child; f; f = f->next) {
@@ -256,18 +257,19 @@ static void hash_dump_frames(const struct json_node *list, struct stack_keys *k)
 
 		if (!line || !in)
 			continue;
-		/* The same program may be in another folder in the other run. */
+		/* Folders are ignored: the program of the other run may be in a different one. */
 		for (const char *s = path; s < line; s++)
 			if (*s == '/')
 				path = s + 1;
 		end = in + 5 + strcspn(in + 5, ",");
-		k->stack = hash_u64(k->stack, hash_call_name(path, (size_t)(end - path)));
-		k->frames = hash_u64(k->frames, hash_call_name(path, (size_t)(line - path)));
-		k->frames = hash_u64(k->frames, hash_call_name(in, (size_t)(end - in)));
+		k->stack = hash_u64(k->stack, compute_call_name_hash(path, (size_t)(end - path)));
+		k->frames =
+			hash_u64(k->frames, compute_call_name_hash(path, (size_t)(line - path)));
+		k->frames = hash_u64(k->frames, compute_call_name_hash(in, (size_t)(end - in)));
 	}
 }
 
-void fill_dump_stacks(struct dump *d)
+void compute_stack_hashes(struct dump *d)
 {
 	struct table known;
 
@@ -281,11 +283,11 @@ void fill_dump_stacks(struct dump *d)
 		struct stack_keys *s;
 		uint64_t at;
 
-		if (!look_up_place(&d->stacks, k->name, k->length, &at))
+		if (!get_place_offset(&d->stacks, k->name, k->length, &at))
 			continue;
 		s = table_get(&known, at, 0);
 		if (s && !s->stack && (list = load_frames(d, at)))
-			hash_dump_frames(list, s);
+			compute_frame_hashes(list, s);
 		if (s) {
 			k->stack = s->stack;
 			k->frames = s->frames;
@@ -299,24 +301,24 @@ const struct json_node *load_call_frames(struct dump *d, unsigned i)
 	const struct dump_key *k = &d->key[i];
 	uint64_t at;
 
-	return look_up_place(&d->stacks, k->name, k->length, &at) ? load_frames(d, at) : NULL;
+	return get_place_offset(&d->stacks, k->name, k->length, &at) ? load_frames(d, at) : NULL;
 }
 
-static void fill_entry_stack(struct dump *d, struct entry *e)
+static void set_entry_stack(struct dump *d, struct entry *e)
 {
 	const struct json_node *list = load_call_frames(d, (unsigned)e->number);
 	const char *outer = NULL;
 
 	if (!list)
 		return;
-	e->stack = print_python_value(&e->pool, list);
+	e->stack = format_python_value(&e->pool, list);
 	for (const struct json_node *f = list->child; f && !e->line; f = f->next) {
 		if (f->kind != JSON_TEXT)
 			continue;
 		if (!is_package_frame(f->text))
-			e->line = describe_frame(&e->pool, f->text);
+			e->line = format_frame(&e->pool, f->text);
 		else if (!outer)
-			outer = describe_frame(&e->pool, f->text);
+			outer = format_frame(&e->pool, f->text);
 	}
 	if (!e->line)
 		e->line = outer;
@@ -324,7 +326,7 @@ static void fill_entry_stack(struct dump *d, struct entry *e)
 
 /* ---- dump.json ---- */
 
-static bool index_calls(struct dump *d)
+static bool read_call_index(struct dump *d)
 {
 	struct json_in *j = &d->in;
 	struct table counts;
@@ -332,31 +334,32 @@ static bool index_calls(struct dump *d)
 	unsigned depth;
 
 	table_init(&counts, sizeof(struct nth), CALLS_MAX);
-	while ((t = json_next(j)) == JSON_KEY) {
+	while ((t = json_read_token(j)) == JSON_KEY) {
 		struct call_name c;
 		struct dump_key k = {0};
 		uint64_t name_at = j->offset;
 
-		k.name = hash_call_name(j->text, j->len);
+		k.name = compute_call_name_hash(j->text, j->len);
 		k.length = (uint32_t)j->len;
-		if (split_call_name(j->text, j->len, d->debug, &c)) {
-			fill_dump_key(&k, j->text, j->len, &c, &counts);
+		if (parse_call_name(j->text, j->len, d->debug, &c)) {
+			compute_dump_key(&k, j->text, j->len, &c, &counts);
 			TOOL_GROW(d->key, d->n, d->cap);
 		} else {
 			d->skipped++;
 			k.exact = 0;
 		}
-		t = json_next(j);
+		t = json_read_token(j);
 		k.offset = j->offset;
 		k.back = (uint32_t)(j->offset - name_at);
 		k.content = 1;
 		/* Like json_skip(), but looks for checksums. */
-		for (depth = 0;; t = json_next(j)) {
+		for (depth = 0;; t = json_read_token(j)) {
 			if (t == JSON_WRONG || t == JSON_DONE)
 				goto out;
 			k.content = hash_u64(k.content, t);
 			if (t == JSON_TEXT || t == JSON_NUMBER)
-				k.content = hash_u64(k.content, hash_call_name(j->text, j->len));
+				k.content = hash_u64(
+					k.content, compute_call_name_hash(j->text, j->len));
 			depth += t == JSON_OBJECT || t == JSON_LIST;
 			depth -= t == JSON_OBJECT_END || t == JSON_LIST_END;
 			if (t == JSON_KEY)
@@ -366,8 +369,8 @@ static bool index_calls(struct dump *d)
 		}
 		if (!k.exact)
 			continue;
-		keep_place(&d->by_name, k.name, k.length, d->n);
-		keep_place(&d->by_exact, k.exact, 0, d->n);
+		add_place(&d->by_name, k.name, k.length, d->n);
+		add_place(&d->by_exact, k.exact, 0, d->n);
 		d->key[d->n++] = k;
 	}
 out:
@@ -375,7 +378,7 @@ out:
 	return t == JSON_OBJECT_END;
 }
 
-static char **header_text(struct dump *d, const char *key)
+static char **find_header_field(struct dump *d, const char *key)
 {
 	return strcmp(key, "task") == 0	       ? &d->task
 	       : strcmp(key, "level") == 0     ? &d->level
@@ -389,16 +392,16 @@ static bool read_dump_header(struct dump *d)
 	bool data = false;
 	enum json_token t;
 
-	if (json_next(j) != JSON_OBJECT)
+	if (json_read_token(j) != JSON_OBJECT)
 		return false;
-	while ((t = json_next(j)) == JSON_KEY) {
-		char **text = header_text(d, j->text);
+	while ((t = json_read_token(j)) == JSON_KEY) {
+		char **text = find_header_field(d, j->text);
 		bool is_data = strcmp(j->text, "data") == 0;
 
-		t = json_next(j);
+		t = json_read_token(j);
 		if (is_data && t == JSON_OBJECT) {
 			data = true;
-			if (!index_calls(d))
+			if (!read_call_index(d))
 				return false;
 		} else if (text && t == JSON_TEXT) {
 			free(*text);
@@ -433,7 +436,7 @@ int open_dump(struct dump *d, const char *path, bool stacks)
 	if (stacks) {
 		other = tool_format("%s/stack.json", d->folder);
 		if (json_open(&d->stack_in, other) == 0)
-			index_stacks(d);
+			read_stack_index(d);
 		free(other);
 	}
 	err = json_open(&d->in, path);
@@ -488,18 +491,18 @@ static const struct {
 	{"output", ".output", ITEM_OUTPUT},
 };
 
-static void fill_dump_items(struct dump *d, struct entry *e, const struct json_node *value)
+static void add_call_items(struct dump *d, struct entry *e, const struct json_node *value)
 {
 	struct call_name c;
 
-	split_call_name(e->name, strlen(e->name), d->debug, &c);
+	parse_call_name(e->name, strlen(e->name), d->debug, &c);
 	if (c.direction == CALL_SAVED) {
 		add_dump_items(e, e->name, value, ITEM_OUTPUT);
 	} else if (c.direction == CALL_GRADS) {
 		add_dump_items(e, e->name, value, ITEM_PARAM_GRAD);
 	} else {
 		for (unsigned i = 0; i < sizeof(fields) / sizeof(*fields); i++) {
-			const struct json_node *v = json_member(value, fields[i].field);
+			const struct json_node *v = json_get_member(value, fields[i].field);
 
 			if (v)
 				add_dump_items(e,
@@ -516,20 +519,21 @@ bool load_dump_entry(struct dump *d, unsigned i, struct entry *e)
 
 	reset_entry(e);
 	e->number = i;
-	if (json_seek(&d->in, k->offset - k->back) == 0 && json_next(&d->in) == JSON_TEXT &&
-		hash_call_name(d->in.text, d->in.len) == k->name) {
+	if (json_seek(&d->in, k->offset - k->back) == 0 && json_read_token(&d->in) == JSON_TEXT &&
+		compute_call_name_hash(d->in.text, d->in.len) == k->name) {
 		e->name = pool_copy(&e->pool, d->in.text, d->in.len);
 		if (json_seek(&d->in, k->offset) == 0)
-			n = json_read_tree(&d->in, &d->tree, json_next(&d->in));
+			n = json_read_tree(&d->in, &d->tree, json_read_token(&d->in));
 	}
 	if (!n) {
 		if (!d->why)
-			d->why = tool_format("%s: byte %llu: %s; has it changed meanwhile?",
-				d->path, (unsigned long long)d->in.offset,
+			d->why = tool_format(
+				"%s: byte %llu: %s; was it changed during the comparison?", d->path,
+				(unsigned long long)d->in.offset,
 				d->in.why ? d->in.why : "its content has changed");
 		return false;
 	}
-	fill_dump_items(d, e, n);
-	fill_entry_stack(d, e);
+	add_call_items(d, e, n);
+	set_entry_stack(d, e);
 	return true;
 }

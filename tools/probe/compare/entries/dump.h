@@ -23,16 +23,16 @@ struct dump_key {
 	uint64_t exact;
 	uint64_t loose; /* hash of the name without numbers */
 	uint64_t content; /* hash of everything in the call's value */
-	/* Hash of the stack of the call; 0: not known. Set by fill_dump_stacks(). */
+	/* Hash of the stack of the call; 0: not known. Set by compute_stack_hashes(). */
 	uint64_t stack;
 	uint64_t frames; /* hash of the stack without line numbers */
 };
 
 struct dump {
-	/* Path of dump.json; the folder that contains it, without a slash at the end. */
+	/* path: that of dump.json. folder: the one that contains it, without a slash at the end. */
 	char *path, *folder;
 	char *task, *level, *framework;
-	char *tensors; /* folder of the tensor files, beside dump.json, which may have been moved */
+	char *tensors; /* folder of the tensor files, in the present folder of dump.json */
 	bool debug; /* debug.json: variables that the program saved by name */
 	bool has_crc;
 	struct json_in in;
@@ -67,7 +67,7 @@ bool load_dump_entry(struct dump *d, unsigned i, struct entry *e);
 const struct json_node *load_call_frames(struct dump *d, unsigned i);
 
 /* Sets `stack` and `frames` of all calls from stack.json. */
-void fill_dump_stacks(struct dump *d);
+void compute_stack_hashes(struct dump *d);
 
 /* Returns the index of the call `name`, or UINT32_MAX. */
 unsigned find_dump_call(const struct dump *d, const char *name, size_t length);
@@ -75,10 +75,10 @@ unsigned find_dump_call(const struct dump *d, const char *name, size_t length);
 unsigned find_dump_exact(const struct dump *d, uint64_t exact);
 
 /* Returns the hash of a name of n bytes, the key of the tables above. */
-uint64_t hash_call_name(const char *s, size_t n);
+uint64_t compute_call_name_hash(const char *s, size_t n);
 
 /* Formats the value of node n as Python's str() does. */
-const char *print_python_value(struct pool *p, const struct json_node *n);
+const char *format_python_value(struct pool *p, const struct json_node *n);
 
 /* Adds the tensors and scalars of a value in dump.json to e->item. name: full name of the value. */
 void add_dump_items(

@@ -20,7 +20,7 @@ struct growing {
 	size_t n, cap;
 };
 
-static void grow_text(struct growing *g, const char *s, size_t n)
+static void append_text_bytes(struct growing *g, const char *s, size_t n)
 {
 	if (g->n + n + 1 > g->cap) {
 		g->cap = 2 * (g->n + n + 1) + 64;
@@ -31,17 +31,17 @@ static void grow_text(struct growing *g, const char *s, size_t n)
 	g->s[g->n] = 0;
 }
 
-static void grow_string(struct growing *g, const char *s)
+static void append_string(struct growing *g, const char *s)
 {
-	grow_text(g, s, strlen(s));
+	append_text_bytes(g, s, strlen(s));
 }
 
 /* Appends repr() of a string. */
-static void grow_quoted(struct growing *g, const char *s)
+static void append_quoted(struct growing *g, const char *s)
 {
 	char quote = strchr(s, '\'') && !strchr(s, '"') ? '"' : '\'', hex[8];
 
-	grow_text(g, &quote, 1);
+	append_text_bytes(g, &quote, 1);
 	for (; *s; s++) {
 		unsigned char c = (unsigned char)*s;
 
@@ -51,68 +51,68 @@ static void grow_quoted(struct growing *g, const char *s)
 					   : c == '\r' ? 'r'
 						       : *s};
 
-			grow_text(g, e, 2);
+			append_text_bytes(g, e, 2);
 		} else if (c < 0x20 || c == 0x7f) {
 			snprintf(hex, sizeof(hex), "\\x%02x", c);
-			grow_string(g, hex);
+			append_string(g, hex);
 		} else {
-			grow_text(g, s, 1);
+			append_text_bytes(g, s, 1);
 		}
 	}
-	grow_text(g, &quote, 1);
+	append_text_bytes(g, &quote, 1);
 }
 
-static void grow_number(struct growing *g, const char *s)
+static void append_python_number(struct growing *g, const char *s)
 {
-	grow_string(g, strcmp(s, "NaN") == 0	     ? "nan"
-		       : strcmp(s, "Infinity") == 0  ? "inf"
-		       : strcmp(s, "-Infinity") == 0 ? "-inf"
-						     : s);
+	append_string(g, strcmp(s, "NaN") == 0	       ? "nan"
+			 : strcmp(s, "Infinity") == 0  ? "inf"
+			 : strcmp(s, "-Infinity") == 0 ? "-inf"
+						       : s);
 }
 
-static void grow_value(struct growing *g, const struct json_node *n, bool top)
+static void append_python_value(struct growing *g, const struct json_node *n, bool top)
 {
 	switch (n->kind) {
 	case JSON_TEXT:
 		if (top)
-			grow_string(g, n->text);
+			append_string(g, n->text);
 		else
-			grow_quoted(g, n->text);
+			append_quoted(g, n->text);
 		break;
 	case JSON_KEY:
-		grow_quoted(g, n->text);
+		append_quoted(g, n->text);
 		break;
 	case JSON_NUMBER:
-		grow_number(g, n->text);
+		append_python_number(g, n->text);
 		break;
 	case JSON_TRUE:
 	case JSON_FALSE:
-		grow_string(g, n->kind == JSON_TRUE ? "True" : "False");
+		append_string(g, n->kind == JSON_TRUE ? "True" : "False");
 		break;
 	case JSON_LIST:
-		grow_string(g, "[");
+		append_string(g, "[");
 		for (const struct json_node *c = n->child; c; c = c->next) {
-			grow_value(g, c, false);
-			grow_string(g, c->next ? ", " : "");
+			append_python_value(g, c, false);
+			append_string(g, c->next ? ", " : "");
 		}
-		grow_string(g, "]");
+		append_string(g, "]");
 		break;
 	case JSON_OBJECT:
-		grow_string(g, "{");
+		append_string(g, "{");
 		for (const struct json_node *c = n->child; c; c = c->next->next) {
-			grow_value(g, c, false);
-			grow_string(g, ": ");
-			grow_value(g, c->next, false);
-			grow_string(g, c->next->next ? ", " : "");
+			append_python_value(g, c, false);
+			append_string(g, ": ");
+			append_python_value(g, c->next, false);
+			append_string(g, c->next->next ? ", " : "");
 		}
-		grow_string(g, "}");
+		append_string(g, "}");
 		break;
 	default:
-		grow_string(g, "None");
+		append_string(g, "None");
 	}
 }
 
-const char *print_python_value(struct pool *p, const struct json_node *n)
+const char *format_python_value(struct pool *p, const struct json_node *n)
 {
 	struct growing g = {0};
 	char *to;
@@ -120,14 +120,14 @@ const char *print_python_value(struct pool *p, const struct json_node *n)
 	if (!n)
 		return "None";
 	if (n->kind == JSON_TEXT)
-		return pool_text(p, n->text);
-	grow_value(&g, n, true);
+		return pool_copy_text(p, n->text);
+	append_python_value(&g, n, true);
 	to = pool_copy(p, g.s, g.n);
 	free(g.s);
 	return to;
 }
 
-static const char *name_python_type(const struct json_node *n)
+static const char *get_python_type(const struct json_node *n)
 {
 	switch (n ? (int)n->kind : JSON_NULL) {
 	case JSON_TEXT:
@@ -166,10 +166,10 @@ static bool is_empty_value(const struct json_node *n)
 		return !*n->text;
 	if (n->kind == JSON_LIST || n->kind == JSON_OBJECT)
 		return !n->child;
-	return n->kind == JSON_NUMBER && json_number_of(n, &v) && v == 0;
+	return n->kind == JSON_NUMBER && json_get_number(n, &v) && v == 0;
 }
 
-static const char *last_word(const char *name)
+static const char *get_last_word(const char *name)
 {
 	const char *dot = strrchr(name, '.');
 
@@ -181,7 +181,7 @@ static bool is_rank_argument(const char *name)
 	static const char *const words[] = {"src", "dst", "group_src", "group_dst"};
 
 	for (unsigned i = 0; i < sizeof(words) / sizeof(*words); i++)
-		if (strcmp(last_word(name), words[i]) == 0)
+		if (strcmp(get_last_word(name), words[i]) == 0)
 			return true;
 	return false;
 }
@@ -189,15 +189,15 @@ static bool is_rank_argument(const char *name)
 static void set_all_stats(struct item *i, const char *text)
 {
 	for (unsigned s = 0; s < STATS_COUNT; s++)
-		i->stat[s] = make_cell(text);
+		i->stat[s] = parse_cell(text);
 }
 
 /* Fills in an item that is not a tensor. */
-static void fill_scalar_item(struct entry *e, struct item *i, const char *name, const char *type,
+static void set_scalar_item(struct entry *e, struct item *i, const char *name, const char *type,
 	const struct json_node *n)
 {
-	const struct json_node *value = json_member(n, "value");
-	const char *text = print_python_value(&e->pool, value);
+	const struct json_node *value = json_get_member(n, "value");
+	const char *text = format_python_value(&e->pool, value);
 
 	i->scalar = true;
 	i->shape = "[]";
@@ -216,25 +216,25 @@ static void fill_scalar_item(struct entry *e, struct item *i, const char *name, 
 		set_all_stats(i, text);
 		i->crc = text;
 	} else if (strcmp(type, "torch.ProcessGroup") == 0) {
-		text = print_python_value(&e->pool, json_member(n, "group_ranks"));
+		text = format_python_value(&e->pool, json_get_member(n, "group_ranks"));
 		i->dtype = type;
 		set_all_stats(i, text);
 		i->crc = text;
 	} else {
-		i->dtype = name_python_type(value);
+		i->dtype = get_python_type(value);
 		set_all_stats(i, text);
 	}
 }
 
-/* Returns the name without that of its call, wherever this occurs in it. */
-static const char *cut_call_name(struct entry *e, const char *name)
+/* Returns the name of an item without the name of its call, which may occur anywhere in it. */
+static const char *remove_call_name(struct entry *e, const char *name)
 {
 	size_t n = strlen(e->name);
 	char *to, *out;
 
 	if (strncmp(name, e->name, n) == 0 && !strstr(name + n, e->name))
 		return name + n;
-	to = out = pool_text(&e->pool, name);
+	to = out = pool_copy_text(&e->pool, name);
 	for (const char *s = name; *s;) {
 		if (n && strncmp(s, e->name, n) == 0)
 			s += n;
@@ -248,50 +248,50 @@ static const char *cut_call_name(struct entry *e, const char *name)
 static void add_leaf(
 	struct entry *e, const char *name, const struct json_node *n, enum item_state state)
 {
-	const char *type = json_text_of(json_member(n, "type"));
-	const char *data = json_text_of(json_member(n, "data_name")), *dot;
+	const char *type = json_get_text(json_get_member(n, "type"));
+	const char *data = json_get_text(json_get_member(n, "data_name")), *dot;
 	const struct json_node *v;
 	struct item *i = add_entry_item(e);
 
 	i->state = state;
 	if (data && *data && strcmp(data, "-1") != 0) {
-		i->data = pool_text(&e->pool, data);
+		i->data = pool_copy_text(&e->pool, data);
 		dot = strrchr(data, '.');
 		name = pool_copy(&e->pool, data, dot ? (size_t)(dot - data) : strlen(data));
 	}
 	i->name = name;
-	i->tail = cut_call_name(e, name);
+	i->tail = remove_call_name(e, name);
 	set_all_stats(i, "None");
 	for (unsigned s = 0; s < STATS_COUNT; s++)
-		if (!is_null(v = json_member(n, stat_field[s])))
-			i->stat[s] = make_cell(print_python_value(&e->pool, v));
-	v = json_member(n, "requires_grad");
-	i->grad = is_null(v) ? NULL : print_python_value(&e->pool, v);
-	v = json_member(n, "dtype");
-	i->dtype = is_empty_value(v) ? NULL : print_python_value(&e->pool, v);
-	v = json_member(n, "shape");
-	i->shape = print_python_value(&e->pool, v);
-	v = json_member(n, "md5");
+		if (!is_null(v = json_get_member(n, stat_field[s])))
+			i->stat[s] = parse_cell(format_python_value(&e->pool, v));
+	v = json_get_member(n, "requires_grad");
+	i->grad = is_null(v) ? NULL : format_python_value(&e->pool, v);
+	v = json_get_member(n, "dtype");
+	i->dtype = is_empty_value(v) ? NULL : format_python_value(&e->pool, v);
+	v = json_get_member(n, "shape");
+	i->shape = format_python_value(&e->pool, v);
+	v = json_get_member(n, "md5");
 	if (!i->dtype)
-		fill_scalar_item(e, i, name, type ? type : "None", n);
+		set_scalar_item(e, i, name, type ? type : "None", n);
 	if (!is_empty_value(v)) {
-		i->crc = print_python_value(&e->pool, v);
+		i->crc = format_python_value(&e->pool, v);
 	} else if (!i->crc) {
-		const struct json_node *value = json_member(n, "value");
-		const char *text = value ? print_python_value(&e->pool, value) : "";
+		const struct json_node *value = json_get_member(n, "value");
+		const char *text = value ? format_python_value(&e->pool, value) : "";
 
 		i->crc = pool_format(&e->pool, "%08lx",
 			crc32(0, (const unsigned char *)text, (unsigned)strlen(text)));
 	}
 }
 
-static void add_nothing(struct entry *e, const char *name, enum item_state state)
+static void add_empty_item(struct entry *e, const char *name, enum item_state state)
 {
 	struct item *i = add_entry_item(e);
 
 	i->state = state;
 	i->name = name;
-	i->tail = cut_call_name(e, name);
+	i->tail = remove_call_name(e, name);
 	i->dtype = i->shape = "N/A"; /* as msprobe writes it */
 	i->scalar = true;
 	set_all_stats(i, "None");
@@ -306,7 +306,7 @@ static void add_nested_items(struct entry *e, const char *name, const struct jso
 	if (depth > NESTING_MAX)
 		return;
 	if (is_null(n)) {
-		add_nothing(e, name, state);
+		add_empty_item(e, name, state);
 	} else if (n->kind == JSON_LIST) {
 		for (const struct json_node *c = n->child; c; c = c->next, k++)
 			add_nested_items(e,
@@ -314,16 +314,16 @@ static void add_nested_items(struct entry *e, const char *name, const struct jso
 							 : pool_format(&e->pool, "%s.%u", name, k),
 				c, state, depth + 1);
 	} else if (n->kind == JSON_OBJECT && n->child) {
-		class = json_text_of(json_member(n, "class_type"));
+		class = json_get_text(json_get_member(n, "class_type"));
 		if (class && strcmp(class, "torch.distributed.P2POp") == 0) {
-			n = json_member(n, "tensor");
+			n = json_get_member(n, "tensor");
 			if (n && n->kind == JSON_OBJECT)
 				add_leaf(e, name, n, state);
 			else
-				add_nothing(e, name, state);
+				add_empty_item(e, name, state);
 			return;
 		}
-		type = json_text_of(json_member(n, "type"));
+		type = json_get_text(json_get_member(n, "type"));
 		if (type) {
 			add_leaf(e, name, n, state);
 			return;

@@ -12,7 +12,7 @@
 
 #define POOL_BLOCK 16384
 
-void *pool_take(struct pool *p, size_t bytes)
+void *pool_alloc(struct pool *p, size_t bytes)
 {
 	char *at;
 
@@ -40,14 +40,14 @@ void *pool_take(struct pool *p, size_t bytes)
 
 char *pool_copy(struct pool *p, const char *s, size_t n)
 {
-	char *to = pool_take(p, n + 1);
+	char *to = pool_alloc(p, n + 1);
 
 	memcpy(to, s, n);
 	to[n] = 0;
 	return to;
 }
 
-char *pool_text(struct pool *p, const char *s)
+char *pool_copy_text(struct pool *p, const char *s)
 {
 	return s ? pool_copy(p, s, strlen(s)) : NULL;
 }
@@ -61,7 +61,7 @@ char *pool_format(struct pool *p, const char *fmt, ...)
 	va_start(ap, fmt);
 	n = vsnprintf(NULL, 0, fmt, ap);
 	va_end(ap);
-	to = pool_take(p, (size_t)(n < 0 ? 0 : n) + 1);
+	to = pool_alloc(p, (size_t)(n < 0 ? 0 : n) + 1);
 	to[0] = 0;
 	va_start(ap, fmt);
 	if (n > 0)
@@ -124,7 +124,7 @@ static bool has_device_word(const char *s)
 	return false;
 }
 
-struct cell make_cell(const char *text)
+struct cell parse_cell(const char *text)
 {
 	struct cell c = {CELL_OTHER, 0, text};
 	char *end;
@@ -153,7 +153,7 @@ struct cell make_cell(const char *text)
 	return c;
 }
 
-const char *print_python_double(char buf[PYTHON_DOUBLE_MAX], double v)
+const char *format_python_double(char buf[PYTHON_DOUBLE_MAX], double v)
 {
 	char *e, digits[24];
 	int exponent, n = 0;

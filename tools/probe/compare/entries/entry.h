@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One call of one side of a comparison, from any kind of file: its tensors and scalars, as the
- * table of differences needs them.
+ * A call of one of the two runs, from any kind of file: its tensors and scalars in the form that the
+ * table of differences needs.
  */
 #ifndef PROBE_TOOLS_PROBE_COMPARE_ENTRY_H
 #define PROBE_TOOLS_PROBE_COMPARE_ENTRY_H
@@ -17,9 +17,9 @@ struct pool {
 	size_t used, size; /* bytes of block[at] */
 };
 
-void *pool_take(struct pool *p, size_t bytes);
+void *pool_alloc(struct pool *p, size_t bytes);
 char *pool_copy(struct pool *p, const char *s, size_t n);
-char *pool_text(struct pool *p, const char *s); /* returns NULL for NULL */
+char *pool_copy_text(struct pool *p, const char *s); /* returns NULL for NULL */
 char *pool_format(struct pool *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void pool_reset(struct pool *p);
 void pool_free(struct pool *p);
@@ -31,7 +31,7 @@ enum cell_kind {
 	CELL_INF,
 	CELL_MINUS_INF,
 	CELL_DEVICE, /* a string that contains npu, cpu or cuda */
-	CELL_NONE, /* N/A: this side does not have the statistic */
+	CELL_NONE, /* N/A: this run does not have the statistic */
 	CELL_OTHER,
 	CELL_KINDS
 };
@@ -43,7 +43,7 @@ struct cell {
 };
 
 /* Determines the kind of a value. `text` must stay valid as long as the cell. */
-struct cell make_cell(const char *text);
+struct cell parse_cell(const char *text);
 
 enum item_state { ITEM_INPUT, ITEM_PARAM, ITEM_OUTPUT, ITEM_PARAM_GRAD };
 
@@ -61,8 +61,8 @@ struct item {
 	struct cell stat[STATS_COUNT];
 	enum item_state state;
 	bool scalar; /* not a tensor */
-	bool unrecorded; /* its values were not recorded, to keep max_overhead */
-	uint64_t extra; /* hash of what else is known about its values */
+	bool unrecorded; /* its values were not recorded, to stay within max_overhead */
+	uint64_t extra; /* hash of the other recorded data about its values */
 	bool counted; /* nans and infs are known */
 	uint64_t nans, infs;
 };
@@ -92,6 +92,6 @@ unsigned find_entry_item(const struct entry *e, const char *tail, const bool *ta
 
 /* Formats a double as Python prints it. Returns buf. */
 #define PYTHON_DOUBLE_MAX 40
-const char *print_python_double(char buf[PYTHON_DOUBLE_MAX], double v);
+const char *format_python_double(char buf[PYTHON_DOUBLE_MAX], double v);
 
 #endif

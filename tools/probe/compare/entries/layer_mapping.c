@@ -29,7 +29,7 @@ struct layer_rules {
 	unsigned n, cap;
 };
 
-static int by_words(const void *x, const void *y)
+static int compare_rule_words(const void *x, const void *y)
 {
 	const struct layer_rule *a = x, *b = y;
 
@@ -37,14 +37,14 @@ static int by_words(const void *x, const void *y)
 }
 
 static void add_layer_rule(
-	struct layer_rules *r, const char *type, const char *from, const char *to)
+	struct layer_rules *r, const char *type, const char *origin, const char *target)
 {
 	struct layer_rule rule = {.type = tool_strdup(strcmp(type, "Cell") == 0 ? TOP : type),
-		.origin = tool_strdup(from),
-		.target = tool_strndup(to, strcspn(to, "(")),
+		.origin = tool_strdup(origin),
+		.target = tool_strndup(target, strcspn(target, "(")),
 		.words = 1};
 
-	for (const char *p = from; *p; p++)
+	for (const char *p = origin; *p; p++)
 		rule.words += *p == '.';
 	TOOL_GROW(r->rule, r->n, r->cap);
 	r->rule[r->n++] = rule;
@@ -134,7 +134,7 @@ static int read_layer_rules(struct layer_rules *r, const char *path)
 	yaml_parser_delete(&parser);
 	fclose(f);
 	if (r->n)
-		qsort(r->rule, r->n, sizeof(*r->rule), by_words);
+		qsort(r->rule, r->n, sizeof(*r->rule), compare_rule_words);
 	return good ? 0 : STATUS_USAGE;
 }
 
@@ -191,7 +191,7 @@ static const char *join_words(struct pool *p, const char *const *words, unsigned
 
 	for (unsigned i = 0; i < n; i++)
 		bytes += strlen(words[i]) + 1;
-	to = out = pool_take(p, bytes);
+	to = out = pool_alloc(p, bytes);
 	*to = 0;
 	for (unsigned i = 0; i < n; i++)
 		to += sprintf(to, "%s%s", i ? "." : "", words[i]);
@@ -253,7 +253,7 @@ static void set_call_scope(
 	struct pool *p, struct scoped_call *c, const char *parent, const struct json_node *frames)
 {
 	const char *words[WORDS_MAX], *above[WORDS_MAX], *scope = TOP, *api, *inner = NULL;
-	unsigned n = split_words(pool_text(p, c->name), words), k;
+	unsigned n = split_words(pool_copy_text(p, c->name), words), k;
 	unsigned grads = n && strcmp(words[n - 1], "parameters_grad") == 0	 ? 1
 			 : n > 1 && strcmp(words[n - 2], "parameters_grad") == 0 ? 2
 										 : 0;
@@ -278,7 +278,7 @@ static void set_call_scope(
 			api = c->type;
 			c->state = words[n - 1];
 			if (parent && *parent) {
-				k = split_words(pool_text(p, parent), above);
+				k = split_words(pool_copy_text(p, parent), above);
 				scope = k > 3 ? join_words(p, above, k - 3) : "";
 			}
 			if (strcmp(words[0], "Primitive") != 0 && strcmp(words[0], "Jit") != 0)
@@ -289,11 +289,11 @@ static void set_call_scope(
 }
 
 /* Backward calls have no stack. They get the scope of their forward call. */
-static void take_forward_scopes(struct scope_tree *t)
+static void copy_forward_scopes(struct scope_tree *t)
 {
 	for (unsigned i = 0; i < t->n; i++) {
 		const char *words[WORDS_MAX], *name;
-		unsigned n = split_words(pool_text(&t->pool, t->call[i].name), words);
+		unsigned n = split_words(pool_copy_text(&t->pool, t->call[i].name), words);
 		const struct name_number *f;
 		bool backward = false;
 
@@ -305,23 +305,24 @@ static void take_forward_scopes(struct scope_tree *t)
 		if (!backward)
 			continue;
 		name = join_words(&t->pool, words, n);
-		f = table_find(&t->by_name, hash_call_name(name, strlen(name)), strlen(name));
+		f = table_find(
+			&t->by_name, compute_call_name_hash(name, strlen(name)), strlen(name));
 		if (f)
 			t->call[i].scope = t->call[f->number].scope;
 	}
 }
 
 /* Returns 12 for "prefix.layers.12.x" and this prefix, or -1. *at, *end: position of the word. */
-static int64_t find_layer_number(const char *scope, const char *prefix, size_t *at, size_t *end)
+static int64_t find_layer_number(const char *scope, const char *prefix, size_t *start, size_t *end)
 {
 	size_t n = strlen(prefix);
 	int64_t number = -1;
 
 	if (strncmp(scope, prefix, n) != 0 || scope[n] != '.')
 		return -1;
-	*at = n + 1;
-	*end = *at + strcspn(scope + *at, ".");
-	for (const char *p = scope + *at; p < scope + *end; p++) {
+	*start = n + 1;
+	*end = *start + strcspn(scope + *start, ".");
+	for (const char *p = scope + *start; p < scope + *end; p++) {
 		if (*p < '0' || *p > '9')
 			continue;
 		number = strtoll(p, NULL, 10);
@@ -335,7 +336,7 @@ static int64_t find_layer_number(const char *scope, const char *prefix, size_t *
  * In one framework each pipeline stage numbers its layers from 0, in the other the numbers
  * continue. Here every stage begins with 0.
  */
-static void renumber_layers(struct scope_tree *t)
+static void update_layer_numbers(struct scope_tree *t)
 {
 	size_t at, end;
 
@@ -362,7 +363,8 @@ static void renumber_layers(struct scope_tree *t)
 
 static struct scope_node *get_scope_node(struct scope_tree *t, uint32_t parent, const char *word)
 {
-	struct scope_node *n = table_get(&t->nodes, parent, hash_call_name(word, strlen(word)));
+	struct scope_node *n =
+		table_get(&t->nodes, parent, compute_call_name_hash(word, strlen(word)));
 
 	if (n && !n->number) {
 		n->number = t->nodes.n + 1;
@@ -374,14 +376,14 @@ static struct scope_node *get_scope_node(struct scope_tree *t, uint32_t parent, 
 static const struct scope_node *find_scope_node(
 	const struct scope_tree *t, uint32_t parent, const char *word)
 {
-	return table_find(&t->nodes, parent, hash_call_name(word, strlen(word)));
+	return table_find(&t->nodes, parent, compute_call_name_hash(word, strlen(word)));
 }
 
-static void insert_scope(struct scope_tree *t, uint32_t call)
+static void add_call_scope(struct scope_tree *t, uint32_t call)
 {
 	struct scoped_call *c = &t->call[call];
 	const char *words[WORDS_MAX];
-	unsigned n = split_words(pool_text(&t->pool, c->scope), words);
+	unsigned n = split_words(pool_copy_text(&t->pool, c->scope), words);
 	struct scope_node *node = NULL;
 	struct scope_state *s;
 	uint32_t at = 0;
@@ -392,7 +394,7 @@ static void insert_scope(struct scope_tree *t, uint32_t call)
 	}
 	if (node)
 		node->type = c->type;
-	s = table_get(&t->states, at, hash_call_name(c->state, strlen(c->state)));
+	s = table_get(&t->states, at, compute_call_name_hash(c->state, strlen(c->state)));
 	if (s) {
 		TOOL_GROW(s->call, s->n, s->cap);
 		s->call[s->n++] = call;
@@ -430,16 +432,16 @@ static int open_construct(struct construct *c, const struct dump *d)
 		/* Megatron writes [parent, micro step]. */
 		if (v->kind == JSON_LIST)
 			v = v->child;
-		p = table_get(
-			&c->parents, hash_call_name(k->text, strlen(k->text)), strlen(k->text));
+		p = table_get(&c->parents, compute_call_name_hash(k->text, strlen(k->text)),
+			strlen(k->text));
 		if (p)
-			p->parent = json_text_of(v);
+			p->parent = json_get_text(v);
 	}
 	free(path);
 	return 0;
 }
 
-static int build_scope_tree(struct scope_tree *t, struct dump *d)
+static int init_scope_tree(struct scope_tree *t, struct dump *d)
 {
 	struct construct c = {0};
 	struct entry e = {0};
@@ -458,7 +460,7 @@ static int build_scope_tree(struct scope_tree *t, struct dump *d)
 			status = STATUS_USAGE;
 			break;
 		}
-		t->call[i].name = pool_text(&t->pool, e.name);
+		t->call[i].name = pool_copy_text(&t->pool, e.name);
 		p = table_find(&c.parents, d->key[i].name, d->key[i].length);
 		frames = load_call_frames(d, i);
 		set_call_scope(&t->pool, &t->call[i], p ? p->parent : NULL, frames);
@@ -472,10 +474,10 @@ static int build_scope_tree(struct scope_tree *t, struct dump *d)
 	table_free(&c.parents);
 	if (status)
 		return status;
-	take_forward_scopes(t);
-	renumber_layers(t);
+	copy_forward_scopes(t);
+	update_layer_numbers(t);
 	for (unsigned i = 0; i < t->n; i++)
-		insert_scope(t, i);
+		add_call_scope(t, i);
 	return 0;
 }
 
@@ -510,7 +512,7 @@ static const char *convert_call_scope(
 	struct scope_tree *t, const struct layer_rules *r, const char *scope, uint32_t *node)
 {
 	const char *words[WORDS_MAX], *out = TOP, *type = TOP;
-	unsigned n = split_words(pool_text(&t->pool, scope), words);
+	unsigned n = split_words(pool_copy_text(&t->pool, scope), words);
 
 	*node = 0;
 	for (unsigned i = 1; i < n;) {
@@ -531,11 +533,11 @@ static const char *convert_call_scope(
 	return out;
 }
 
-static const char *find_other_call(struct scope_tree *a, const struct scope_tree *b,
+static const char *find_call_in_b(struct scope_tree *a, const struct scope_tree *b,
 	const struct layer_rules *r, uint32_t call)
 {
 	const struct scoped_call *c = &a->call[call];
-	uint64_t state = hash_call_name(c->state, strlen(c->state));
+	uint64_t state = compute_call_name_hash(c->state, strlen(c->state));
 	const char *words[WORDS_MAX], *scope;
 	const struct scope_state *s;
 	uint32_t node, at = 0, index = 0;
@@ -546,7 +548,7 @@ static const char *find_other_call(struct scope_tree *a, const struct scope_tree
 	for (uint32_t i = 0; s && i < s->n; i++)
 		if (s->call[i] == call)
 			index = i;
-	n = split_words(pool_text(&a->pool, scope), words);
+	n = split_words(pool_copy_text(&a->pool, scope), words);
 	for (unsigned i = 1; i < n; i++) {
 		const struct scope_node *k = find_scope_node(b, at, words[i]);
 
@@ -570,11 +572,11 @@ int map_layers(struct mapping *m, const char *rules, struct dump *da, struct dum
 		status = STATUS_USAGE;
 	}
 	if (!status)
-		status = build_scope_tree(&a, da);
+		status = init_scope_tree(&a, da);
 	if (!status)
-		status = build_scope_tree(&b, db);
+		status = init_scope_tree(&b, db);
 	for (uint32_t i = 0; i < a.n && !status; i++)
-		map_call_name(m, a.call[i].name, find_other_call(&a, &b, &r, i));
+		map_call_name(m, a.call[i].name, find_call_in_b(&a, &b, &r, i));
 	free_scope_tree(&a);
 	free_scope_tree(&b);
 	free_layer_rules(&r);

@@ -22,7 +22,7 @@ struct mapping {
 	struct pool pool;
 };
 
-struct mapping *make_mapping(void)
+struct mapping *mapping_init(void)
 {
 	struct mapping *m = tool_alloc(sizeof(*m));
 
@@ -31,23 +31,23 @@ struct mapping *make_mapping(void)
 	return m;
 }
 
-void map_call_name(struct mapping *m, const char *from, const char *to)
+void map_call_name(struct mapping *m, const char *call, const char *partner)
 {
-	size_t n = strlen(from);
-	struct mapped *e = table_get(&m->calls, hash_call_name(from, n), n);
+	size_t n = strlen(call);
+	struct mapped *e = table_get(&m->calls, compute_call_name_hash(call, n), n);
 
 	m->by_call = true;
 	if (e)
-		e->to = pool_text(&m->pool, to);
+		e->to = pool_copy_text(&m->pool, partner);
 }
 
-static void put_mapped_name(struct mapping *m, const char *from, const char *to)
+static void add_mapped_name(struct mapping *m, const char *name, const char *partner)
 {
-	size_t n = strlen(from);
-	struct mapped *e = table_get(&m->names, hash_call_name(from, n), n);
+	size_t n = strlen(name);
+	struct mapped *e = table_get(&m->names, compute_call_name_hash(name, n), n);
 
 	if (e)
-		e->to = pool_text(&m->pool, to);
+		e->to = pool_copy_text(&m->pool, partner);
 }
 
 /* Reads pairs of strings. Returns false if the file contains anything else. */
@@ -74,7 +74,7 @@ static bool read_mapping_pairs(
 			const char *text = (const char *)e.data.scalar.value;
 
 			if (key) {
-				put_mapped_name(m, key, text);
+				add_mapped_name(m, key, text);
 				free(key);
 				key = NULL;
 			} else {
@@ -96,7 +96,7 @@ static bool read_mapping_pairs(
 
 struct mapping *read_data_mapping(const char *path)
 {
-	struct mapping *m = make_mapping();
+	struct mapping *m = mapping_init();
 	FILE *f = fopen(path, "rb");
 	yaml_parser_t parser;
 	unsigned line = 0;
@@ -139,9 +139,9 @@ const char *map_item_name(struct mapping *m, const char *call, const struct item
 	const struct mapped *e;
 
 	if (!m->by_call) {
-		e = table_find(&m->names, hash_call_name(i->name, n), n);
+		e = table_find(&m->names, compute_call_name_hash(i->name, n), n);
 		return e ? e->to : i->name;
 	}
-	e = table_find(&m->calls, hash_call_name(call, n), n);
+	e = table_find(&m->calls, compute_call_name_hash(call, n), n);
 	return e && e->to ? pool_format(&m->pool, "%s%s", e->to, i->tail) : NULL;
 }

@@ -6,7 +6,7 @@
 #include "tools/probe/compare/entries/compare.h"
 #include "tools/probe/compare/entries/dump.h"
 
-struct mapping *make_mapping(void);
+struct mapping *mapping_init(void);
 
 /*
  * Reads a YAML file that maps full names of tensors ("...input.0") of A to those of B. Returns NULL
@@ -15,8 +15,8 @@ struct mapping *make_mapping(void);
 struct mapping *read_data_mapping(const char *path);
 void free_mapping(struct mapping *m);
 
-/* Maps call `from` of A to its partner `to` in B; NULL: it has none. */
-void map_call_name(struct mapping *m, const char *from, const char *to);
+/* Maps a call of A to its partner in B; NULL: it has none. */
+void map_call_name(struct mapping *m, const char *call, const char *partner);
 
 /* Returns the name in B of item i of A's call `call`, or NULL if it has none. */
 const char *map_item_name(struct mapping *m, const char *call, const struct item *i);

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* Values from the manual. msprobe's code has 0.1 for the third one; its message says 0.6. */
+/* Limits from msprobe's manual. Its code uses 0.1 for THOUSANDTH_OUT, but its message says 0.6. */
 #define RELATIVE_IN 0.1
 #define RELATIVE_OUT 0.5
 #define RELATIVE_TIMES 10
@@ -50,7 +50,7 @@ static bool is_float_dtype(const char *s)
 	return false;
 }
 
-/* msprobe takes int8 ... of one framework and Int8 ... of the other for equal. */
+/* Like msprobe, treats int8 ... of one framework and Int8 ... of the other as equal. */
 static const char *find_dtype_class(const char *s)
 {
 	static const struct {
@@ -73,7 +73,7 @@ bool is_dtype_comparable(const struct item *a, const struct item *b)
 
 	if (strcmp(x, y) == 0 || (is_float_dtype(x) && is_float_dtype(y)))
 		return true;
-	/* For two frameworks the type class decides. */
+	/* Types of two frameworks are equal if their classes are. */
 	return torch_x != torch_y && !a->scalar && !b->scalar &&
 	       strcmp(find_dtype_class(x), find_dtype_class(y)) == 0;
 }
@@ -82,7 +82,7 @@ bool is_dtype_comparable(const struct item *a, const struct item *b)
  * Returns the string for the columns of difference and relative error if one of two statistics is
  * not a number, by the kinds of both. NULL: both are numbers.
  */
-static const char *tell_cell_difference(enum cell_kind a, enum cell_kind b)
+static const char *format_cell_difference(enum cell_kind a, enum cell_kind b)
 {
 	bool number_a = a <= CELL_MINUS_INF, number_b = b <= CELL_MINUS_INF;
 
@@ -99,10 +99,10 @@ static const char *tell_cell_difference(enum cell_kind a, enum cell_kind b)
 	return NULL;
 }
 
-static void compare_cells(struct row *r, unsigned s, struct pool *p)
+static void set_cell_difference(struct row *r, unsigned s, struct pool *p)
 {
 	const struct cell *a = &r->a->stat[s], *b = r->b ? &r->b->stat[s] : NULL;
-	const char *word = b ? tell_cell_difference(a->kind, b->kind) : "N/A";
+	const char *word = b ? format_cell_difference(a->kind, b->kind) : "N/A";
 	char text[PYTHON_DOUBLE_MAX];
 	double d;
 
@@ -119,7 +119,7 @@ static void compare_cells(struct row *r, unsigned s, struct pool *p)
 	}
 	d = a->v - b->v;
 	r->differs |= d != 0;
-	r->diff[s] = pool_text(p, print_python_double(text, d));
+	r->diff[s] = pool_copy_text(p, format_python_double(text, d));
 	if (b->v == 0) {
 		r->relative[s] = "inf";
 		if (s == STAT_NORM)
@@ -127,7 +127,7 @@ static void compare_cells(struct row *r, unsigned s, struct pool *p)
 		return;
 	}
 	d = fabs(d / b->v * 100);
-	r->relative[s] = pool_format(p, "%s%%", print_python_double(text, d));
+	r->relative[s] = pool_format(p, "%s%%", format_python_double(text, d));
 	if (s == STAT_NORM)
 		r->norm_relative = d / 100;
 }
@@ -137,7 +137,7 @@ static bool is_other_text(const char *a, const char *b)
 	return strcmp(a ? a : "N/A", b ? b : "N/A") != 0;
 }
 
-void fill_row_differences(struct row *r, enum compare_mode mode, struct pool *p)
+void compute_row_differences(struct row *r, enum compare_mode mode, struct pool *p)
 {
 	r->norm_relative = NAN;
 	for (unsigned m = 0; m < METRICS; m++)
@@ -152,7 +152,7 @@ void fill_row_differences(struct row *r, enum compare_mode mode, struct pool *p)
 	}
 	r->differs |= r->b && r->a->extra != r->b->extra;
 	for (unsigned s = 0; mode != COMPARE_CHECKSUM && s < STATS_COUNT; s++)
-		compare_cells(r, s, p);
+		set_cell_difference(r, s, p);
 	if (r->b && r->a->crc && r->b->crc && !r->a->scalar && mode == COMPARE_CHECKSUM)
 		r->differs |= strcmp(r->a->crc, r->b->crc) != 0;
 }
@@ -214,7 +214,7 @@ static enum ignore find_ignored_part(const struct row *row, unsigned n)
 	return IGNORE_NOTHING;
 }
 
-static void blame_row(struct row *r, enum rule rule)
+static void record_row_rule(struct row *r, enum rule rule)
 {
 	bool warning = rule == RULE_UNPAIRED || rule == RULE_TENFOLD || rule == RULE_COSINE;
 
@@ -235,17 +235,17 @@ static bool are_limits_finite(const struct item *i)
 	return is_cell_finite(&i->stat[STAT_MAX]) && is_cell_finite(&i->stat[STAT_MIN]);
 }
 
-/* Judges a row on its own. */
-static void judge_row_alone(struct row *r, enum ignore ignore)
+/* Applies the rules that concern a single row. */
+static void check_single_row(struct row *r, enum ignore ignore)
 {
 	const struct item *a = r->a, *b = r->b;
 
 	if (!r->unrecorded && !are_limits_finite(a) && (!b || are_limits_finite(b)))
-		blame_row(r, RULE_NOT_FINITE);
+		record_row_rule(r, RULE_NOT_FINITE);
 	if (!b)
 		return;
 	if (is_other_text(a->grad, b->grad))
-		blame_row(r, RULE_GRAD);
+		record_row_rule(r, RULE_GRAD);
 	if (!is_output_row(r) && ignore == IGNORE_NOTHING && a->dtype && b->dtype &&
 		strstr(a->dtype, "class") && strstr(b->dtype, "class") &&
 		strcmp(a->shape, "[]") == 0) {
@@ -254,13 +254,13 @@ static void judge_row_alone(struct row *r, enum ignore ignore)
 		if (x->kind == CELL_NUMBER && y->kind == CELL_NUMBER
 				? x->v != y->v
 				: strcmp(x->text, y->text) != 0)
-			blame_row(r, RULE_SCALAR);
+			record_row_rule(r, RULE_SCALAR);
 	}
 	if (a->dtype && b->dtype && strcmp(a->dtype, b->dtype) != 0 && !strstr(b->name, "qkv") &&
 		!strstr(b->name, "gate_up"))
-		blame_row(r, RULE_DTYPE);
+		record_row_rule(r, RULE_DTYPE);
 	if (strcmp(a->shape ? a->shape : "", b->shape ? b->shape : "") != 0)
-		blame_row(r, RULE_SHAPE);
+		record_row_rule(r, RULE_SHAPE);
 }
 
 static struct row *find_first_output(struct row *row, unsigned n)
@@ -283,7 +283,7 @@ static double find_norm_error(const struct row *row, unsigned n, bool outputs)
 	return most;
 }
 
-static double find_least_metric(const struct row *row, unsigned n, bool outputs, unsigned metric)
+static double find_min_metric(const struct row *row, unsigned n, bool outputs, unsigned metric)
 {
 	double least = 1;
 
@@ -293,48 +293,48 @@ static double find_least_metric(const struct row *row, unsigned n, bool outputs,
 	return least;
 }
 
-static void judge_statistics(struct row *row, unsigned n)
+static void check_statistics_rules(struct row *row, unsigned n)
 {
 	double in = find_norm_error(row, n, false), out = find_norm_error(row, n, true);
 	struct row *first = find_first_output(row, n);
 
 	for (unsigned i = 0; in < RELATIVE_IN && i < n; i++)
 		if (is_output_row(&row[i]) && row[i].norm_relative > RELATIVE_OUT)
-			blame_row(&row[i], RULE_RELATIVE);
+			record_row_rule(&row[i], RULE_RELATIVE);
 	if (first && (in == 0 ? out > RELATIVE_FROM_NOTHING : out / in > RELATIVE_TIMES))
-		blame_row(first, RULE_TENFOLD);
+		record_row_rule(first, RULE_TENFOLD);
 }
 
-static void judge_tensors(struct row *row, unsigned n)
+static void check_tensor_rules(struct row *row, unsigned n)
 {
 	struct row *first = find_first_output(row, n);
 	double in, out;
 
 	if (!first)
 		return;
-	in = find_least_metric(row, n, false, METRIC_THOUSANDTH);
-	out = find_least_metric(row, n, true, METRIC_THOUSANDTH);
+	in = find_min_metric(row, n, false, METRIC_THOUSANDTH);
+	out = find_min_metric(row, n, true, METRIC_THOUSANDTH);
 	if (in > THOUSANDTH_IN && out < THOUSANDTH_OUT)
-		blame_row(first, RULE_THOUSANDTH);
-	in = find_least_metric(row, n, false, METRIC_COSINE);
-	out = find_least_metric(row, n, true, METRIC_COSINE);
+		record_row_rule(first, RULE_THOUSANDTH);
+	in = find_min_metric(row, n, false, METRIC_COSINE);
+	out = find_min_metric(row, n, true, METRIC_COSINE);
 	if (in > COSINE_IN && in - out > COSINE_DROP)
-		blame_row(first, RULE_COSINE);
+		record_row_rule(first, RULE_COSINE);
 }
 
-static void judge_checksum(struct row *r)
+static void check_checksum_rule(struct row *r)
 {
 	const char *a = r->a->crc, *b = r->b ? r->b->crc : NULL;
 
 	if ((!a && !b && r->b) || r->unrecorded)
 		return;
 	if (!a || !b || !*a || !*b)
-		blame_row(r, RULE_UNPAIRED);
+		record_row_rule(r, RULE_UNPAIRED);
 	else if (strcmp(a, b) != 0)
-		blame_row(r, RULE_CRC);
+		record_row_rule(r, RULE_CRC);
 }
 
-void judge_call_rows(struct row *row, unsigned n, enum compare_mode mode, bool exact)
+void check_call_rows(struct row *row, unsigned n, enum compare_mode mode, bool exact)
 {
 	enum ignore ignore = find_ignored_part(row, n);
 
@@ -347,17 +347,17 @@ void judge_call_rows(struct row *row, unsigned n, enum compare_mode mode, bool e
 		if (!counts)
 			continue;
 		if (mode == COMPARE_CHECKSUM)
-			judge_checksum(&row[i]);
+			check_checksum_rule(&row[i]);
 		else
-			judge_row_alone(&row[i], ignore);
+			check_single_row(&row[i], ignore);
 		if (exact && mode != COMPARE_CHECKSUM && row[i].b && row[i].differs &&
 			!row[i].rules)
-			blame_row(&row[i], RULE_EXACT);
+			record_row_rule(&row[i], RULE_EXACT);
 	}
 	if (ignore != IGNORE_NOTHING || mode == COMPARE_CHECKSUM)
 		return;
 	if (mode == COMPARE_TENSOR)
-		judge_tensors(row, n);
+		check_tensor_rules(row, n);
 	else
-		judge_statistics(row, n);
+		check_statistics_rules(row, n);
 }

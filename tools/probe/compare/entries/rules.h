@@ -60,7 +60,7 @@ struct row {
 	enum verdict verdict;
 	uint32_t rules;
 	bool differs; /* there is any difference */
-	/* One side has no values, to keep max_overhead, so only type and shape are compared. */
+	/* One run did not record the values (max_overhead), so only type and shape are compared. */
 	bool unrecorded;
 };
 
@@ -68,9 +68,9 @@ struct row {
 bool is_dtype_comparable(const struct item *a, const struct item *b);
 
 /* Sets diff, relative and differs. The strings are in the pool p. */
-void fill_row_differences(struct row *r, enum compare_mode mode, struct pool *p);
+void compute_row_differences(struct row *r, enum compare_mode mode, struct pool *p);
 
 /* Computes the verdicts of the n rows of a call. exact: any difference is an error. */
-void judge_call_rows(struct row *row, unsigned n, enum compare_mode mode, bool exact);
+void check_call_rows(struct row *row, unsigned n, enum compare_mode mode, bool exact);
 
 #endif

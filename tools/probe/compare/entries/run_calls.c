@@ -30,7 +30,7 @@ struct run_stack {
  * Hashes "dir/file.py:12 function" or "dir/module!function+0x1f" without the folder; for
  * `functions` also without the number.
  */
-static void hash_run_frames(struct run_stack *s, const char *text)
+static void compute_stack_key(struct run_stack *s, const char *text)
 {
 	const char *f;
 	size_t n;
@@ -43,22 +43,22 @@ static void hash_run_frames(struct run_stack *s, const char *text)
 
 		if (bang && plus && plus > bang) {
 			from = bang + 1;
-			s->functions =
-				hash_u64(s->functions, hash_call_name(from, (size_t)(plus - from)));
+			s->functions = hash_u64(
+				s->functions, compute_call_name_hash(from, (size_t)(plus - from)));
 		} else if (space && mark && mark < space) {
 			for (const char *p = f; p < mark; p++)
 				if (*p == '/')
 					from = p + 1;
-			s->functions =
-				hash_u64(s->functions, hash_call_name(from, (size_t)(mark - from)));
 			s->functions = hash_u64(
-				s->functions, hash_call_name(space, (size_t)(end - space)));
+				s->functions, compute_call_name_hash(from, (size_t)(mark - from)));
+			s->functions = hash_u64(
+				s->functions, compute_call_name_hash(space, (size_t)(end - space)));
 		}
-		s->whole = hash_u64(s->whole, hash_call_name(from, (size_t)(end - from)));
+		s->whole = hash_u64(s->whole, compute_call_name_hash(from, (size_t)(end - from)));
 	}
 }
 
-static const char *shorten_frame(struct pool *p, const char *f, size_t n)
+static const char *copy_short_frame(struct pool *p, const char *f, size_t n)
 {
 	const char *space = memrchr(f, ' ', n), *from = f;
 
@@ -77,14 +77,15 @@ static void read_run_stacks(struct run_calls *r, const char *folder)
 
 	if (csv_open(&c, path, UINT64_MAX, true, 65536) == 0) {
 		csv_find_columns(&c, STACK_HEADER, col);
-		while (csv_next(&c)) {
-			const struct csv_text *py = csv_at(&c, col[STACK_COL_python_stack]);
-			const struct csv_text *native = csv_at(&c, col[STACK_COL_native_stack]);
+		while (csv_read_row(&c)) {
+			const struct csv_text *py = csv_get_field(&c, col[STACK_COL_python_stack]);
+			const struct csv_text *native =
+				csv_get_field(&c, col[STACK_COL_native_stack]);
 			struct run_stack *s;
 			const char *f;
 			size_t n;
 
-			if (!csv_u64(csv_at(&c, col[STACK_COL_stack_id]), &id) ||
+			if (!csv_parse_u64(csv_get_field(&c, col[STACK_COL_stack_id]), &id) ||
 				!(s = table_get(&r->stacks, id, 0)) || s->text)
 				continue;
 			s->text = pool_format(&r->texts, "%.*s%s%.*s", (int)py->n, py->s,
@@ -94,11 +95,11 @@ static void read_run_stacks(struct run_calls *r, const char *folder)
 			 * with each build.
 			 */
 			if (py->n)
-				hash_run_frames(s, pool_copy(&r->texts, py->s, py->n));
+				compute_stack_key(s, pool_copy(&r->texts, py->s, py->n));
 			else
-				hash_run_frames(s, s->text);
+				compute_stack_key(s, s->text);
 			f = stack_frame(s->text, py->n ? stack_own_frame(s->text) : 0, &n);
-			s->line = f ? shorten_frame(&r->texts, f, n) : NULL;
+			s->line = f ? copy_short_frame(&r->texts, f, n) : NULL;
 		}
 	}
 	csv_close(&c);
@@ -132,7 +133,7 @@ static struct run_step *get_run_step(struct run_calls *r, uint64_t step)
 }
 
 /* Returns the prefix that msprobe's files use for the calls of a library. */
-static const char *name_call_family(const char *lib)
+static const char *get_call_prefix(const char *lib)
 {
 	static const char *const collective[] = {
 		"mpi", "nccl", "rccl", "hccl", "ucc", "oneccl", "gloo", "c10d"};
@@ -149,7 +150,7 @@ static char *copy_field(struct pool *p, const struct csv_text *t)
 }
 
 /* Converts "8x512" to "[8, 512]". Without a shape the count is used. */
-static const char *make_shape_text(
+static const char *format_call_shape(
 	struct pool *p, const struct csv_text *shape, const struct csv_text *count)
 {
 	char *out, *to;
@@ -158,7 +159,7 @@ static const char *make_shape_text(
 		return pool_format(p, "[%.*s]", (int)count->n, count->s);
 	if (csv_is(shape, "-"))
 		return "[]";
-	to = out = pool_take(p, 2 * shape->n + 3);
+	to = out = pool_alloc(p, 2 * shape->n + 3);
 	*to++ = '[';
 	for (size_t i = 0; i < shape->n; i++) {
 		if (shape->s[i] == 'x') {
@@ -173,14 +174,14 @@ static const char *make_shape_text(
 	return out;
 }
 
-/* A number can be written in several ways. */
-static uint64_t hash_value(const struct csv_text *t)
+/* Hashes numbers by value, because one number can be written in several ways. */
+static uint64_t compute_value_hash(const struct csv_text *t)
 {
 	double v;
 	uint64_t bits;
 
-	if (!csv_double(t, &v))
-		return hash_call_name(t->s, t->n);
+	if (!csv_parse_double(t, &v))
+		return compute_call_name_hash(t->s, t->n);
 	memcpy(&bits, &v, sizeof(bits));
 	return bits;
 }
@@ -201,23 +202,23 @@ static void add_tensor_item(struct calls *s, struct run_step *step, struct entry
 	i->state = out ? ITEM_OUTPUT : ITEM_INPUT;
 	i->tail = pool_format(&step->pool, "%s.%.*s", out ? ".output" : ".input", (int)t->n, t->s);
 	i->dtype = copy_field(&step->pool, calls_column(s, COL_dtype));
-	i->shape = make_shape_text(
+	i->shape = format_call_shape(
 		&step->pool, calls_column(s, COL_shape), calls_column(s, COL_count));
 	t = calls_column(s, COL_nans);
 	for (unsigned k = 0; k < STATS_COUNT; k++) {
 		const struct csv_text *v = calls_column(s, stat[k]);
 
 		/* As in msprobe's files: NaN if any element is NaN. */
-		i->stat[k] = make_cell(t->n && !csv_is(t, "0") ? "nan"
-				       : v->n		       ? copy_field(&step->pool, v)
-							       : "None");
+		i->stat[k] = parse_cell(t->n && !csv_is(t, "0") ? "nan"
+					: v->n			? copy_field(&step->pool, v)
+								: "None");
 	}
 	for (unsigned k = 0; k < sizeof(more) / sizeof(*more); k++) {
 		t = calls_column(s, more[k]);
-		i->extra = hash_u64(i->extra, hash_value(t));
+		i->extra = hash_u64(i->extra, compute_value_hash(t));
 	}
-	i->counted = csv_u64(calls_column(s, COL_nans), &i->nans) &&
-		     csv_u64(calls_column(s, COL_infs), &i->infs);
+	i->counted = csv_parse_u64(calls_column(s, COL_nans), &i->nans) &&
+		     csv_parse_u64(calls_column(s, COL_infs), &i->infs);
 	i->unrecorded = step->few_values && !i->counted && !calls_column(s, COL_norm)->n;
 	t = calls_column(s, COL_crc32);
 	i->crc = t->n ? copy_field(&step->pool, t) : NULL;
@@ -241,7 +242,7 @@ static void add_argument(struct run_step *step, struct entry *e, const char *nam
 	i->dtype = type;
 	i->shape = "[]";
 	for (unsigned k = 0; k < STATS_COUNT; k++)
-		i->stat[k] = make_cell(value);
+		i->stat[k] = parse_cell(value);
 	i->crc = value;
 }
 
@@ -253,8 +254,8 @@ static void add_arguments(struct run_step *step, struct entry *e, const struct c
 	} number[] = {{"root", c->root}, {"peer", c->peer}, {"tag", c->tag}};
 
 	if (c->redop)
-		add_argument(step, e, "redop", pool_text(&step->pool, intern_name(c->redop)),
-			"<class 'str'>");
+		add_argument(step, e, "redop",
+			pool_copy_text(&step->pool, intern_get_name(c->redop)), "<class 'str'>");
 	for (unsigned i = 0; i < sizeof(number) / sizeof(*number); i++)
 		if (number[i].v != NO_NUMBER)
 			add_argument(step, e, number[i].name,
@@ -280,13 +281,13 @@ static void add_run_row(void *arg, struct calls *s, const struct call *c)
 /* ---- calls ---- */
 
 /*
- * Describes a communicator in words that are the same in another run, in which its id may differ.
+ * Formats a description of a communicator that is the same in every run. Its id may differ between runs.
  */
-static const char *name_run_comm(
+static const char *format_comm_description(
 	struct run_calls *r, struct run_step *step, const struct call *c, uint64_t *key)
 {
 	const struct comm_info *k = c->comm ? comms_find(&r->comms, c->comm) : NULL;
-	const char *what;
+	const char *label;
 
 	if (!c->comm) {
 		*key = 0;
@@ -296,18 +297,18 @@ static const char *name_run_comm(
 		*key = hash_u64(1, (uint64_t)c->size);
 		return pool_format(&step->pool, "a communicator of %" PRId64 " ranks", c->size);
 	}
-	/* With another number of ranks it is still the same part of the program. */
-	if (strcmp(intern_name(k->kind), "world") == 0) {
+	/* The key of the world omits its ranks: a run with more ranks has the same world communicator. */
+	if (strcmp(intern_get_name(k->kind), "world") == 0) {
 		*key = hash_str(3, "world");
 		return pool_format(&step->pool, "%s of ranks %s",
-			*intern_name(k->name) ? intern_name(k->name) : "world",
+			*intern_get_name(k->name) ? intern_get_name(k->name) : "world",
 			k->ranks ? k->ranks : "");
 	}
-	what = *intern_name(k->name) ? intern_name(k->name) : intern_name(k->kind);
-	*key = hash_str(hash_str(hash_u64(2, (uint64_t)k->size), what), k->ranks ? k->ranks : "");
+	label = *intern_get_name(k->name) ? intern_get_name(k->name) : intern_get_name(k->kind);
+	*key = hash_str(hash_str(hash_u64(2, (uint64_t)k->size), label), k->ranks ? k->ranks : "");
 	if (k->ranks && *k->ranks)
-		return pool_format(&step->pool, "%s of ranks %s", what, k->ranks);
-	return pool_format(&step->pool, "%s of %" PRId64 " ranks", what, k->size);
+		return pool_format(&step->pool, "%s of ranks %s", label, k->ranks);
+	return pool_format(&step->pool, "%s of %" PRId64 " ranks", label, k->size);
 }
 
 struct nth_op {
@@ -315,7 +316,7 @@ struct nth_op {
 	uint64_t n;
 };
 
-static void fill_run_keys(struct run_call *call, const struct call *c, const struct run_stack *s,
+static void compute_run_keys(struct run_call *call, const struct call *c, const struct run_stack *s,
 	uint64_t op, uint64_t comm)
 {
 	struct run_key *k = &call->key;
@@ -341,11 +342,11 @@ static void fill_run_keys(struct run_call *call, const struct call *c, const str
 }
 
 /* Called when all rows of a call were read. */
-static void finish_run_call(struct run_calls *r, struct run_step *step, const struct call *c)
+static void add_complete_call(struct run_calls *r, struct run_step *step, const struct call *c)
 {
 	struct run_call *call = &step->call[step->n - 1];
 	struct entry *e = &call->e;
-	const char *op = intern_name(c->op), *lib = intern_name(c->lib);
+	const char *op = intern_get_name(c->op), *lib = intern_get_name(c->lib);
 	const struct run_stack *s = c->stack ? table_find(&r->stacks, c->stack, 0) : NULL;
 	uint64_t op_key = hash_str(hash_str(0, lib), op), comm;
 	struct nth_op *nth = table_get(&step->nth, op_key, 0);
@@ -353,11 +354,11 @@ static void finish_run_call(struct run_calls *r, struct run_step *step, const st
 	add_arguments(step, &r->scratch, c);
 	*e = r->scratch;
 	e->pool = (struct pool){0};
-	e->item = pool_take(&step->pool, (e->n + 1) * sizeof(*e->item));
+	e->item = pool_alloc(&step->pool, (e->n + 1) * sizeof(*e->item));
 	if (e->n)
 		memcpy(e->item, r->scratch.item, e->n * sizeof(*e->item));
 	e->cap = 0;
-	e->name = pool_format(&step->pool, "%s.%s.%" PRIu64 ".forward", name_call_family(lib), op,
+	e->name = pool_format(&step->pool, "%s.%s.%" PRIu64 ".forward", get_call_prefix(lib), op,
 		nth ? nth->n++ : 0);
 	for (unsigned i = 0; i < e->n; i++)
 		e->item[i].name = pool_format(&step->pool, "%s%s", e->name, e->item[i].tail);
@@ -366,10 +367,10 @@ static void finish_run_call(struct run_calls *r, struct run_step *step, const st
 	e->number = c->seq;
 	e->start_ns = c->start;
 	e->comm_seq = c->comm_seq == NO_NUMBER ? -1 : c->comm_seq;
-	e->comm = name_run_comm(r, step, c, &comm);
+	e->comm = format_comm_description(r, step, c, &comm);
 	e->stack = s ? s->text : NULL;
 	e->line = s ? s->line : NULL;
-	fill_run_keys(call, c, s, op_key, comm);
+	compute_run_keys(call, c, s, op_key, comm);
 }
 
 static bool read_run_call(struct run_calls *r)
@@ -386,33 +387,33 @@ static bool read_run_call(struct run_calls *r)
 		r->late++;
 		return true;
 	}
-	finish_run_call(r, get_run_step(r, c.step), &c);
+	add_complete_call(r, get_run_step(r, c.step), &c);
 	if (c.step > r->newest)
 		r->newest = c.step;
 	return true;
 }
 
-static int by_seq(const void *x, const void *y)
+static int compare_call_seqs(const void *x, const void *y)
 {
 	const struct run_call *a = x, *b = y;
 
 	return a->e.seq < b->e.seq ? -1 : a->e.seq > b->e.seq;
 }
 
-struct run_step *next_run_step(struct run_calls *r)
+struct run_step *read_run_step(struct run_calls *r)
 {
 	while (!r->ended && (!r->nstep || (r->step[0].step + r->late_steps > r->newest &&
 						  r->step[0].n < CALLS_KEPT)))
 		read_run_call(r);
 	if (!r->nstep)
 		return NULL;
-	qsort(r->step[0].call, r->step[0].n, sizeof(*r->step[0].call), by_seq);
+	qsort(r->step[0].call, r->step[0].n, sizeof(*r->step[0].call), compare_call_seqs);
 	r->begun = true;
 	r->done = r->step[0].step;
 	return &r->step[0];
 }
 
-void drop_run_calls(struct run_calls *r, unsigned n)
+void remove_run_calls(struct run_calls *r, unsigned n)
 {
 	struct run_step *s = &r->step[0];
 

@@ -30,7 +30,7 @@ struct run_call {
 /* The calls of one step that are in memory. */
 struct run_step {
 	uint64_t step;
-	/* Some calls or values were not recorded, to keep max_overhead. */
+	/* Some calls or values were not recorded, to stay within max_overhead. */
 	bool few_calls, few_values;
 	struct run_call *call; /* sorted by seq */
 	unsigned n, cap;
@@ -67,8 +67,8 @@ void close_run_calls(struct run_calls *r);
  * Returns the lowest step that is complete, or that has too many calls to wait for the rest.
  * Returns NULL after the last step.
  */
-struct run_step *next_run_step(struct run_calls *r);
-/* Call this when the lowest step was used: drops its first n calls; UINT32_MAX: all. */
-void drop_run_calls(struct run_calls *r, unsigned n);
+struct run_step *read_run_step(struct run_calls *r);
+/* Removes the first n calls (UINT32_MAX: all) of the lowest step, after they were compared. */
+void remove_run_calls(struct run_calls *r, unsigned n);
 
 #endif

@@ -25,7 +25,7 @@ struct shared_call {
  */
 static bool key_of_shared(const struct call *c, uint64_t *b)
 {
-	const char *op = intern_name(c->op);
+	const char *op = intern_get_name(c->op);
 	bool send = strcmp(op, "send") == 0, recv = strcmp(op, "recv") == 0;
 	int64_t from = send ? c->comm_rank : c->peer, to = send ? c->peer : c->comm_rank;
 

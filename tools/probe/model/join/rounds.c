@@ -64,7 +64,7 @@ static void follow_rounds(struct finder *f, const struct call *c)
 		return;
 	token = hash_u64(hash_u64(hash_u64(c->op, c->comm), c->count), c->dtype);
 	f->kept[at % PERIOD_KEPT] = (struct round_end){c->start, c->seq};
-	ends = period_call(p, token);
+	ends = period_add_call(p, token);
 	if (p->length && p->first != f->first)
 		start_rounds(f);
 	else if (ends)
@@ -86,7 +86,7 @@ void find_rounds(struct rounds *r, const struct rank_dir *d, const struct overla
 		follow_rounds(f, &c->call);
 	walk_close(&w);
 	r->length = f->period.length;
-	r->confidence = period_confidence(&f->period);
+	r->confidence = period_get_confidence(&f->period);
 	free(f->token);
 	free(f);
 }

@@ -128,13 +128,13 @@ static struct name_question typed = {.ask = has_signature}, parts_in = {.ask = h
 
 bool is_combined_by_element(uint32_t op)
 {
-	return ask_name(&by_element, op);
+	return check_name_property(&by_element, op);
 }
 
 bool is_running_reduction(uint32_t op, bool *excludes_own)
 {
-	*excludes_own = ask_name(&exclusive, op);
-	return ask_name(&running, op);
+	*excludes_own = check_name_property(&exclusive, op);
+	return check_name_property(&running, op);
 }
 
 static bool is_c10d_call(const char *api)
@@ -147,22 +147,25 @@ static struct name_question c10d = {.ask = is_c10d_call};
 /* For an open call without inputs: the number of bytes that it will receive. 0: not known. */
 static uint64_t awaited_bytes(const struct call *c)
 {
-	int dtype = c->bits & CALL_OPEN && c->dtype ? dtype_from_name(intern_name(c->dtype)) : -1;
+	int dtype =
+		c->bits & CALL_OPEN && c->dtype ? dtype_from_name(intern_get_name(c->dtype)) : -1;
 
 	return dtype < 0 ? 0 : c->count * dtype_info((unsigned)dtype)->size;
 }
 
 struct part compute_part(const struct call *c, bool inter)
 {
-	bool shared_in = ask_name(&parts_in, c->op), shared_out = ask_name(&parts_out, c->op);
+	bool shared_in = check_name_property(&parts_in, c->op),
+	     shared_out = check_name_property(&parts_out, c->op);
 	uint64_t n = c->size > 0 ? (uint64_t)c->size : 0, in = c->in_bytes;
-	uint64_t out = c->out_bytes ? c->out_bytes : in ? 0 : awaited_bytes(c);
-	struct part p = {.sized = ask_name(&sized, c->op),
-		.typed = ask_name(&typed, c->op),
-		.paired = ask_name(&paired, c->op),
+	uint64_t out = c->out_format_bytes ? c->out_format_bytes : in ? 0 : awaited_bytes(c);
+	struct part p = {.sized = check_name_property(&sized, c->op),
+		.typed = check_name_property(&typed, c->op),
+		.paired = check_name_property(&paired, c->op),
 		.dtype = c->dtype};
 	/* Outputs of PyTorch's lists may have other sizes than the inputs. */
-	bool two_sided = !inter && !ask_name(&computing, c->op) && !ask_name(&c10d, c->api);
+	bool two_sided = !inter && !check_name_property(&computing, c->op) &&
+			 !check_name_property(&c10d, c->api);
 
 	if (two_sided && out)
 		p.received_dtype = c->out_dtype;
@@ -171,7 +174,7 @@ struct part compute_part(const struct call *c, bool inter)
 		p.dtype = p.received_dtype;
 	}
 	/* PyTorch's all_to_all may have splits, which no column shows: results.c checks whether everything that was sent is received. */
-	if ((shared_in && shared_out && ask_name(&c10d, c->api)) ||
+	if ((shared_in && shared_out && check_name_property(&c10d, c->api)) ||
 		((shared_in || shared_out) && (inter || !n)))
 		p.sized = false;
 	if (!p.sized) {
@@ -192,10 +195,10 @@ struct part compute_part(const struct call *c, bool inter)
 
 bool is_copied_alike(uint32_t op, uint32_t a, uint32_t b)
 {
-	int x = dtype_from_name(intern_name(a)), y = dtype_from_name(intern_name(b));
+	int x = dtype_from_name(intern_get_name(a)), y = dtype_from_name(intern_get_name(b));
 	const struct dtype_info *p, *q;
 
-	if (ask_name(&computing, op) || x < 0 || y < 0)
+	if (check_name_property(&computing, op) || x < 0 || y < 0)
 		return false;
 	p = dtype_info((unsigned)x);
 	q = dtype_info((unsigned)y);

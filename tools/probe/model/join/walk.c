@@ -29,7 +29,7 @@ static double number_or_nan(const struct csv_text *t)
 {
 	double v;
 
-	return csv_double(t, &v) ? v : NAN;
+	return csv_parse_double(t, &v) ? v : NAN;
 }
 
 static void take_stats(struct walk_stats *s, const struct calls *c)
@@ -38,9 +38,9 @@ static void take_stats(struct walk_stats *s, const struct calls *c)
 	s->max = number_or_nan(calls_column(c, COL_max));
 	s->mean = number_or_nan(calls_column(c, COL_mean));
 	s->norm = number_or_nan(calls_column(c, COL_norm));
-	if (!csv_u64(calls_column(c, COL_nans), &s->nans))
+	if (!csv_parse_u64(calls_column(c, COL_nans), &s->nans))
 		s->nans = 0;
-	if (!csv_u64(calls_column(c, COL_infs), &s->infs))
+	if (!csv_parse_u64(calls_column(c, COL_infs), &s->infs))
 		s->infs = 0;
 	s->known = calls_column(c, COL_norm)->n || calls_column(c, COL_min)->n;
 }
@@ -66,7 +66,7 @@ static void take_row(void *arg, struct calls *s, const struct call *c)
 	}
 	if (!io->n)
 		return;
-	csv_u64(calls_column(s, COL_count), &count);
+	csv_parse_u64(calls_column(s, COL_count), &count);
 	t = calls_column(s, COL_dtype);
 	dtype = intern_text(t->s, t->n);
 	if (io->s[0] == 'i') {
@@ -83,16 +83,16 @@ static void take_row(void *arg, struct calls *s, const struct call *c)
 		w->out_dtype = dtype;
 		take_stats(&w->out, s);
 		/* The `in` row contains the destination. A call that sends nothing has none. */
-		if (c->bits & CALL_P2P && strcmp(intern_name(c->op), "send_recv") == 0) {
-			if (csv_i64(calls_column(s, COL_peer), &v))
+		if (c->bits & CALL_P2P && strcmp(intern_get_name(c->op), "send_recv") == 0) {
+			if (csv_parse_i64(calls_column(s, COL_peer), &v))
 				w->source = v;
-			if (csv_i64(calls_column(s, COL_comm_seq), &v))
+			if (csv_parse_i64(calls_column(s, COL_comm_seq), &v))
 				w->source_seq = v;
-			if (csv_i64(calls_column(s, COL_tag), &v))
+			if (csv_parse_i64(calls_column(s, COL_tag), &v))
 				w->source_tag = v;
 		}
 	}
-	w->out_count += count;
+	w->out_format_count += count;
 }
 
 /* ---- calls read ahead of one rank ---- */
@@ -185,7 +185,7 @@ static void open_walk(struct walk *w, const struct folders *f, const bool *want,
 		n += !want || want[i];
 	buffer = BUFFER_ALL / (n ? n : 1);
 	buffer = buffer > BUFFER_MOST ? BUFFER_MOST : buffer < BUFFER_LEAST ? BUFFER_LEAST : buffer;
-	keep_open = n <= source_count_keepable();
+	keep_open = n <= source_get_open_limit();
 	w->ahead = AHEAD_ALL / (n ? n : 1);
 	w->ahead = w->ahead > AHEAD_MAX ? AHEAD_MAX : w->ahead < AHEAD_MIN ? AHEAD_MIN : w->ahead;
 	w->reader = tool_alloc((n + 1) * sizeof(*w->reader));

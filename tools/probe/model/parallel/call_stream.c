@@ -102,7 +102,7 @@ static void tell_name(struct stream_out *o, uint32_t id)
 	if (!id || o->told[id / 8] >> (id % 8) & 1)
 		return;
 	o->told[id / 8] |= (unsigned char)(1 << id % 8);
-	s = intern_name(id);
+	s = intern_get_name(id);
 	write_block(o,
 		&(struct block_head){.kind = BLOCK_NAME, .name = id, .bytes = (uint32_t)strlen(s)},
 		s);

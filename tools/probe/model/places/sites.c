@@ -109,9 +109,9 @@ static void read_site_file(struct rank_sites *r, const char *dir)
 		int col[STACK_COLUMNS];
 
 		csv_find_columns(&c, STACK_HEADER, col);
-		while (csv_next(&c)) {
-			if (!csv_u64(csv_at(&c, col[STACK_COL_stack_id]), &id) || !id ||
-				id > STACK_ID_MAX)
+		while (csv_read_row(&c)) {
+			if (!csv_parse_u64(csv_get_field(&c, col[STACK_COL_stack_id]), &id) ||
+				!id || id > STACK_ID_MAX)
 				continue;
 			if (id >= r->cap) {
 				uint32_t cap = r->cap ? r->cap : 64;
@@ -126,8 +126,10 @@ static void read_site_file(struct rank_sites *r, const char *dir)
 			if (r->of_stack[id])
 				continue;
 
-			char *python = csv_copy_field(csv_at(&c, col[STACK_COL_python_stack]));
-			char *native = csv_copy_field(csv_at(&c, col[STACK_COL_native_stack]));
+			char *python =
+				csv_copy_field(csv_get_field(&c, col[STACK_COL_python_stack]));
+			char *native =
+				csv_copy_field(csv_get_field(&c, col[STACK_COL_native_stack]));
 
 			r->of_stack[id] = hash_site_frames(python, native);
 			r->near_stack[id] = hash_near_frames(python, native);

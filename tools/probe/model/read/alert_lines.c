@@ -12,12 +12,12 @@ static uint64_t get_alert_count(const struct json_node *n, const char *key)
 {
 	double v = 0;
 
-	return json_number_of(json_member(n, key), &v) && v > 0 ? (uint64_t)v : 0;
+	return json_get_number(json_get_member(n, key), &v) && v > 0 ? (uint64_t)v : 0;
 }
 
 static const char *get_alert_text(const struct json_node *n, const char *key)
 {
-	const char *s = json_text_of(json_member(n, key));
+	const char *s = json_get_text(json_get_member(n, key));
 
 	return s ? s : "";
 }
@@ -32,7 +32,7 @@ void read_alert_lines(
 	struct json_in j;
 
 	if (json_open(&j, path) == 0) {
-		enum json_token t = json_next(&j);
+		enum json_token t = json_read_token(&j);
 
 		while (t == JSON_OBJECT && (n = json_read_tree(&j, &tree, t))) {
 			take(arg,
@@ -43,7 +43,7 @@ void read_alert_lines(
 					.text = get_alert_text(n, "text")});
 			if (json_seek(&j, j.base + j.at))
 				break;
-			t = json_next(&j);
+			t = json_read_token(&j);
 		}
 	}
 	json_close(&j);

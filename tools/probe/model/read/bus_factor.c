@@ -8,7 +8,7 @@
 
 static bool is_bus_operation(const struct call *c, const char *name)
 {
-	return strcmp(intern_name(c->op), name) == 0;
+	return strcmp(intern_get_name(c->op), name) == 0;
 }
 
 double call_bus_factor(const struct call *c)

@@ -142,7 +142,7 @@ bool is_dtype_other(uint32_t dtype)
 {
 	static struct name_question q = {.ask = is_name_of_other};
 
-	return ask_name(&q, dtype);
+	return check_name_property(&q, dtype);
 }
 
 void calls_open_tail(struct calls *s, const struct rank_dir *dir, uint32_t rank, uint64_t bytes)
@@ -208,7 +208,7 @@ static void write_in_order(struct calls *s)
 	struct csv_text found[COLUMNS];
 
 	for (unsigned i = 0; i < COLUMNS; i++)
-		found[i] = *csv_at(&s->csv, s->column[i]);
+		found[i] = *csv_get_field(&s->csv, s->column[i]);
 	memcpy(s->csv.field, found, sizeof(found));
 }
 
@@ -228,7 +228,7 @@ static bool read_row(struct calls *s)
 {
 	if (s->compact)
 		return read_compact_call(s);
-	if (!csv_next(&s->csv))
+	if (!csv_read_row(&s->csv))
 		return false;
 	if (__builtin_expect(!s->in_order, 0))
 		write_in_order(s);
@@ -247,7 +247,7 @@ static void set_shown_row(struct calls *s, unsigned i)
 		csv_set_text(&s->csv, text, n, COLUMNS);
 	}
 	for (; s->shown <= i; s->shown++)
-		csv_next(&s->csv);
+		csv_read_row(&s->csv);
 	s->csv.rows = rows;
 }
 
@@ -330,7 +330,7 @@ static uint64_t column_number(const struct calls *s, enum column c)
 {
 	uint64_t v;
 
-	return csv_u64(calls_column(s, c), &v) ? v : 0;
+	return csv_parse_u64(calls_column(s, c), &v) ? v : 0;
 }
 
 static int64_t number_or_none(const struct calls *s, enum column c)
@@ -338,7 +338,7 @@ static int64_t number_or_none(const struct calls *s, enum column c)
 	const struct csv_text *t = calls_column(s, c);
 	int64_t v;
 
-	return t->n && csv_i64(t, &v) ? v : NO_NUMBER;
+	return t->n && csv_parse_i64(t, &v) ? v : NO_NUMBER;
 }
 
 /* Returns the cached value if the column's text equals that of the previous row, which is usual. */
@@ -422,7 +422,7 @@ static void add_flag(struct call *c, const struct csv_text *word)
 			!colon != !call_flag_words[i].value[0])
 			continue;
 		c->bits |= bits_of_flag[i];
-		if (i == CF_BIT_ERROR && !csv_i64(&value, &c->error))
+		if (i == CF_BIT_ERROR && !csv_parse_i64(&value, &c->error))
 			c->error = 0;
 	}
 }
@@ -448,7 +448,7 @@ static bool start_call(struct calls *s, struct call *c, uint64_t step, uint64_t 
 		.step = step,
 		.seq = seq,
 		.bits = s->dir->peers_steps ? CALL_PEERS_STEP : 0};
-	if (!csv_u64(calls_column(s, COL_start_ns), &c->start))
+	if (!csv_parse_u64(calls_column(s, COL_start_ns), &c->start))
 		return false;
 	c->lib = column_name_id(s, lib);
 	c->api = column_name_id(s, api);
@@ -467,28 +467,28 @@ static bool start_call(struct calls *s, struct call *c, uint64_t step, uint64_t 
 	c->thread = (uint32_t)column_number(s, COL_thread);
 	c->stack = (uint32_t)column_number(s, COL_stack_id);
 	c->phase = column_name_id(s, phase);
-	if (csv_u64(calls_column(s, COL_micro_step), &v))
+	if (csv_parse_u64(calls_column(s, COL_micro_step), &v))
 		c->pass = (uint32_t)v + 1;
 	if (t->n)
 		parse_flags(c, t);
-	if (!csv_u64(calls_column(s, COL_dur_ns), &c->dur))
+	if (!csv_parse_u64(calls_column(s, COL_dur_ns), &c->dur))
 		c->bits |= CALL_OPEN;
 	if (calls_column(s, COL_parent)->n)
 		c->bits |= CALL_NESTED;
 	/* An open call without tensors yet. */
-	if (csv_u64(calls_column(s, COL_await_count), &v)) {
+	if (csv_parse_u64(calls_column(s, COL_await_count), &v)) {
 		c->dtype = column_name_id(s, await_dtype);
 		c->count = v;
 	}
 	if (c->peer != NO_NUMBER || c->tag != NO_NUMBER)
 		c->bits |= CALL_P2P;
-	if (csv_u64(calls_column(s, COL_dev_ns), &v))
+	if (csv_parse_u64(calls_column(s, COL_dev_ns), &v))
 		c->device = v;
-	if (csv_u64(calls_column(s, COL_wait_ns), &v)) {
+	if (csv_parse_u64(calls_column(s, COL_wait_ns), &v)) {
 		c->wait = v;
 		c->bits |= CALL_WAITED;
 	}
-	if (!(c->bits & CALL_ASYNC) && csv_u64(calls_column(s, COL_issue_ns), &v))
+	if (!(c->bits & CALL_ASYNC) && csv_parse_u64(calls_column(s, COL_issue_ns), &v))
 		c->wait = v;
 	return true;
 }
@@ -508,18 +508,18 @@ static void add_side(const struct calls *s, struct side *d, uint64_t count)
 		.infs = column_number(s, COL_infs)};
 	double share;
 
-	r.measured = count && !d->blind && csv_quick_double(min, &r.min) &&
-		     csv_quick_double(max, &r.max) &&
-		     csv_quick_double(calls_column(s, COL_mean), &r.mean) &&
-		     csv_quick_double(calls_column(s, COL_norm), &r.norm);
+	r.measured = count && !d->blind && csv_parse_double_fast(min, &r.min) &&
+		     csv_parse_double_fast(max, &r.max) &&
+		     csv_parse_double_fast(calls_column(s, COL_mean), &r.mean) &&
+		     csv_parse_double_fast(calls_column(s, COL_norm), &r.norm);
 	if (r.measured) {
 		r.min_key = compute_text_key(min, r.min);
 		r.max_key = compute_text_key(max, r.max);
 		r.telling = d->telling || has_telling_digits(min) || has_telling_digits(max);
-		r.zeros_key =
-			!(zeros->n == 1 && zeros->s[0] == '0') && csv_quick_double(zeros, &share)
-				? compute_double_key(share)
-				: 0;
+		r.zeros_key = !(zeros->n == 1 && zeros->s[0] == '0') &&
+					      csv_parse_double_fast(zeros, &share)
+				      ? compute_double_key(share)
+				      : 0;
 		r.checksum_key = compute_checksum_text_key(calls_column(s, COL_crc32));
 	}
 	add_to_side(d, &r);
@@ -535,16 +535,16 @@ static void add_tensor_row(struct calls *s, struct call *c)
 	if (io->n && !s->times_only)
 		add_side(s, io->s[0] == 'i' ? &c->in : &c->out, column_number(s, COL_count));
 	if (io->n && io->s[0] == 'o' && c->bits & CALL_P2P &&
-		strcmp(intern_name(c->op), "send_recv") == 0) {
+		strcmp(intern_get_name(c->op), "send_recv") == 0) {
 		c->source = number_or_none(s, COL_peer);
 		c->source_seq = number_or_none(s, COL_comm_seq);
 		c->source_tag = number_or_none(s, COL_tag);
 	}
-	if (io->n && csv_u64(calls_column(s, COL_bytes), &bytes)) {
+	if (io->n && csv_parse_u64(calls_column(s, COL_bytes), &bytes)) {
 		if (io->s[0] == 'i')
 			c->in_bytes += bytes;
 		else
-			c->out_bytes += bytes;
+			c->out_format_bytes += bytes;
 		if (io->s[0] == 'o' && !c->out_dtype)
 			c->out_dtype = column_name_id(s, dtype);
 	}
@@ -557,8 +557,8 @@ static void add_tensor_row(struct calls *s, struct call *c)
 			c->blind++;
 		return;
 	}
-	csv_u64(n, &nans);
-	csv_u64(i, &infs);
+	csv_parse_u64(n, &nans);
+	csv_parse_u64(i, &infs);
 	if ((nans || infs) && s->bad)
 		s->bad(s->bad_arg, s, c, nans, infs);
 }
@@ -604,11 +604,11 @@ static bool row_key(struct calls *s, uint64_t *step, uint64_t *seq)
 		*step = compact_get_step(s->compact);
 		*seq = compact_get_seq(s->compact);
 		start = compact_get_start(s->compact);
-	} else if (!csv_u64(calls_column(s, COL_step), step) ||
-		   !csv_u64(calls_column(s, COL_seq), seq)) {
+	} else if (!csv_parse_u64(calls_column(s, COL_step), step) ||
+		   !csv_parse_u64(calls_column(s, COL_seq), seq)) {
 		return false;
 	}
-	if (s->dir->nround && (s->compact || csv_u64(calls_column(s, COL_start_ns), &start)))
+	if (s->dir->nround && (s->compact || csv_parse_u64(calls_column(s, COL_start_ns), &start)))
 		*step = count_rounds_before(s->dir->round, s->dir->nround, start, *seq);
 	return true;
 }

@@ -143,28 +143,28 @@ static void read_comm_file(struct comms *c, const char *path, int rank)
 		return;
 	}
 	csv_find_columns(&csv, COMM_HEADER, col);
-	while (csv_next(&csv)) {
-		uint64_t id = parse_hex(csv_at(&csv, col[COMM_COL_comm]));
+	while (csv_read_row(&csv)) {
+		uint64_t id = parse_hex(csv_get_field(&csv, col[COMM_COL_comm]));
 		struct comm_info *k = id ? table_get(&c->table, id, 0) : NULL;
 		const struct csv_text *t;
 
 		if (!k)
 			continue;
-		t = csv_at(&csv, col[COMM_COL_name]);
+		t = csv_get_field(&csv, col[COMM_COL_name]);
 		if (!k->name && t->n)
 			k->name = csv_intern_field(t);
-		if (!csv_at(&csv, col[COMM_COL_world_ranks])->n)
+		if (!csv_get_field(&csv, col[COMM_COL_world_ranks])->n)
 			add_seen(k, rank);
 		if (k->ranks)
 			continue;
-		t = csv_at(&csv, col[COMM_COL_lib]);
+		t = csv_get_field(&csv, col[COMM_COL_lib]);
 		k->lib = csv_intern_field(t);
-		if (!csv_i64(csv_at(&csv, col[COMM_COL_size]), &k->size))
+		if (!csv_parse_i64(csv_get_field(&csv, col[COMM_COL_size]), &k->size))
 			k->size = -1;
-		t = csv_at(&csv, col[COMM_COL_kind]);
+		t = csv_get_field(&csv, col[COMM_COL_kind]);
 		k->kind = csv_intern_field(t);
-		k->parent = parse_hex(csv_at(&csv, col[COMM_COL_parent]));
-		t = csv_at(&csv, col[COMM_COL_world_ranks]);
+		k->parent = parse_hex(csv_get_field(&csv, col[COMM_COL_parent]));
+		t = csv_get_field(&csv, col[COMM_COL_world_ranks]);
 		k->ranks = tool_strndup(t->s, t->n);
 		parse_members(k);
 		c->inter += k->nfirst != 0;
@@ -312,14 +312,15 @@ static const char *role_words(const char *role, char buf[32])
 const char *comm_label(const struct comms *c, uint64_t id, char buf[COMM_LABEL_MAX])
 {
 	const struct comm_info *k = comms_find(c, id);
-	const char *name = k ? intern_name(k->name) : "", *kind = k ? intern_name(k->kind) : "";
+	const char *name = k ? intern_get_name(k->name) : "",
+		   *kind = k ? intern_get_name(k->kind) : "";
 	char role[32];
 
 	if (!id)
 		snprintf(buf, COMM_LABEL_MAX, "-");
 	else if (k && k->role && k->ranks && *k->ranks && strlen(k->ranks) < 80)
 		snprintf(buf, COMM_LABEL_MAX, "%s group%s%.40s of ranks %s",
-			role_words(intern_name(k->role), role),
+			role_words(intern_get_name(k->role), role),
 			strncmp(kind, "mesh_", 5) == 0 ? " " : "",
 			strncmp(kind, "mesh_", 5) == 0 ? kind + 5 : "", k->ranks);
 	else if (k && strncmp(kind, "mesh_", 5) == 0 && k->ranks && strlen(k->ranks) < 80)

@@ -154,7 +154,7 @@ static uint64_t compute_zeros_key(const struct stats *s)
 	if (!s->zeros)
 		return 0;
 	t.n = (size_t)(write_double_9(text, (double)s->zeros / (double)s->n) - text);
-	return csv_quick_double(&t, &share) ? compute_double_key(share) : 0;
+	return csv_parse_double_fast(&t, &share) ? compute_double_key(share) : 0;
 }
 
 static void compute_side_row(
@@ -227,10 +227,10 @@ bool compact_add_row(const struct compact_reader *r, unsigned i, struct call *c,
 	if (of->io == IO_IN) {
 		c->in_bytes += of->bytes;
 	} else {
-		c->out_bytes += of->bytes;
+		c->out_format_bytes += of->bytes;
 		if (!c->out_dtype)
 			c->out_dtype = intern_dtype(of->dtype);
-		if (c->bits & CALL_P2P && strcmp(intern_name(c->op), "send_recv") == 0) {
+		if (c->bits & CALL_P2P && strcmp(intern_get_name(c->op), "send_recv") == 0) {
 			c->source = find_peer(r, t);
 			c->source_seq = find_comm_seq(r, t);
 			c->source_tag = find_tag(r, t);

@@ -105,7 +105,7 @@ static __attribute__((noinline)) double compute_odd_text_value(double v, bool *t
 		return v;
 	t.n = (size_t)(write_double_9(text, v) - text);
 	*telling = has_telling_digits(&t);
-	csv_quick_double(&t, &v);
+	csv_parse_double_fast(&t, &v);
 	return v;
 }
 

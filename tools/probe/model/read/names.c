@@ -26,7 +26,7 @@ static int64_t number_or_empty(const struct csv_text *t)
 {
 	int64_t v;
 
-	return csv_i64(t, &v) ? v : -1;
+	return csv_parse_i64(t, &v) ? v : -1;
 }
 
 static void free_name_row(struct name_row *r)
@@ -78,26 +78,26 @@ int names_read(struct names *names, const char *folder)
 		return err;
 	}
 	csv_find_columns(&csv, NAMES_HEADER, col);
-	while (csv_next(&csv)) {
-		int what = what_of(csv_at(&csv, col[NAME_COL_what]));
+	while (csv_read_row(&csv)) {
+		int what = what_of(csv_get_field(&csv, col[NAME_COL_what]));
 		struct name_row r = {.what = (enum name_what)what};
 
 		if (what < 0)
 			continue;
-		csv_u64(csv_at(&csv, col[NAME_COL_id]), &r.id);
-		csv_u64(csv_at(&csv, col[NAME_COL_bucket]), &r.bucket);
-		csv_u64(csv_at(&csv, col[NAME_COL_offset]), &r.offset);
-		csv_u64(csv_at(&csv, col[NAME_COL_count]), &r.count);
-		csv_u64(csv_at(&csv, col[NAME_COL_step]), &r.step);
-		r.optimizer = number_or_empty(csv_at(&csv, col[NAME_COL_optimizer]));
-		r.group = number_or_empty(csv_at(&csv, col[NAME_COL_group]));
-		r.vpp_stage = number_or_empty(csv_at(&csv, col[NAME_COL_vpp_stage]));
-		r.name = csv_copy_field(csv_at(&csv, col[NAME_COL_name]));
-		r.module = csv_copy_field(csv_at(&csv, col[NAME_COL_module]));
-		r.type = csv_copy_field(csv_at(&csv, col[NAME_COL_class]));
-		r.shape = csv_copy_field(csv_at(&csv, col[NAME_COL_shape]));
-		r.dtype = csv_copy_field(csv_at(&csv, col[NAME_COL_dtype]));
-		r.flags = csv_copy_field(csv_at(&csv, col[NAME_COL_flags]));
+		csv_parse_u64(csv_get_field(&csv, col[NAME_COL_id]), &r.id);
+		csv_parse_u64(csv_get_field(&csv, col[NAME_COL_bucket]), &r.bucket);
+		csv_parse_u64(csv_get_field(&csv, col[NAME_COL_offset]), &r.offset);
+		csv_parse_u64(csv_get_field(&csv, col[NAME_COL_count]), &r.count);
+		csv_parse_u64(csv_get_field(&csv, col[NAME_COL_step]), &r.step);
+		r.optimizer = number_or_empty(csv_get_field(&csv, col[NAME_COL_optimizer]));
+		r.group = number_or_empty(csv_get_field(&csv, col[NAME_COL_group]));
+		r.vpp_stage = number_or_empty(csv_get_field(&csv, col[NAME_COL_vpp_stage]));
+		r.name = csv_copy_field(csv_get_field(&csv, col[NAME_COL_name]));
+		r.module = csv_copy_field(csv_get_field(&csv, col[NAME_COL_module]));
+		r.type = csv_copy_field(csv_get_field(&csv, col[NAME_COL_class]));
+		r.shape = csv_copy_field(csv_get_field(&csv, col[NAME_COL_shape]));
+		r.dtype = csv_copy_field(csv_get_field(&csv, col[NAME_COL_dtype]));
+		r.flags = csv_copy_field(csv_get_field(&csv, col[NAME_COL_flags]));
 		*row_place(names, &last, &nlast, &r) = r;
 	}
 	names->damaged = csv.damaged;
@@ -142,11 +142,11 @@ static char *bucket_text_of(const struct names *names, uint64_t bucket)
 	if (!n)
 		return tool_strdup("");
 
-	char *all = n > LISTED_MAX
-			    ? tool_format("bucket %llu, which holds %s and %s more",
-				      (unsigned long long)bucket, text, out_count(n - LISTED_MAX))
-			    : tool_format("bucket %llu, which holds %s", (unsigned long long)bucket,
-				      text);
+	char *all = n > LISTED_MAX ? tool_format("bucket %llu, which holds %s and %s more",
+					     (unsigned long long)bucket, text,
+					     out_format_count(n - LISTED_MAX))
+				   : tool_format("bucket %llu, which holds %s",
+					     (unsigned long long)bucket, text);
 
 	free(text);
 	return all;
@@ -193,9 +193,9 @@ char *names_describe(const struct names *names, const char *name, uint64_t step)
 		what = tensor_text(r->name);
 		all = find_element_of_part(names, r, &element)
 			      ? tool_format("%s, element %s (element %s of bucket %llu)", what,
-					out_count(element), out_count(r->offset), bucket)
+					out_format_count(element), out_format_count(r->offset), bucket)
 			      : tool_format("%s (element %s of bucket %llu)", what,
-					out_count(r->offset), bucket);
+					out_format_count(r->offset), bucket);
 		free(what);
 		return all;
 	}

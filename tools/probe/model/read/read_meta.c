@@ -20,21 +20,21 @@
 
 static char *copy_scalar(const struct json_node *n)
 {
-	const char *s = json_scalar_text(n);
+	const char *s = json_get_scalar_text(n);
 
 	return tool_strdup(s ? s : "");
 }
 
 static uint64_t read_count(const struct json_node *n)
 {
-	const char *s = json_scalar_text(n);
+	const char *s = json_get_scalar_text(n);
 
 	return s && *s >= '0' && *s <= '9' ? strtoull(s, NULL, 10) : 0;
 }
 
 static int64_t number_or(const struct json_node *n, int64_t none)
 {
-	const char *s = json_scalar_text(n);
+	const char *s = json_get_scalar_text(n);
 
 	return s && (*s == '-' || (*s >= '0' && *s <= '9')) ? strtoll(s, NULL, 10) : none;
 }
@@ -48,7 +48,7 @@ static int small_or(const struct json_node *n, int none)
 
 static double read_double(const struct json_node *n)
 {
-	const char *s = json_scalar_text(n);
+	const char *s = json_get_scalar_text(n);
 
 	return s ? strtod(s, NULL) : 0;
 }
@@ -90,7 +90,7 @@ static char *read_meta_words(const struct json_node *list)
 	if (!list || list->kind != JSON_LIST)
 		return all;
 	for (const struct json_node *i = list->child; i; i = i->next) {
-		const char *word = json_scalar_text(i);
+		const char *word = json_get_scalar_text(i);
 		char *before = all;
 
 		all = tool_format("%s%s ", before, word ? word : "");
@@ -103,15 +103,15 @@ static char *read_meta_words(const struct json_node *list)
 
 static void read_meta_owner(struct meta *m, const struct json_node *n)
 {
-	const char *host = json_scalar_text(json_member(n, "host")),
-		   *boot = json_scalar_text(json_member(n, "boot_id"));
+	const char *host = json_get_scalar_text(json_get_member(n, "host")),
+		   *boot = json_get_scalar_text(json_get_member(n, "boot_id"));
 	struct journal_owner *o = &m->owner;
 
 	snprintf(o->host, sizeof(o->host), "%s", host ? host : "");
 	snprintf(o->boot_id, sizeof(o->boot_id), "%s", boot ? boot : "");
-	o->pid_ns = read_count(json_member(n, "pid_ns"));
-	o->pid = number_or(json_member(n, "pid"), 0);
-	o->start_time = read_count(json_member(n, "start_time"));
+	o->pid_ns = read_count(json_get_member(n, "pid_ns"));
+	o->pid = number_or(json_get_member(n, "pid"), 0);
+	o->start_time = read_count(json_get_member(n, "start_time"));
 	m->has_owner = host && o->pid > 0;
 }
 
@@ -123,7 +123,7 @@ static char *read_command_line(const struct json_node *list)
 	if (!list || list->kind != JSON_LIST)
 		return buf;
 	for (const struct json_node *i = list->child; i; i = i->next) {
-		const char *word = json_scalar_text(i);
+		const char *word = json_get_scalar_text(i);
 		bool quote = word && (!*word || word[strcspn(word, " \t\n'\"\\$&|;<>()*?")]);
 
 		if (!word)
@@ -144,7 +144,7 @@ static char *read_command_line(const struct json_node *list)
 /* Returns true if node n is a string or number equal to text. */
 static bool is_text(const struct json_node *n, const char *text)
 {
-	const char *s = json_scalar_text(n);
+	const char *s = json_get_scalar_text(n);
 
 	return s && strcmp(s, text) == 0;
 }
@@ -157,7 +157,7 @@ static char *read_list_setting(const struct json_node *n, const char *key)
 	if (!n || n->kind != JSON_LIST)
 		return all;
 	for (const struct json_node *i = n->child; i; i = i->next) {
-		const char *word = json_scalar_text(key ? json_member(i, key) : i);
+		const char *word = json_get_scalar_text(key ? json_get_member(i, key) : i);
 
 		was = all;
 		all = tool_format("%s%s%s", was, *was ? "," : "", word ? word : "");
@@ -168,7 +168,7 @@ static char *read_list_setting(const struct json_node *n, const char *key)
 
 static char *read_setting(const struct json_node *config, const char *key)
 {
-	const struct json_node *n = json_member(config, key);
+	const struct json_node *n = json_get_member(config, key);
 
 	return n && n->kind == JSON_LIST ? read_list_setting(n, NULL) : copy_scalar(n);
 }
@@ -182,13 +182,13 @@ static int ending_number(const struct json_node *n)
 
 static void read_ending(struct meta_ending *e, const struct json_node *end)
 {
-	e->how = copy_scalar(json_member(end, "how"));
-	e->inside = copy_scalar(json_member(end, "inside"));
-	e->text = copy_scalar(json_member(end, "text"));
-	e->shown = copy_scalar(json_member(end, "shown"));
-	e->code = ending_number(json_member(end, "code"));
-	e->signal = ending_number(json_member(end, "signal"));
-	e->at_ns = read_count(json_member(end, "at_ns"));
+	e->how = copy_scalar(json_get_member(end, "how"));
+	e->inside = copy_scalar(json_get_member(end, "inside"));
+	e->text = copy_scalar(json_get_member(end, "text"));
+	e->shown = copy_scalar(json_get_member(end, "shown"));
+	e->code = ending_number(json_get_member(end, "code"));
+	e->signal = ending_number(json_get_member(end, "signal"));
+	e->at_ns = read_count(json_get_member(end, "at_ns"));
 }
 
 static void free_ending(struct meta_ending *e)
@@ -257,20 +257,20 @@ void meta_take_members(struct meta *m, const char *json)
 static void read_meta_switches(
 	struct meta *m, const struct json_node *top, const struct json_node *config)
 {
-	const struct json_node *on = json_member(config, "dynamic_on"), *last;
-	const struct json_node *switches = json_member(top, "switches");
+	const struct json_node *on = json_get_member(config, "dynamic_on"), *last;
+	const struct json_node *switches = json_get_member(top, "switches");
 
 	m->cfg_dynamic_on = !on || is_json_true(on);
-	m->cfg_ctl_margin_s = read_count(json_member(config, "ctl_margin_s"));
+	m->cfg_ctl_margin_s = read_count(json_get_member(config, "ctl_margin_s"));
 	m->cfg_armable = read_setting(config, "armable");
-	m->config_from_step = read_count(json_member(top, "config_from_step"));
-	m->switches = read_count(json_member(switches, "count"));
-	last = json_member(switches, "last");
+	m->config_from_step = read_count(json_get_member(top, "config_from_step"));
+	m->switches = read_count(json_get_member(switches, "count"));
+	last = json_get_member(switches, "last");
 	if (!last || last->kind != JSON_LIST || !last->child)
 		return;
 	last = last->child;
-	m->switch_asked = read_count(json_member(last, "effective_step"));
-	m->switch_late = is_json_true(json_member(last, "late"));
+	m->switch_asked = read_count(json_get_member(last, "effective_step"));
+	m->switch_late = is_json_true(json_get_member(last, "late"));
 }
 
 uint64_t compute_still_ns(uint64_t moved_ns, uint64_t quiet_ns)
@@ -280,11 +280,11 @@ uint64_t compute_still_ns(uint64_t moved_ns, uint64_t quiet_ns)
 
 static void read_progress(struct rank_progress *p, const struct json_node *n)
 {
-	p->known = read_count(json_member(n, "mono_ns")) > 0;
-	p->unseen = !is_json_true(json_member(n, "descendants_seen"));
-	p->cpu_percent = (unsigned)read_count(json_member(n, "cpu_percent"));
-	p->still_ns = compute_still_ns(
-		read_count(json_member(n, "moved_ns")), read_count(json_member(n, "quiet_ns")));
+	p->known = read_count(json_get_member(n, "mono_ns")) > 0;
+	p->unseen = !is_json_true(json_get_member(n, "descendants_seen"));
+	p->cpu_percent = (unsigned)read_count(json_get_member(n, "cpu_percent"));
+	p->still_ns = compute_still_ns(read_count(json_get_member(n, "moved_ns")),
+		read_count(json_get_member(n, "quiet_ns")));
 }
 
 /* Lists the enabled keys that cost time in each call or step. */
@@ -295,8 +295,8 @@ static void find_costly_keys(struct meta *m, const struct json_node *config)
 	size_t n = 0;
 
 	for (size_t i = 0; i < sizeof(key) / sizeof(*key); i++) {
-		const struct json_node *v = json_member(config, key[i]);
-		const char *word = json_scalar_text(v);
+		const struct json_node *v = json_get_member(config, key[i]);
+		const char *word = json_get_scalar_text(v);
 		bool on = v && (v->kind == JSON_LIST ? v->child != NULL
 						     : !word || (strcmp(word, "false") &&
 									strcmp(word, "off")));
@@ -314,15 +314,15 @@ static void read_thinned(struct meta *m, const struct json_node *list)
 	if (!list || list->kind != JSON_LIST)
 		return;
 	for (const struct json_node *i = list->child; i; i = i->next) {
-		bool calls = read_count(json_member(i, "one_call_in")) > 1;
-		int64_t to = number_or(json_member(i, "to_step"), -1);
+		bool calls = read_count(json_get_member(i, "one_call_in")) > 1;
+		int64_t to = number_or(json_get_member(i, "to_step"), -1);
 
 		m->thinned |= calls;
 		if (m->nthinned < META_THINNED_MAX)
-			m->thinned_at[m->nthinned++] =
-				(struct thinned_steps){read_count(json_member(i, "from_step")),
-					to < 0 ? UINT64_MAX : (uint64_t)to, calls,
-					json_scalar_text(json_member(i, "values_below")) != NULL};
+			m->thinned_at[m->nthinned++] = (struct thinned_steps){
+				read_count(json_get_member(i, "from_step")),
+				to < 0 ? UINT64_MAX : (uint64_t)to, calls,
+				json_get_scalar_text(json_get_member(i, "values_below")) != NULL};
 	}
 }
 
@@ -340,72 +340,72 @@ bool meta_step_is_thinned(const struct meta *m, uint64_t step, bool calls, bool 
 
 static void take_meta_fields(struct meta *m, const struct json_node *top)
 {
-	const struct json_node *steps = json_member(top, "steps"),
-			       *calls = json_member(top, "calls");
-	const struct json_node *journal = json_member(top, "journal"),
-			       *clock = json_member(top, "clock");
-	const struct json_node *config = json_member(top, "config"),
-			       *own = json_member(top, "own_time"),
-			       *group = json_member(top, "memory_group");
+	const struct json_node *steps = json_get_member(top, "steps"),
+			       *calls = json_get_member(top, "calls");
+	const struct json_node *journal = json_get_member(top, "journal"),
+			       *clock = json_get_member(top, "clock");
+	const struct json_node *config = json_get_member(top, "config"),
+			       *own = json_get_member(top, "own_time"),
+			       *group = json_get_member(top, "memory_group");
 
-	m->state = copy_scalar(json_member(top, "state"));
-	read_meta_owner(m, json_member(top, "owner"));
-	m->journal_path = copy_scalar(json_member(top, "journal_path"));
+	m->state = copy_scalar(json_get_member(top, "state"));
+	read_meta_owner(m, json_get_member(top, "owner"));
+	m->journal_path = copy_scalar(json_get_member(top, "journal_path"));
 	m->journal_path[text_unescape(m->journal_path, m->journal_path, strlen(m->journal_path))] =
 		0;
-	m->crash_safe = is_json_true(json_member(journal, "crash_safe"));
-	m->outside = read_count(json_member(journal, "outside"));
-	m->damaged = read_count(json_member(journal, "damaged"));
-	m->run = copy_scalar(json_member(top, "run"));
-	m->attempt = copy_scalar(json_member(top, "attempt"));
-	m->process_start_ns = read_count(json_member(top, "process_start_ns"));
-	m->rank = small_or(json_member(top, "rank"), -1);
-	m->world_size = small_or(json_member(top, "world_size"), -1);
-	m->rank_guessed = is_json_true(json_member(top, "rank_guessed"));
-	m->version = copy_scalar(json_member(top, "version"));
-	m->clock_first_ns = read_count(json_member(json_member(clock, "first"), "real_ns"));
-	m->clock_last_ns = read_count(json_member(json_member(clock, "last"), "real_ns"));
-	m->first_record_ns = read_count(json_member(top, "first_record_ns"));
-	m->last_record_ns = read_count(json_member(top, "last_record_ns"));
-	m->step_now = read_count(json_member(steps, "current"));
-	m->step_last = number_or(json_member(steps, "last_recorded"), -1);
-	m->step_source = copy_scalar(json_member(steps, "source"));
-	m->block_steps = read_count(json_member(steps, "per_file"));
-	m->steps_before = read_count(json_member(top, "optimizer_steps_before"));
-	m->cfg_start_iteration = read_count(json_member(config, "start_iteration"));
-	m->seen = read_count(json_member(calls, "seen"));
-	m->recorded = read_count(json_member(calls, "recorded"));
-	m->rows = read_count(json_member(top, "rows"));
-	m->lost_rows = read_count(json_member(top, "lost_rows"));
-	m->removed_blocks = read_count(json_member(top, "removed_blocks"));
-	m->ndropped = read_meta_counts(json_member(calls, "dropped"), m->dropped);
-	m->nskipped = read_meta_counts(json_member(calls, "skipped"), m->skipped);
-	read_thinned(m, json_member(top, "thinned"));
-	m->nmissing = read_meta_texts(json_member(top, "missing"), m->missing);
-	m->nlibraries = read_meta_texts(json_member(top, "libraries"), m->libraries);
-	m->ninvisible = read_meta_texts(json_member(top, "invisible"), m->invisible);
-	m->derived = read_meta_words(json_member(top, "derived_scalars"));
-	m->own_calls_s = read_double(json_member(own, "in_calls_s"));
-	m->own_writer_s = read_double(json_member(own, "writer_s"));
-	read_progress(&m->progress, json_member(top, "progress"));
-	own = json_member(top, "own_start");
-	m->own_start_s = own ? read_double(json_member(own, "in_calls_s")) : -1;
-	m->own_start_ns = read_count(json_member(own, "until_ns"));
+	m->crash_safe = is_json_true(json_get_member(journal, "crash_safe"));
+	m->outside = read_count(json_get_member(journal, "outside"));
+	m->damaged = read_count(json_get_member(journal, "damaged"));
+	m->run = copy_scalar(json_get_member(top, "run"));
+	m->attempt = copy_scalar(json_get_member(top, "attempt"));
+	m->process_start_ns = read_count(json_get_member(top, "process_start_ns"));
+	m->rank = small_or(json_get_member(top, "rank"), -1);
+	m->world_size = small_or(json_get_member(top, "world_size"), -1);
+	m->rank_guessed = is_json_true(json_get_member(top, "rank_guessed"));
+	m->version = copy_scalar(json_get_member(top, "version"));
+	m->clock_first_ns = read_count(json_get_member(json_get_member(clock, "first"), "real_ns"));
+	m->clock_last_ns = read_count(json_get_member(json_get_member(clock, "last"), "real_ns"));
+	m->first_record_ns = read_count(json_get_member(top, "first_record_ns"));
+	m->last_record_ns = read_count(json_get_member(top, "last_record_ns"));
+	m->step_now = read_count(json_get_member(steps, "current"));
+	m->step_last = number_or(json_get_member(steps, "last_recorded"), -1);
+	m->step_source = copy_scalar(json_get_member(steps, "source"));
+	m->block_steps = read_count(json_get_member(steps, "per_file"));
+	m->steps_before = read_count(json_get_member(top, "optimizer_steps_before"));
+	m->cfg_start_iteration = read_count(json_get_member(config, "start_iteration"));
+	m->seen = read_count(json_get_member(calls, "seen"));
+	m->recorded = read_count(json_get_member(calls, "recorded"));
+	m->rows = read_count(json_get_member(top, "rows"));
+	m->lost_rows = read_count(json_get_member(top, "lost_rows"));
+	m->removed_blocks = read_count(json_get_member(top, "removed_blocks"));
+	m->ndropped = read_meta_counts(json_get_member(calls, "dropped"), m->dropped);
+	m->nskipped = read_meta_counts(json_get_member(calls, "skipped"), m->skipped);
+	read_thinned(m, json_get_member(top, "thinned"));
+	m->nmissing = read_meta_texts(json_get_member(top, "missing"), m->missing);
+	m->nlibraries = read_meta_texts(json_get_member(top, "libraries"), m->libraries);
+	m->ninvisible = read_meta_texts(json_get_member(top, "invisible"), m->invisible);
+	m->derived = read_meta_words(json_get_member(top, "derived_scalars"));
+	m->own_calls_s = read_double(json_get_member(own, "in_calls_s"));
+	m->own_writer_s = read_double(json_get_member(own, "writer_s"));
+	read_progress(&m->progress, json_get_member(top, "progress"));
+	own = json_get_member(top, "own_start");
+	m->own_start_s = own ? read_double(json_get_member(own, "in_calls_s")) : -1;
+	m->own_start_ns = read_count(json_get_member(own, "until_ns"));
 	find_costly_keys(m, config);
-	m->program = read_command_line(json_member(top, "program"));
-	read_ending(&m->end, json_member(top, "end"));
-	m->memory_events = copy_scalar(json_member(group, "events"));
-	m->oom_kills = number_or(json_member(group, "oom_kills"), -1);
+	m->program = read_command_line(json_get_member(top, "program"));
+	read_ending(&m->end, json_get_member(top, "end"));
+	m->memory_events = copy_scalar(json_get_member(group, "events"));
+	m->oom_kills = number_or(json_get_member(group, "oom_kills"), -1);
 	m->cfg_step = read_setting(config, "step");
 	m->cfg_rank = read_setting(config, "rank");
 	m->cfg_step_marker = read_setting(config, "step_marker");
 	m->cfg_only = read_setting(config, "only");
 	m->cfg_skip = read_setting(config, "skip");
-	m->cfg_alerts = read_list_setting(json_member(config, "alerts"), "rule");
+	m->cfg_alerts = read_list_setting(json_get_member(config, "alerts"), "rule");
 	m->alerts_checked = read_setting(top, "alerts_checked");
-	m->cfg_stack = !config || is_json_true(json_member(config, "stack"));
-	m->cfg_device_copy = is_text(json_member(config, "device"), "copy");
-	m->cfg_statistics = !config || is_json_true(json_member(config, "statistics"));
+	m->cfg_stack = !config || is_json_true(json_get_member(config, "stack"));
+	m->cfg_device_copy = is_text(json_get_member(config, "device"), "copy");
+	m->cfg_statistics = !config || is_json_true(json_get_member(config, "statistics"));
 	read_meta_switches(m, top, config);
 }
 

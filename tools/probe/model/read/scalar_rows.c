@@ -30,16 +30,17 @@ static void read_rows_of_scalars(const struct scalar_reading *r, const char *pat
 		return;
 	}
 	csv_find_columns(&csv, SCALAR_HEADER, col);
-	while (csv_next(&csv)) {
+	while (csv_read_row(&csv)) {
 		uint64_t step, at;
 		double v;
 
-		if (!csv_u64(csv_at(&csv, col[SCALAR_COL_step]), &step) || step < r->lo ||
-			step > r->hi || !csv_double(csv_at(&csv, col[SCALAR_COL_value]), &v))
+		if (!csv_parse_u64(csv_get_field(&csv, col[SCALAR_COL_step]), &step) ||
+			step < r->lo || step > r->hi ||
+			!csv_parse_double(csv_get_field(&csv, col[SCALAR_COL_value]), &v))
 			continue;
-		if (!csv_u64(csv_at(&csv, col[SCALAR_COL_wall_ns]), &at))
+		if (!csv_parse_u64(csv_get_field(&csv, col[SCALAR_COL_wall_ns]), &at))
 			at = 0;
-		r->fn(r->arg, step, csv_at(&csv, col[SCALAR_COL_name]), v, at);
+		r->fn(r->arg, step, csv_get_field(&csv, col[SCALAR_COL_name]), v, at);
 	}
 	csv_close(&csv);
 }

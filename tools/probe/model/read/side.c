@@ -25,9 +25,9 @@ uint64_t compute_text_key(const struct csv_text *t, double v)
 
 	if (__builtin_expect(fabs(v) < DOUBLE_INTEGERS, 1))
 		return compute_double_key(v);
-	if (csv_i64(t, &i))
+	if (csv_parse_i64(t, &i))
 		return (uint64_t)i;
-	return csv_u64(t, &u) ? u : compute_double_key(v);
+	return csv_parse_u64(t, &u) ? u : compute_double_key(v);
 }
 
 uint64_t compute_wide_key(double v)

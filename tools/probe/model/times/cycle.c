@@ -91,7 +91,7 @@ static void follow_call(struct cycle *y, const struct held *h)
 	uint64_t at = p->n, settled = p->settled;
 
 	y->kept[at % PERIOD_KEPT] = *h;
-	period_call(p, h->token);
+	period_add_call(p, h->token);
 	if (!p->length)
 		return;
 	if (p->first != y->first) {
@@ -164,7 +164,7 @@ void cycle_result(const struct cycle *y, struct cycle_found *f)
 		.extra = p->extras,
 		.changes = p->breaks,
 		.first_seq = y->first_seq,
-		.confidence = period_confidence(p),
+		.confidence = period_get_confidence(p),
 		.time = &y->time,
 		.once = y->once};
 }

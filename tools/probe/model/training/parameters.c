@@ -57,19 +57,19 @@ static uint64_t hash_view_field(uint64_t h, const struct csv_text *t)
  */
 static bool find_parameter(struct parameters *p, const struct csv *c, const int *col, uint32_t *n)
 {
-	uint64_t a = hash_view_field(
-		hash_view_field(1, csv_at(c, col[AT_CHUNK])), csv_at(c, col[AT_NAME]));
-	uint64_t b = hash_view_field(
-		hash_view_field(1, csv_at(c, col[AT_SHAPE])), csv_at(c, col[AT_TYPE]));
+	uint64_t a = hash_view_field(hash_view_field(1, csv_get_field(c, col[AT_CHUNK])),
+		csv_get_field(c, col[AT_NAME]));
+	uint64_t b = hash_view_field(hash_view_field(1, csv_get_field(c, col[AT_SHAPE])),
+		csv_get_field(c, col[AT_TYPE]));
 	struct parameter *have = table_get(&p->list, a, b);
 
 	if (!have)
 		return false;
 	if (!have->name) {
 		have->number = p->list.n - 1;
-		have->name = csv_copy_field(csv_at(c, col[AT_NAME]));
-		have->shape = csv_copy_field(csv_at(c, col[AT_SHAPE]));
-		have->type = csv_copy_field(csv_at(c, col[AT_TYPE]));
+		have->name = csv_copy_field(csv_get_field(c, col[AT_NAME]));
+		have->shape = csv_copy_field(csv_get_field(c, col[AT_SHAPE]));
+		have->type = csv_copy_field(csv_get_field(c, col[AT_TYPE]));
 	}
 	*n = have->number;
 	return true;
@@ -96,16 +96,16 @@ static uint64_t hash_statistics(const struct csv *c, const int *col)
 	double v;
 
 	for (int i = AT_MIN; i <= AT_INFS; i++) {
-		const struct csv_text *t = csv_at(c, col[i]);
+		const struct csv_text *t = csv_get_field(c, col[i]);
 
 		if (col[i] < 0)
 			continue;
-		if (!csv_double(t, &v) || !isfinite(v) ||
+		if (!csv_parse_double(t, &v) || !isfinite(v) ||
 			((i == AT_NANS || i == AT_INFS) && v != 0))
 			return 0;
 		h = hash_view_field(h, t);
 	}
-	h = hash_view_field(h, csv_at(c, col[AT_SHAPE]));
+	h = hash_view_field(h, csv_get_field(c, col[AT_SHAPE]));
 	return h > DIGEST_ZEROS ? h : h + 2;
 }
 
@@ -113,7 +113,7 @@ static double read_statistic(const struct csv *c, int column)
 {
 	double v;
 
-	return csv_double(csv_at(c, column), &v) ? v : NAN;
+	return csv_parse_double(csv_get_field(c, column), &v) ? v : NAN;
 }
 
 static void add_view_row(const struct view_reading *r, const struct csv *c, const int *col)
@@ -124,7 +124,7 @@ static void add_view_row(const struct view_reading *r, const struct csv *c, cons
 	uint32_t n;
 	double norm = read_statistic(c, col[AT_NORM]);
 
-	if (!csv_u64(csv_at(c, col[AT_STEP]), &step) || step < r->lo || step > r->hi ||
+	if (!csv_parse_u64(csv_get_field(c, col[AT_STEP]), &step) || step < r->lo || step > r->hi ||
 		!find_parameter(p, c, col, &n))
 		return;
 	v = table_get(&p->values, value_key(n, r->rank), step);
@@ -153,7 +153,7 @@ static bool has_view_columns(const struct csv *c, int *col)
 		"mean", "norm", "zeros", "nans", "infs", "shape", "dtype"};
 
 	for (int i = 0; i < AT_COLUMNS; i++)
-		col[i] = csv_column(c, names[i]);
+		col[i] = csv_find_column(c, names[i]);
 	return col[AT_NAME] >= 0 && col[AT_STEP] >= 0 && col[AT_NORM] >= 0 && col[AT_MIN] >= 0 &&
 	       col[AT_MAX] >= 0;
 }
@@ -174,7 +174,7 @@ static bool read_view(const struct view_reading *r, const char *dir, const struc
 		if (f->first > r->hi || f->last < r->lo)
 			continue;
 		if (!csv_open(&c, f->path, f->limit, false, 65536) && has_view_columns(&c, col))
-			while (!r->to->full && csv_next(&c))
+			while (!r->to->full && csv_read_row(&c))
 				add_view_row(r, &c, col);
 		csv_close(&c);
 	}

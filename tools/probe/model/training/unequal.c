@@ -83,8 +83,8 @@ static void add_number_of_step(
 	unsigned at = *r->nstep, i = 0;
 
 	(void)wall_ns;
-	if (find_agreed_number(intern_name(name)) < 0 || !isfinite(v) ||
-		is_derived(r->meta, intern_name(name)))
+	if (find_agreed_number(intern_get_name(name)) < 0 || !isfinite(v) ||
+		is_derived(r->meta, intern_get_name(name)))
 		return;
 	k = table_get(r->values, number_key(name, r->rank), step);
 	if (!k)
@@ -130,7 +130,7 @@ static void join_agreeing(const struct gather *g, const struct parameters *p,
 		first[i] = i;
 	for (uint32_t i = 0; i < g->comms.table.n; i++) {
 		const struct comm_info *c = table_at(&g->comms.table, i);
-		const char *role = intern_name(c->role);
+		const char *role = intern_get_name(c->role);
 		int one = -1;
 
 		if (!*role || (agreement == AGREE_REPLICAS && strcmp(role, "data") != 0))
@@ -183,9 +183,9 @@ static struct spread measure_spread(
 static void check_number(struct unequals *u, const struct number_reading *r, uint32_t name,
 	const uint32_t *rank, unsigned n)
 {
-	double same = numbers[find_agreed_number(intern_name(name))].same;
-	struct unequal k = {
-		.name = name, .meaning = numbers[find_agreed_number(intern_name(name))].meaning};
+	double same = numbers[find_agreed_number(intern_get_name(name))].same;
+	struct unequal k = {.name = name,
+		.meaning = numbers[find_agreed_number(intern_get_name(name))].meaning};
 	unsigned different = 0, since = 0;
 	uint64_t apart = find_first_step_apart(&r->g->diagnose, r->g->folders.dir, rank, n);
 
@@ -231,7 +231,7 @@ static void check_agreement(struct unequals *u, const struct number_reading *r,
 			if (find_first(first, k) == i)
 				rank[n++] = k;
 		for (unsigned k = 0; n > 1 && k < *r->nname; k++)
-			if (numbers[find_agreed_number(intern_name((*r->name)[k]))].agreement ==
+			if (numbers[find_agreed_number(intern_get_name((*r->name)[k]))].agreement ==
 				agreement)
 				check_number(u, r, (*r->name)[k], rank, n);
 	}

@@ -97,10 +97,10 @@ void bad_add(void *arg, struct calls *s, const struct call *c, uint64_t nans, ui
 	struct bad_row *have;
 	bool p2p = c->bits & CALL_P2P;
 
-	csv_i64(calls_column(s, COL_index), &now.index);
+	csv_parse_i64(calls_column(s, COL_index), &now.index);
 	now.out = io->n && io->s[0] == 'o';
-	if (strcmp(intern_name(c->lib), "aten") == 0 &&
-		is_possibly_unwritten(intern_name(c->op), now.out, now.index))
+	if (strcmp(intern_get_name(c->lib), "aten") == 0 &&
+		is_possibly_unwritten(intern_get_name(c->op), now.out, now.index))
 		return;
 	if (!r->rows++ || c->step < r->first_step)
 		r->first_step = c->step;
@@ -127,10 +127,10 @@ void bad_add(void *arg, struct calls *s, const struct call *c, uint64_t nans, ui
 		return;
 	}
 	add_same_rank(&now, c->rank);
-	csv_u64(calls_column(s, COL_count), &now.count);
+	csv_parse_u64(calls_column(s, COL_count), &now.count);
 	copy_field_text(now.dtype, sizeof(now.dtype), calls_column(s, COL_dtype));
 	copy_field_text(now.shape, sizeof(now.shape), calls_column(s, COL_shape));
-	csv_take_field(now.name, sizeof(now.name), calls_column(s, COL_name));
+	csv_copy_field_to(now.name, sizeof(now.name), calls_column(s, COL_name));
 	copy_field_text(now.min, sizeof(now.min), calls_column(s, COL_min));
 	copy_field_text(now.max, sizeof(now.max), calls_column(s, COL_max));
 	*have = now;

@@ -124,7 +124,7 @@ static bool is_float(const struct call *c)
 {
 	static struct name_question q = {.ask = is_name_of_float};
 
-	return ask_name(&q, c->dtype);
+	return check_name_property(&q, c->dtype);
 }
 
 static bool is_name_of_contribution(const char *op)
@@ -148,7 +148,7 @@ static bool is_contribution(const struct call *c)
 {
 	static struct name_question q = {.ask = is_name_of_contribution};
 
-	return ask_name(&q, c->op);
+	return check_name_property(&q, c->op);
 }
 
 /*
@@ -443,7 +443,7 @@ static void rank_sites(struct invariants *h)
 
 /*
  * Returns the expected number of call sites that break by chance after `kept` or more confirmations. With fewer, a
- * break is no evidence of the same weight: communicators that are made anew in each step have a call site each.
+ * break is no evidence of the same weight: communicators that are made new in each step have a call site each.
  */
 static double expect_breaks(const struct confirmed_list *l, double kept)
 {
@@ -533,7 +533,7 @@ static bool is_extreme(const struct call *c)
 {
 	static struct name_question q = {.ask = is_name_of_extreme};
 
-	return c->in.count < TELLING_COUNT && ask_name(&q, c->redop);
+	return c->in.count < TELLING_COUNT && check_name_property(&q, c->redop);
 }
 
 /*

@@ -37,7 +37,7 @@ static bool is_gradient_reduction(const struct meeting *m)
 	static const char *const reduced[] = {"all_reduce", "reduce_scatter", "reduce", NULL};
 
 	/* A single number is a loss or a count, not the gradient of a layer. */
-	return ask_name(&backward, m->longest.phase) && is_operation(m, reduced) &&
+	return check_name_property(&backward, m->longest.phase) && is_operation(m, reduced) &&
 	       m->longest.count > 1;
 }
 
@@ -58,7 +58,7 @@ void note_reduction(struct reductions *r, const struct meeting *m)
 	struct reduction_group *g;
 	struct reduction_size *s;
 
-	if (ask_name(&broadcast, c->op)) {
+	if (check_name_property(&broadcast, c->op)) {
 		g = table_get(&r->groups, m->comm, 0);
 		if (g && !g->made)
 			g->broadcast = *c;

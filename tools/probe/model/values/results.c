@@ -72,7 +72,7 @@ void results_free(struct results *r)
 
 bool is_operation(const struct meeting *m, const char *const *list)
 {
-	const char *op = intern_name(m->longest.op);
+	const char *op = intern_get_name(m->longest.op);
 
 	for (; *list; list++)
 		if (strcmp(op, *list) == 0)
@@ -126,7 +126,7 @@ static double rounding_of_type(uint32_t dtype)
 		double error;
 	} list[] = {{"float64", 1e-8}, {"complex64", 1e-6}, {"complex128", 1e-8}, {"float32", 1e-6},
 		{"float16", 2e-3}, {"bfloat16", 1.6e-2}, {"int32", 1e-8}, {"int64", 1e-8}};
-	const char *name = intern_name(dtype);
+	const char *name = intern_get_name(dtype);
 
 	for (unsigned i = 0; i < sizeof(list) / sizeof(*list); i++)
 		if (strcmp(name, list[i].name) == 0)
@@ -158,7 +158,7 @@ static bool sum_wanted(const struct meeting *m, double *want, double *have, doub
 	static const char *const reduced[] = {
 		"all_reduce", "reduce", "reduce_scatter", "reduce_scatter_v", NULL};
 	double error = rounding_of_type(m->longest.dtype);
-	const char *redop = intern_name(m->longest.redop);
+	const char *redop = intern_get_name(m->longest.redop);
 	bool sum = is_operation(m, reduced) &&
 		   (strcmp(redop, "sum") == 0 || strcmp(redop, "avg") == 0);
 	double parts = strcmp(redop, "avg") == 0 ? (double)m->n : 1;
@@ -166,13 +166,13 @@ static bool sum_wanted(const struct meeting *m, double *want, double *have, doub
 
 	if (m->bad || !has_known_inputs(m) || !m->nout || error < 0 || (!sum && !is_move(m)))
 		return false;
-	if (sum && m->nout == m->n && m->out_count == m->in_count)
+	if (sum && m->nout == m->n && m->out_format_count == m->in_count)
 		*have = m->out_sum / (double)m->n; /* all_reduce: each rank has the whole result */
-	else if (sum && m->out_count == per)
+	else if (sum && m->out_format_count == per)
 		*have = m->out_sum; /* reduce: one rank has it, or each rank has a part */
-	else if (!sum && m->out_count == (uint64_t)m->nout * m->in_count)
+	else if (!sum && m->out_format_count == (uint64_t)m->nout * m->in_count)
 		*have = m->out_sum / (double)m->nout;
-	else if (!sum && m->out_count == m->in_count)
+	else if (!sum && m->out_format_count == m->in_count)
 		*have = m->out_sum; /* each part goes to one rank */
 	else
 		return false;
@@ -194,7 +194,7 @@ static double find_distance_to_multiple(double x, double m)
 /* Returns true if an integer sum overflowed and wrapped around. */
 static bool goes_around(const struct meeting *m, double want, double have, double bound)
 {
-	int dtype = dtype_from_name(intern_name(m->longest.dtype));
+	int dtype = dtype_from_name(intern_get_name(m->longest.dtype));
 	const struct dtype_info *t = dtype_info(dtype < 0 ? DT_OTHER : (unsigned)dtype);
 
 	return (t->cls == DTC_SIGNED || t->cls == DTC_UNSIGNED) &&
@@ -221,7 +221,7 @@ static struct odd_meeting odd_result(const struct results *r, const struct meeti
 
 static bool is_of_extremes(const struct meeting *m)
 {
-	const char *redop = intern_name(m->longest.redop);
+	const char *redop = intern_get_name(m->longest.redop);
 
 	return strcmp(redop, "min") == 0 || strcmp(redop, "max") == 0;
 }
@@ -233,7 +233,7 @@ static bool is_of_extremes(const struct meeting *m)
 static void check_extremes(struct results *r, const struct meeting *m, struct contract *k)
 {
 	static const char *const list[] = {"all_reduce", "reduce", NULL};
-	bool max = strcmp(intern_name(m->longest.redop), "max") == 0;
+	bool max = strcmp(intern_get_name(m->longest.redop), "max") == 0;
 	double want = max ? m->in_most : m->in_least;
 	double have = max ? m->one_out.most : m->one_out.least;
 	const struct arrival *missing = NULL;
@@ -241,7 +241,7 @@ static void check_extremes(struct results *r, const struct meeting *m, struct co
 	unsigned n = 0;
 
 	if (m->bad || m->nin != m->n || !m->nout || !is_operation(m, list) ||
-		m->out_count * m->n != m->in_count * m->nout)
+		m->out_format_count * m->n != m->in_count * m->nout)
 		return;
 	if (have == want) {
 		k->summed++;
@@ -349,7 +349,7 @@ static void check_running_sum(
 	struct odd_meeting o;
 	struct wrong_sum w;
 
-	if (error < 0 || strcmp(intern_name(m->longest.redop), "sum") != 0 ||
+	if (error < 0 || strcmp(intern_get_name(m->longest.redop), "sum") != 0 ||
 		!(list = list_by_comm_rank(r, m)))
 		return;
 	w = find_wrong_sum(list, m->n, excludes_own, bound);
@@ -554,7 +554,7 @@ static bool is_conserved(const struct meeting *m, bool *known)
 		if (m->a[i].in_place && is_operation(m, rooted))
 			*known = false;
 		in += m->a[i].in_bytes;
-		out += m->a[i].out_bytes;
+		out += m->a[i].out_format_bytes;
 	}
 	return out == (is_operation(m, spread) ? in * m->n : in);
 }
@@ -562,13 +562,13 @@ static bool is_conserved(const struct meeting *m, bool *known)
 static bool is_as_ever(const struct usual_volume *u, const struct arrival *a)
 {
 	return u && !u->changes && u->n >= VOLUME_MIN && u->in == a->in_bytes &&
-	       u->out == a->out_bytes;
+	       u->out == a->out_format_bytes;
 }
 
 static bool is_new_amount(const struct usual_volume *u, const struct arrival *a)
 {
 	return u && !u->changes && u->n >= VOLUME_MIN &&
-	       (u->in != a->in_bytes || u->out != a->out_bytes);
+	       (u->in != a->in_bytes || u->out != a->out_format_bytes);
 }
 
 /*
@@ -593,7 +593,7 @@ static void keep_odd_volume(struct results *r, const struct meeting *m, const st
 		if (!o.nrank) {
 			o.call = call_of_arrival(m, a);
 			o.sent = u->in != a->in_bytes;
-			o.have = o.sent ? a->in_bytes : a->out_bytes;
+			o.have = o.sent ? a->in_bytes : a->out_format_bytes;
 			o.want = o.sent ? u->in : u->out;
 		}
 		add_rank_index(o.rank, &o.nrank, a->rank);
@@ -633,9 +633,9 @@ static void check_volumes(struct results *r, const struct meeting *m)
 
 		if (!u)
 			continue;
-		u->changes |= u->n && (u->in != a->in_bytes || u->out != a->out_bytes);
+		u->changes |= u->n && (u->in != a->in_bytes || u->out != a->out_format_bytes);
 		u->in = a->in_bytes;
-		u->out = a->out_bytes;
+		u->out = a->out_format_bytes;
 		u->n++;
 	}
 }

@@ -29,7 +29,7 @@ static char *format_chosen_ranks(const struct report *r, const bool *chosen)
 	for (uint32_t i = 0; i < r->g.folders.n; i++)
 		if (chosen[i])
 			rank[n++] = r->g.folders.dir[i].rank;
-	text = out_ranks(rank, n);
+	text = out_format_ranks(rank, n);
 	free(rank);
 	return text;
 }
@@ -53,7 +53,7 @@ static char *format_activity(struct report *r, uint32_t i, const char *who, unsi
 	what = report_call(r, c);
 	at = called_from_text(r, c);
 	all = o ? tool_format("%s %s in %s for %s%s", who, n == 1 ? "was" : "were", what,
-			  out_time((double)o->age), at)
+			  out_format_duration((double)o->age), at)
 		: tool_format("%s %s in no recorded call; the last one%s was %s%s", who,
 			  n == 1 ? "was" : "were", n == 1 ? "" : " of the first of them", what, at);
 	free(what);
@@ -88,8 +88,8 @@ static void add_activities(struct report *r, char **text)
 		free(who);
 	}
 	if (more)
-		append_text(
-			text, tool_format("%s in other calls", out_plural(more, "rank", "ranks")));
+		append_text(text,
+			tool_format("%s in other calls", out_format_plural(more, "rank", "ranks")));
 	free(named);
 	free(group);
 }
@@ -124,7 +124,7 @@ static void add_times(struct report *r, char **text)
 	}
 	append_text(text,
 		l.by ? tool_format("%s ended %s before the next one: %s", report_rank(r, l.first),
-			       out_time((double)l.by),
+			       out_format_duration((double)l.by),
 			       are_cores_shared(&r->g, &shared)
 				       ? "where ranks share cores, a process that is ended can "
 					 "take that "
@@ -174,8 +174,9 @@ void find_ended_together(struct report *r)
 		sample = r->stuck.blocked_in[i] && !r->stuck.blocked_in[sample] ? i : sample;
 	}
 	host = format_only_host(r);
-	within = find_spread(r, &l, &spread) ? tool_format(" within %s", out_time((double)spread))
-					     : tool_strdup("");
+	within = find_spread(r, &l, &spread)
+			 ? tool_format(" within %s", out_format_duration((double)spread))
+			 : tool_strdup("");
 	steps = low < high ? tool_format("steps %llu to %llu", (unsigned long long)low,
 				     (unsigned long long)high)
 			   : tool_format("step %llu", (unsigned long long)low);
@@ -217,7 +218,7 @@ bool find_ended_host(struct report *r)
 		"all %u ranks on host %s (%s) were ended by a signal at about the same time, %s "
 		"before any other rank: the host failed, or all its ranks were ended from "
 		"outside; none of them failed first",
-		l.n, get_rank_host(r, l.first), who, out_time((double)l.by));
+		l.n, get_rank_host(r, l.first), who, out_format_duration((double)l.by));
 	add_activities(r, &text);
 	f = add_finding(r, FINDING_DIED, text);
 	for (uint32_t i = 0; i < n && n <= OTHERS_MAX; i++) {

@@ -154,7 +154,7 @@ static char *last_call_text(struct report *r, uint32_t i)
 	before = how_it_left(r, i) == SILENT && d->alive_ns <= d->last_ns && !d->died_ns
 			 ? tool_strdup("")
 			 : tool_format(", %s before",
-				   out_time(until > end ? (double)(until - end) : 0));
+				   out_format_duration(until > end ? (double)(until - end) : 0));
 	all = tool_format("its last call was %s in step %llu%s%s", what,
 		(unsigned long long)k->last.step, before, at);
 	free(before);
@@ -179,7 +179,7 @@ static void say_what_others_did(struct report *r, uint32_t first, char **text)
 		rank[n++] = r->g.folders.dir[i].rank;
 	}
 	if (n) {
-		char *who = out_ranks(rank, n), *what = report_call(r, &in->call),
+		char *who = out_format_ranks(rank, n), *what = report_call(r, &in->call),
 		     *at = called_from_text(r, &in->call);
 
 		append_text(text, tool_format("%s waited for it in %s%s", who, what, at));
@@ -197,9 +197,9 @@ static void say_what_others_did(struct report *r, uint32_t first, char **text)
 		/* An error of communication may come first: a rank closes its connections before its own exception ends it. */
 		append_text(text,
 			at > event ? tool_format("then %s left, %s later, %s", report_rank(r, i),
-					     out_time((double)(at - event)), how)
+					     out_format_duration((double)(at - event)), how)
 				   : tool_format("%s left %s before it, %s", report_rank(r, i),
-					     out_time((double)(event - at)), how));
+					     out_format_duration((double)(event - at)), how));
 		free(how);
 		reported++;
 	}
@@ -208,20 +208,20 @@ static void say_what_others_did(struct report *r, uint32_t first, char **text)
 		if (i != first && how_it_left(r, i) == SILENT)
 			rank[n++] = r->g.folders.dir[i].rank;
 	if (n && how_it_left(r, first) == SILENT && others_went_on(r)) {
-		char *who = out_ranks(rank, n);
+		char *who = out_format_ranks(rank, n);
 
 		append_text(text,
 			tool_format(
 				"then %s ended too, without a message; the others continued", who));
 		free(who);
 	} else if (n && how_it_left(r, first) == SPOKE) {
-		char *who = out_ranks(rank, n);
+		char *who = out_format_ranks(rank, n);
 
 		append_text(text, tool_format("%s %s ended by a signal, as a launcher does then",
 					  who, n == 1 ? "was" : "were"));
 		free(who);
 	} else if (n && all_ended_by_signal(r)) {
-		char *who = out_ranks(rank, n);
+		char *who = out_format_ranks(rank, n);
 
 		append_text(
 			text, tool_format("%s %s ended by a signal too, as a launcher does then; "
@@ -339,7 +339,7 @@ static bool left_too_early(const struct report *r, uint32_t i)
 		const struct call *other = &r->g.rank[k].last;
 
 		/* MPI's launchers end the other ranks when one exits before MPI_Finalize. */
-		if (strcmp(intern_name(mine->lib), "mpi") == 0 && how_it_left(r, k) == SILENT &&
+		if (strcmp(intern_get_name(mine->lib), "mpi") == 0 && how_it_left(r, k) == SILENT &&
 			(is_blocked_in_call(r, k) ||
 				moment_of_leaving(r, k) >= moment_of_leaving(r, i)))
 			return true;

@@ -68,7 +68,7 @@ static bool is_explained_by_place(const struct site_wait *usual, uint64_t age)
 /* True for an operation on files: it also waits for a disk, which may be slow for all ranks. */
 static bool is_file_operation(const struct open_call *c)
 {
-	return strncmp(intern_name(c->call.op), "file_", 5) == 0;
+	return strncmp(intern_get_name(c->call.op), "file_", 5) == 0;
 }
 
 /* True if all ranks of the operation are in it, so that the operation itself takes long. */
@@ -140,8 +140,8 @@ static char *format_usual(const struct site_wait *usual)
 {
 	return usual ? tool_format(
 			       "%s in this function on this communicator before took at most %s",
-			       out_plural(usual->n, "wait", "waits"),
-			       out_time((double)usual->longest_ns))
+			       out_format_plural(usual->n, "wait", "waits"),
+			       out_format_duration((double)usual->longest_ns))
 		     : tool_strdup("no wait in this function on this communicator ended before");
 }
 
@@ -184,12 +184,12 @@ static char *find_hang_reason(struct report *r, const struct stuck *s)
 	history = format_usual(usual);
 	if (m.sample.state == ACTIVITY_WAITING)
 		text = tool_format("%s has been in %s for %s, and %s", report_rank(r, m.one),
-			m.sample.function, out_time((double)m.still_ns), history);
+			m.sample.function, out_format_duration((double)m.still_ns), history);
 	else
 		text = tool_format(
 			"%s has made no progress for %s (no processor time, no I/O, nor a process "
 			"that it started), and %s",
-			report_rank(r, m.one), out_time((double)m.still_ns), history);
+			report_rank(r, m.one), out_format_duration((double)m.still_ns), history);
 	free(history);
 	return text;
 }

@@ -149,7 +149,7 @@ static char *format_rank_activity(const struct report *r, uint32_t index, const 
 	case ACTIVITY_UNKNOWN:
 		if (m->since_ns)
 			return tool_format("%s has given no sign of life for %s", rank,
-				out_time((double)m->since_ns));
+				out_format_duration((double)m->since_ns));
 		return tool_format("whether %s makes progress cannot be told: %s", rank,
 			r->g.folders.dir[index].meta.thinned
 				? "it skips calls to keep max_overhead"

@@ -55,7 +55,7 @@ static void missing_ranks(struct report *r)
 	}
 	if (!n)
 		return;
-	who = out_ranks(missing, n);
+	who = out_format_ranks(missing, n);
 	if (*g->folders.dir[0].meta.cfg_rank)
 		add_finding(r, FINDING_RANKS_LEFT_OUT,
 			tool_format("%s not recorded: the setting rank selects %s", who,
@@ -94,7 +94,7 @@ static void journals_wrong(struct report *r)
 				rank[n++] = f->dir[k].rank;
 		}
 
-		char *who = n ? out_ranks(rank, n) : tool_strdup(f->dir[i].label);
+		char *who = n ? out_format_ranks(rank, n) : tool_strdup(f->dir[i].label);
 
 		add_finding(r, FINDING_JOURNAL, tool_format("%s: %s", who, why));
 		free(who);
@@ -160,7 +160,7 @@ static void find_rank_states(struct report *r)
 			add_finding(r, FINDING_FILES, tool_strdup(r->g.rank[i].files_wrong));
 	}
 	if (n) {
-		char *who = out_ranks(killed, n);
+		char *who = out_format_ranks(killed, n);
 
 		struct finding *f = add_finding(r, FINDING_KILLED,
 			journals
@@ -175,7 +175,7 @@ static void find_rank_states(struct report *r)
 		free(who);
 	}
 	if (e) {
-		char *who = out_ranks(ended, e);
+		char *who = out_format_ranks(ended, e);
 
 		struct finding *f = add_finding(r, FINDING_ENDED,
 			lives ? tool_format("%s ended, and what they recorded last is still being "
@@ -190,15 +190,16 @@ static void find_rank_states(struct report *r)
 		free(who);
 	}
 	if (m) {
-		char *who = out_ranks(unseen, m);
+		char *who = out_format_ranks(unseen, m);
 
 		add_finding(r, FINDING_UNSEEN,
 			tool_format("%s: the processes run (or ran) on other hosts; last sign of "
 				    "life %s ago; run "
 				    "this there to be sure of their state",
 				who,
-				out_time(r->g.opens.now > alive ? (double)(r->g.opens.now - alive)
-								: 0)));
+				out_format_duration(r->g.opens.now > alive
+							    ? (double)(r->g.opens.now - alive)
+							    : 0)));
 		free(who);
 	}
 	free(killed);
@@ -210,7 +211,7 @@ static void add_counted_finding(struct report *r, enum finding_kind kind, uint64
 	const char *one, const char *many, const char *then)
 {
 	if (n)
-		add_finding(r, kind, tool_format("%s %s", out_plural(n, one, many), then));
+		add_finding(r, kind, tool_format("%s %s", out_format_plural(n, one, many), then));
 }
 
 static uint64_t sum_count(const struct meta *m, enum journal_count k)
@@ -334,15 +335,15 @@ static void find_unmeasured(struct report *r)
 	}
 	if (n) {
 		char *share = without == with ? tool_strdup("all")
-					      : tool_format("%s of", out_count(without));
+					      : tool_format("%s of", out_format_count(without));
 
-		who = out_ranks(rank, n);
+		who = out_format_ranks(rank, n);
 		add_finding(r, FINDING_UNMEASURED,
 			tool_format(
 				"%s: the values of %s %s calls with tensors were not measured, so "
 				"a NaN, a "
 				"spike or a damaged buffer in them does not show%s",
-				who, share, out_count(with),
+				who, share, out_format_count(with),
 				copied ? ""
 				       : "; device memory is measured with "
 					 "`device: auto`, or `device: copy` where its driver does "
@@ -370,7 +371,7 @@ static void find_said_by_ranks(struct report *r, bool invisible)
 				&list, &n, &cap, t[k].name, t[k].text, r->g.folders.dir[i].rank);
 	}
 	for (unsigned i = 0; i < n; i++) {
-		char *who = out_ranks(list[i].rank, list[i].n);
+		char *who = out_format_ranks(list[i].rank, list[i].n);
 
 		if (invisible)
 			add_finding(r, FINDING_INVISIBLE,

@@ -121,7 +121,7 @@ void find_empty(struct report *r)
 			tool_format("no call is in the files, but the ranks recorded %s: "
 				    "calls_*.csv were removed or not copied; collect the whole "
 				    "rank folders",
-				out_count(count_recorded(&r->g))));
+				out_format_count(count_recorded(&r->g))));
 		return;
 	}
 	why = format_choice(&r->g);

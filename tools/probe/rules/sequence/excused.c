@@ -8,7 +8,7 @@
 
 bool is_receive(const struct call *c)
 {
-	return strcmp(intern_name(c->op), "recv") == 0;
+	return strcmp(intern_get_name(c->op), "recv") == 0;
 }
 
 static bool goes_to(const struct call *a, const struct call *b)

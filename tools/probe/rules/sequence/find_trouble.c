@@ -40,23 +40,23 @@ struct trouble {
 
 static char *terms_text(const struct report *r, const struct terms *t, enum meet_mismatch what)
 {
-	const char *label = report_rank(r, t->rank), *api = intern_name(t->api);
+	const char *label = report_rank(r, t->rank), *api = intern_get_name(t->api);
 
 	switch (what) {
 	case MISMATCH_REDOP:
-		return tool_format("%s reduces by %s", label, intern_name(t->redop));
+		return tool_format("%s reduces by %s", label, intern_get_name(t->redop));
 	case MISMATCH_ROOT:
 		return tool_format("%s has root %lld", label, (long long)t->root);
 	case MISMATCH_DTYPE:
 		if (t->received_dtype && t->received_dtype != t->dtype)
 			return tool_format("%s sends %s and receives %s", label,
-				intern_name(t->dtype), intern_name(t->received_dtype));
-		return tool_format("%s has %s", label, intern_name(t->dtype));
+				intern_get_name(t->dtype), intern_get_name(t->received_dtype));
+		return tool_format("%s has %s", label, intern_get_name(t->dtype));
 	case MISMATCH_BYTES:
 		if (t->received && t->received != t->bytes)
 			return tool_format("%s sends %s B and receives %s B", label,
-				out_count(t->bytes), out_count(t->received));
-		return tool_format("%s has %s B", label, out_count(t->bytes));
+				out_format_count(t->bytes), out_format_count(t->received));
+		return tool_format("%s has %s B", label, out_format_count(t->bytes));
 	case MISMATCH_LAYOUT:
 		return tool_format("%s's elements are in the order of %s", label,
 			t->permuted ? "another dimension first (transposed, or channels last)"
@@ -79,7 +79,7 @@ static char *format_mismatch(const struct report *r, const struct mismatch *u)
 			  "first one, later numbers may only be shifted",
 		meet_mismatch_name(u->what), (long long)u->seq,
 		comm_label(&r->g.comms, u->comm, label), (unsigned long long)u->step, a, b,
-		out_plural(n, "call is", "calls are"));
+		out_format_plural(n, "call is", "calls are"));
 	free(a);
 	free(b);
 	return all;
@@ -93,7 +93,7 @@ static void append_place_of_terms(struct report *r, char **text, const struct te
 {
 	struct call c = {.rank = t->rank, .stack = t->stack};
 	char *at = called_from_text(r, &c), *before = *text;
-	const char *phase = intern_name(t->phase);
+	const char *phase = intern_get_name(t->phase);
 
 	if (*at || *phase) {
 		*text = tool_format("%s\n%s made it%s%s%s", before, report_rank(r, t->rank),
@@ -132,16 +132,16 @@ static const char *find_mismatched_field(enum meet_mismatch what)
 static char *format_term(const struct call *c, const char *what)
 {
 	if (strcmp(what, "dtype") == 0)
-		return tool_strdup(intern_name(c->dtype));
+		return tool_strdup(intern_get_name(c->dtype));
 	if (strcmp(what, "redop") == 0)
-		return tool_strdup(intern_name(c->redop));
+		return tool_strdup(intern_get_name(c->redop));
 	if (strcmp(what, "root") == 0)
 		return tool_format("%lld", (long long)c->root);
 	if (strcmp(what, "tag") == 0)
 		return tool_format("%lld", (long long)c->tag);
 	if (strcmp(what, "peer") == 0)
 		return tool_format("%lld", (long long)c->peer);
-	return tool_format("%s elements", out_count(c->count));
+	return tool_format("%s elements", out_format_count(c->count));
 }
 
 /* Returns the field `what` of --json in words. */
@@ -158,7 +158,7 @@ static char *verdict_text(struct report *r, const struct verdict *v)
 	char *call = report_call(r, &v->call), *usual = report_call(r, &v->usual),
 	     *before = report_call(r, &v->before), *at = called_from_text(r, &v->call), *all = NULL,
 	     *a, *b;
-	char *times = tool_format("%s", out_plural(v->times, "time", "times"));
+	char *times = tool_format("%s", out_format_plural(v->times, "time", "times"));
 
 	switch (v->kind) {
 	case VERDICT_MISSING:
@@ -222,7 +222,7 @@ static char *verdict_text(struct report *r, const struct verdict *v)
 
 static bool is_phase(uint32_t phase, const char *word)
 {
-	return strcmp(intern_name(phase), word) == 0;
+	return strcmp(intern_get_name(phase), word) == 0;
 }
 
 /*
@@ -277,7 +277,7 @@ static char *fewer_passes_text(
 	text = tool_format("step %llu: %s made one backward pass fewer than the others, whose next "
 			   "one is here%s; or one call too many: %s, after %s%s",
 		(unsigned long long)v->step, report_rank(r, v->rank), pass, call,
-		out_plural(v->times, "step", "steps"), at);
+		out_format_plural(v->times, "step", "steps"), at);
 	free(call);
 	free(at);
 	free(pass);
@@ -381,7 +381,7 @@ static void add_verdict(
 	if (is_pass_skipped(w, v)) {
 		text = tool_format("%s\n%s made %s in this step, and the others began another", was,
 			report_rank(r, v->rank),
-			out_plural(v->before.pass, "backward pass", "backward passes"));
+			out_format_plural(v->before.pass, "backward pass", "backward passes"));
 		free(was);
 		was = text;
 	}
@@ -553,7 +553,7 @@ static bool add_circle(struct report *r, const struct trouble *t)
 	}
 	f = add_finding(r, FINDING_DEADLOCK,
 		tool_format("step %llu: %s wait for each other in a circle%s\n%s",
-			(unsigned long long)t->step, out_plural(w.n, "rank", "ranks"),
+			(unsigned long long)t->step, out_format_plural(w.n, "rank", "ranks"),
 			w.n > WAITS_NAMED ? "; the first of them" : "", text));
 	free(text);
 	f->whole = w.n == r->g.folders.n && w.n <= WAITS_NAMED;

@@ -46,7 +46,7 @@ int64_t relative_peer(const struct call *c)
 
 static void add_entry(struct window *w, struct rank_window *r, const struct call *c, unsigned *cap)
 {
-	if (!c->comm || c->bits & CALL_NESTED || !*intern_name(c->op))
+	if (!c->comm || c->bits & CALL_NESTED || !*intern_get_name(c->op))
 		return;
 	if (r->n == 2 * CALLS_MAX) {
 		memmove(r->e, r->e + CALLS_MAX, CALLS_MAX * sizeof(*r->e));

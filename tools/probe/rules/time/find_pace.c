@@ -89,10 +89,11 @@ static void find_slow_rank(struct report *r)
 			    "%s (median), the others %s; so in %s of %s since. The others "
 			    "differ by %s "
 			    "among themselves",
-			report_rank(r, p.rank), (unsigned long long)p.step, out_time(p.seen),
+			report_rank(r, p.rank), (unsigned long long)p.step,
+			out_format_duration(p.seen),
 			longer ? "each of the longer rounds that its calls make" : "a step",
-			out_time(p.usual), out_percent(p.share), longer ? "these" : "the steps",
-			out_time(p.spread)));
+			out_format_duration(p.usual), out_format_percent(p.share),
+			longer ? "these" : "the steps", out_format_duration(p.spread)));
 }
 
 static bool find_jitter(struct report *r)
@@ -111,11 +112,11 @@ static bool find_jitter(struct report *r)
 			"%s is slower than the others from time to time: in %s of %s, first "
 			"in step %llu, by up to %s, while the median of its other ones differs by "
 			"%s; three quarters of the other ranks' steps differ by less than %s%s",
-			report_rank(r, p.rank), out_percent(p.share),
+			report_rank(r, p.rank), out_format_percent(p.share),
 			longer ? "the longer rounds that its calls make" : "its steps",
-			(unsigned long long)p.step, out_time(p.seen),
-			out_time(p.usual < 0 ? -p.usual : p.usual), out_time(p.spread),
-			crowded ? crowded : ""));
+			(unsigned long long)p.step, out_format_duration(p.seen),
+			out_format_duration(p.usual < 0 ? -p.usual : p.usual),
+			out_format_duration(p.spread), crowded ? crowded : ""));
 	free(crowded);
 	return true;
 }
@@ -130,17 +131,17 @@ static void find_stalls(struct report *r, bool jitter)
 				    "and the others waited "
 				    "for it%s; three quarters of the other ranks' steps differ "
 				    "by less than %s",
-				report_rank(r, p.rank), out_time(p.seen),
+				report_rank(r, p.rank), out_format_duration(p.seen),
 				(unsigned long long)p.step, p.times > 1 ? ", not only once" : "",
-				out_time(p.spread)));
+				out_format_duration(p.spread)));
 	else if (p.kind == PACE_JITTER && !jitter)
 		add_pace(r, FINDING_JITTER_DOUBTFUL, &p,
 			tool_format("%s stalls from time to time, for up to %s outside of "
 				    "recorded calls, and the others wait for it: in %s of its "
 				    "steps; three quarters of the other ranks' steps differ by "
 				    "less than %s",
-				report_rank(r, p.rank), out_time(p.seen), out_percent(p.share),
-				out_time(p.spread)));
+				report_rank(r, p.rank), out_format_duration(p.seen),
+				out_format_percent(p.share), out_format_duration(p.spread)));
 }
 
 /*
@@ -217,10 +218,10 @@ static void find_slow_link(struct report *r)
 			    "%s and more from both ranks being there to the end of the receive; "
 			    "three quarters of %s take less than %s%s%s",
 			report_rank(r, l->from), report_rank(r, l->to),
-			(unsigned long long)l->best.step, out_count(l->best.n),
-			out_time((double)l->best.least),
-			alone ? "its other ones" : "those of other links", out_time(usual), at,
-			crowded ? crowded : ""));
+			(unsigned long long)l->best.step, out_format_count(l->best.n),
+			out_format_duration((double)l->best.least),
+			alone ? "its other ones" : "those of other links",
+			out_format_duration(usual), at, crowded ? crowded : ""));
 
 	name_culprit(r, f, l->from);
 	name_culprit(r, f, l->to);

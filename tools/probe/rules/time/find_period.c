@@ -49,26 +49,27 @@ bool report_period(const struct report *r, struct period_found *f)
 char *report_period_text(const struct report *r, const struct period_found *f)
 {
 	const struct cycle_found *y = &f->best;
-	char *who = out_ranks(f->alike, f->nalike), *times, *seen, *marker, *all;
+	char *who = out_format_ranks(f->alike, f->nalike), *times, *seen, *marker, *all;
 
 	times = y->time->n ? tool_format(", %s each (median; at most %s)",
-				     out_time((double)hist_quantile(y->time, 0.5)),
-				     out_time((double)y->time->max))
+				     out_format_duration((double)hist_quantile(y->time, 0.5)),
+				     out_format_duration((double)y->time->max))
 			   : tool_strdup("");
 	seen = y->extra ? tool_format(", with %s in between that are part of none",
-				  out_plural(y->extra, "call", "calls"))
+				  out_format_plural(y->extra, "call", "calls"))
 			: tool_strdup("");
 	marker = y->once ? tool_format(". %s is called once in each: PROBE_STEP_MARKER=%s makes "
 				       "them steps",
-				   intern_name(y->once), intern_name(y->once))
+				   intern_get_name(y->once), intern_get_name(y->once))
 			 : tool_strdup("");
 	all = tool_format(
 		"no step signal, so everything is step 0%s; on %s the call sequence repeats "
 		"every %s (confidence %s, %s, first at seq %llu on %s)%s: steps by "
 		"period%s%s",
 		r->g.by_rounds ? " in the files (here a step is one of these repetitions)" : "",
-		f->nalike ? who : report_rank(r, f->rank), out_plural(y->length, "call", "calls"),
-		out_percent(y->confidence), out_plural(y->rounds, "repetition", "repetitions"),
+		f->nalike ? who : report_rank(r, f->rank),
+		out_format_plural(y->length, "call", "calls"), out_format_percent(y->confidence),
+		out_format_plural(y->rounds, "repetition", "repetitions"),
 		(unsigned long long)y->first_seq, report_rank(r, f->rank), seen, times, marker);
 	free(who);
 	free(times);
@@ -102,7 +103,7 @@ void report_period_json(const struct report *r)
 	json_double("median_s", (double)hist_quantile(f.best.time, 0.5) * 1e-9);
 	json_double("max_s", (double)f.best.time->max * 1e-9);
 	if (f.best.once)
-		json_string("marker", intern_name(f.best.once));
+		json_string("marker", intern_get_name(f.best.once));
 	else
 		json_null("marker");
 	json_end();

@@ -106,7 +106,7 @@ static char *unread_text(const struct report *r, uint64_t comm)
 	char *who, *text;
 
 	gather_unread(&r->g, comm, &u);
-	who = u.n ? out_ranks(u.rank, u.n) : NULL;
+	who = u.n ? out_format_ranks(u.rank, u.n) : NULL;
 	text = u.n ? tool_format("; %s %s not read", who, u.n == 1 ? "was" : "were")
 		   : tool_strdup("");
 	free(who);
@@ -154,16 +154,18 @@ static void find_stragglers(struct report *r)
 			tool_format("%s arrives last in %s of %s on %s, %s after the middle rank "
 				    "(median; at most %s); "
 				    "%s the last rank took %s of the run%s%s%s%s",
-				report_rank(r, (uint32_t)s->who->key.b), out_percent(s->share),
-				out_plural(s->comm->held, "operation", "operations"),
+				report_rank(r, (uint32_t)s->who->key.b),
+				out_format_percent(s->share),
+				out_format_plural(s->comm->held, "operation", "operations"),
 				comm_label(&r->g.comms, s->comm->key.a, label),
-				out_time((double)hist_quantile(&s->who->lag, 0.5)),
-				out_time((double)s->who->lag.max),
+				out_format_duration((double)hist_quantile(&s->who->lag, 0.5)),
+				out_format_duration((double)s->who->lag.max),
 				s->comm->stood_ns > s->comm->wait_ns
 					? "asynchronous operations that were pending for"
 					: "waiting for",
-				out_percent(s->cost), *at ? "; the longest was called from " : "",
-				at, unread, crowded ? crowded : ""));
+				out_format_percent(s->cost),
+				*at ? "; the longest was called from " : "", at, unread,
+				crowded ? crowded : ""));
 		name_culprit(r, f, (uint32_t)s->who->key.b);
 		name_call(f, c);
 		f->event = 0; /* a habit has no start time */
@@ -186,24 +188,24 @@ static void find_wrong_clocks(struct report *r)
 
 	if (h->drift)
 		drift = tool_format(", and %s %s in each second", h->drift < 0 ? "loses" : "gains",
-			out_time(fabs(h->drift) * 1e9));
+			out_format_duration(fabs(h->drift) * 1e9));
 	if (h->corrected)
 		add_finding(r, FINDING_CLOCKS,
 			tool_format(
 				"the clocks of %s differ from the first host's (%s: %s %s%s), told "
 				"from collective operations; times that compare ranks are "
 				"corrected for that, to +-%s",
-				out_plural(h->corrected, "host", "hosts"), h->host,
-				out_time(fabs((double)h->largest)),
+				out_format_plural(h->corrected, "host", "hosts"), h->host,
+				out_format_duration(fabs((double)h->largest)),
 				h->largest < 0 ? "behind" : "ahead", drift ? drift : "",
-				out_time(h->error_ns)));
+				out_format_duration(h->error_ns)));
 	free(drift);
 	if (h->unknown)
 		add_finding(r, FINDING_CLOCKS,
 			tool_format("the clocks of %s could not be compared with the others: which "
 				    "rank arrives last there is only "
 				    "as certain as these clocks",
-				out_plural(h->unknown, "host", "hosts")));
+				out_format_plural(h->unknown, "host", "hosts")));
 }
 
 /*
@@ -242,20 +244,20 @@ static void own_cost(struct report *r)
 			tool_format("libprobe took %s a rank once, before the third step%s; after "
 				    "it %s of "
 				    "the time",
-				out_time(start / r->g.folders.n),
+				out_format_duration(start / r->g.folders.n),
 				is_key_on(r, "scalars") || is_key_on(r, "kinds") ||
 						is_key_on(r, "names") || is_key_on(r, "metrics")
 					? " (keys scalars, kinds, names and metrics search for the "
 					  "parameters then)"
 					: "",
-				out_percent(share)));
+				out_format_percent(share)));
 		return;
 	}
 	add_finding(r, FINDING_COST,
 		tool_format("%s of the %s was spent in libprobe itself; these keys are on and take "
 			    "time: %s; "
 			    "max_bytes and step_interval make it less",
-			out_percent(share), known ? "time after the first two steps" : "run",
+			out_format_percent(share), known ? "time after the first two steps" : "run",
 			r->g.folders.dir[0].meta.costly));
 }
 

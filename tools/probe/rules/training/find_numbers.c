@@ -21,15 +21,15 @@ void find_unequal_numbers(struct report *r)
 
 		for (unsigned k = 0; k < u->n; k++)
 			rank[k] = r->g.folders.dir[u->rank[k]].rank;
-		ranks = out_ranks(rank, u->n);
+		ranks = out_format_ranks(rank, u->n);
 		since = u->equal_steps ? tool_format("equal in %s before",
-						 out_plural(u->equal_steps, "step", "steps"))
+						 out_format_plural(u->equal_steps, "step", "steps"))
 				       : tool_strdup("from the first step on");
 		f = add_finding(r, FINDING_UNEQUAL,
 			tool_format(
 				"step %llu: %s is %.6g on %s and %.6g on %s (%s); %s must agree on "
 				"it: %s",
-				(unsigned long long)u->step, intern_name(u->name), u->least,
+				(unsigned long long)u->step, intern_get_name(u->name), u->least,
 				report_rank(r, u->lowest), u->most, report_rank(r, u->highest),
 				since, ranks, u->meaning));
 		name_culprit(r, f, u->lowest);
@@ -39,7 +39,7 @@ void find_unequal_numbers(struct report *r)
 				name_concerned(r, f, u->rank[k]);
 		f->evidence = tool_format("rows of %s in scalars_*.csv of these ranks, from step "
 					  "%llu on",
-			intern_name(u->name), (unsigned long long)u->step);
+			intern_get_name(u->name), (unsigned long long)u->step);
 		free(rank);
 		free(ranks);
 		free(since);
@@ -50,7 +50,7 @@ void find_unequal_numbers(struct report *r)
 static char *format_loss_step(const struct odd_loss *o)
 {
 	static const char micro[] = "micro-loss/micro";
-	const char *name = intern_name(o->name);
+	const char *name = intern_get_name(o->name);
 
 	if (strncmp(name, micro, sizeof(micro) - 1) != 0)
 		return tool_format("step %llu", (unsigned long long)o->step);
@@ -74,7 +74,7 @@ void find_odd_losses(struct report *r)
 		name_culprit(r, f, o->rank);
 		name_step(f, o->step);
 		f->evidence = tool_format("rows of %s in scalars_*.csv of all ranks, step %llu",
-			intern_name(o->name), (unsigned long long)o->step);
+			intern_get_name(o->name), (unsigned long long)o->step);
 		free(at);
 	}
 }
@@ -128,7 +128,7 @@ static void find_ended_reductions(struct report *r)
 			    "all of them reduced in the backward pass of each step before; the "
 			    "last one was %s%s",
 			(unsigned long long)s->last + 1, (unsigned long long)last,
-			out_count(s->call.count), intern_name(s->call.dtype), what, at));
+			out_format_count(s->call.count), intern_get_name(s->call.dtype), what, at));
 	name_call(f, &s->call);
 	f->call.step = s->last + 1;
 	free(what);
@@ -146,7 +146,7 @@ static void find_same_inputs(struct report *r)
 		struct finding *f;
 
 		if (!g->made || g->equal < g->made || g->steps < REDUCTION_STEPS_MIN || !c ||
-			strcmp(intern_name(c->role), "data") != 0)
+			strcmp(intern_get_name(c->role), "data") != 0)
 			continue;
 		at = called_from_text(r, &g->call);
 		f = add_finding(r, FINDING_SAME_DATA,
@@ -154,8 +154,8 @@ static void find_same_inputs(struct report *r)
 				    "gradients "
 				    "in %s: they train on the same samples%s",
 				comm_label(&r->g.comms, g->key.a, label),
-				out_plural(g->made, "reduction", "reductions"),
-				out_plural(g->steps, "step", "steps"), at));
+				out_format_plural(g->made, "reduction", "reductions"),
+				out_format_plural(g->steps, "step", "steps"), at));
 		for (unsigned k = 0; k < c->nmember; k++) {
 			int index = gather_index(&r->g, c->member[k]);
 

@@ -31,7 +31,7 @@ static char *list_ranks(const struct report *r, const uint32_t *index, unsigned 
 
 	for (unsigned i = 0; i < n; i++)
 		rank[i] = r->g.folders.dir[index[i]].rank;
-	text = out_ranks(rank, n);
+	text = out_format_ranks(rank, n);
 	free(rank);
 	return text;
 }
@@ -59,7 +59,7 @@ static char *list_parameters(const struct parameters *p, unsigned first, unsigne
 	if (*n > NAMES_SHOWN) {
 		before = text;
 		text = tool_format("%s and %s", before,
-			out_plural(*n - NAMES_SHOWN, "more parameter", "more parameters"));
+			out_format_plural(*n - NAMES_SHOWN, "more parameter", "more parameters"));
 		free(before);
 	}
 	return text;
@@ -172,10 +172,10 @@ static void add_parting(struct report *r, unsigned first)
 			? tool_format(
 				  "since their gradients are no longer reduced, which they were "
 				  "in the %s before",
-				  out_plural(k->equal_steps, "step", "steps"))
+				  out_format_plural(k->equal_steps, "step", "steps"))
 		: k->equal_steps
 			? tool_format("after %s in which they were",
-				  out_plural(k->equal_steps, "step", "steps"))
+				  out_format_plural(k->equal_steps, "step", "steps"))
 			: tool_strdup(k->joined ? "from that step on" : "from the first step on");
 	f = add_finding(r, kind,
 		tool_format("step %llu: %s %s not the same on %s, %s, %s; in step %llu they "
@@ -187,7 +187,7 @@ static void add_parting(struct report *r, unsigned first)
 			: k->never_equal
 				? "where a broadcast made them equal and no gradients were reduced"
 				: "which compute the same gradients by themselves",
-			since, (unsigned long long)k->last_step, out_percent(most), cause));
+			since, (unsigned long long)k->last_step, out_format_percent(most), cause));
 	for (unsigned i = 0; i < k->n; i++)
 		odd += k->odd && k->odd[i];
 	for (unsigned i = 0; i < k->n; i++)
@@ -222,7 +222,7 @@ static void find_untied(struct report *r)
 				(unsigned long long)u->step, parameter_at(p, u->parameter[0])->name,
 				report_rank(r, u->rank[0]), parameter_at(p, u->parameter[1])->name,
 				report_rank(r, u->rank[1]), parameter_at(p, u->parameter[0])->shape,
-				(unsigned long long)u->last_step, out_percent(u->distance)));
+				(unsigned long long)u->last_step, out_format_percent(u->distance)));
 
 		name_culprit(r, f, u->rank[0]);
 		name_culprit(r, f, u->rank[1]);

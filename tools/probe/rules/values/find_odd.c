@@ -44,7 +44,7 @@ static char *index_ranks(const struct report *r, const uint32_t *list, unsigned 
 		return tool_format("%u ranks", n);
 	for (unsigned i = 0; i < n; i++)
 		rank[i] = r->g.folders.dir[list[i]].rank;
-	return out_ranks(rank, n);
+	return out_format_ranks(rank, n);
 }
 
 /*
@@ -100,9 +100,9 @@ static void find_spike(struct report *r)
 			    "none at this place was above %s%s%s%s",
 			(unsigned long long)s->call.step, all ? "on all ranks alike, as on " : "",
 			report_rank(r, s->call.rank), short_number(s->now), what,
-			out_plural(s->seen, "step", "steps"), short_number(s->before), at,
+			out_format_plural(s->seen, "step", "steps"), short_number(s->before), at,
 			s->more ? "; later calls with such values: " : "",
-			s->more ? out_count(s->more) : ""));
+			s->more ? out_format_count(s->more) : ""));
 	complete_strange(r, f, s);
 	/*
 	 * No rank is the culprit: it is the training itself, or a value that the program measures.
@@ -146,8 +146,8 @@ static void find_violated_invariants(struct report *r)
 				    "was new in each of %s so far, on all ranks: the buffer was "
 				    "not filled",
 				stale->turn ? "the time before" : "in the step before",
-				stale->turn ? out_plural(stale->seen, "call", "calls")
-					    : out_plural(stale->seen, "step", "steps")));
+				stale->turn ? out_format_plural(stale->seen, "call", "calls")
+					    : out_format_plural(stale->seen, "step", "steps")));
 		f->awaited = may_others_follow(r, &stale->call, stale->call.step + 1);
 		f->evidence = tool_format("minimum %s, maximum %s, mean %s, as before",
 			short_number(stale->call.in.least), short_number(stale->call.in.most),
@@ -157,16 +157,16 @@ static void find_violated_invariants(struct report *r)
 		f = add_strange(r, FINDING_ZERO, zero, "from ",
 			tool_format("has only zeros; in the %s before it never did, nor on "
 				    "other ranks",
-				out_plural(zero->seen, "step", "steps")));
+				out_format_plural(zero->seen, "step", "steps")));
 		f->awaited = may_others_follow(r, &zero->call, zero->call.step + zero->length);
 		f->evidence = tool_format("norm 0 in %s, to the end of the recording",
-			out_plural(zero->length, "step", "steps"));
+			out_format_plural(zero->length, "step", "steps"));
 	}
 	if (once->any) {
 		f = add_strange(r, FINDING_ZERO_ONCE, once, "",
 			tool_format("had only zeros in this step alone, on this rank and "
 				    "not on most others; in the %s before it never had",
-				out_plural(once->seen, "step", "steps")));
+				out_format_plural(once->seen, "step", "steps")));
 		f->evidence = tool_strdup("norm 0 in one step, and neither before nor later");
 	}
 }
@@ -223,7 +223,7 @@ static void find_corruption(struct report *r)
 				"%s%s; "
 				"those of the %s before were equal on all ranks%s",
 				(unsigned long long)o->call.step, what, who, rest, unsure_text(o),
-				out_plural(o->agreed, "operation", "operations"), at))
+				out_format_plural(o->agreed, "operation", "operations"), at))
 			->evidence =
 			tool_strdup("minimum, maximum, mean and norm of the `out` rows with this "
 				    "comm and comm_seq");
@@ -286,7 +286,7 @@ static void find_not_sum(struct report *r)
 			o->moved ? "what its ranks put in" : "the reduction of its inputs",
 			o->extreme ? "the extreme value is" : "the elements add up to",
 			short_number(o->have), o->extreme ? "that" : "those", short_number(o->want),
-			who, out_plural(o->agreed, "operation", "operations"), at));
+			who, out_format_plural(o->agreed, "operation", "operations"), at));
 	f->evidence = o->extreme ? tool_strdup("columns min and max of the rows with this comm and "
 					       "comm_seq: `out` and all `in`")
 				 : tool_format("sum %s instead of %s; rounding explains at most %s",
@@ -317,7 +317,7 @@ static void find_odd_volume(struct report *r)
 		tool_format("step %llu: in %s the ranks together did not take as many bytes as "
 			    "they sent, as in the %s before: %s%s",
 			(unsigned long long)o->call.step, what,
-			out_plural(o->agreed, "operation", "operations"), who, at));
+			out_format_plural(o->agreed, "operation", "operations"), who, at));
 	f->what = "count";
 	f->evidence =
 		tool_strdup("column bytes of the `in` and `out` rows with this comm and comm_seq");
@@ -342,8 +342,9 @@ static void find_mismatched_message(struct report *r)
 			    "side, as "
 			    "both had in the %s before%s",
 			(unsigned long long)u->call.step, report_rank(r, u->call.rank), what,
-			intern_name(u->call.dtype), report_rank(r, u->other.rank),
-			intern_name(u->usual), out_plural(u->agreed, "message", "messages"), at));
+			intern_get_name(u->call.dtype), report_rank(r, u->other.rank),
+			intern_get_name(u->usual),
+			out_format_plural(u->agreed, "message", "messages"), at));
 	f->what = "dtype";
 	name_culprit(r, f, u->call.rank);
 	name_concerned(r, f, u->other.rank);
@@ -363,8 +364,9 @@ static char *skipped_text(struct report *r, const struct truncated *t, const str
 		"step %llu: %s skipped the message before %s: the lengths of these messages repeat "
 		"in a cycle, and it has the next length, %s elements, where %s has %s%s",
 		(unsigned long long)c->step, report_rank(r, c->rank), what,
-		out_count(t->sender ? t->send.in.count : t->recv.count), report_rank(r, o->rank),
-		out_count(t->sender ? t->recv.count : t->send.in.count), at);
+		out_format_count(t->sender ? t->send.in.count : t->recv.count),
+		report_rank(r, o->rank),
+		out_format_count(t->sender ? t->recv.count : t->send.in.count), at);
 }
 
 static void find_shorter_message(struct report *r)
@@ -383,8 +385,9 @@ static void find_shorter_message(struct report *r)
 			"had sent %s all %s before, and they were received. A last batch is "
 			"shorter too%s",
 			(unsigned long long)s->send.step, report_rank(r, s->send.rank),
-			out_count(s->send.in.count), what, report_rank(r, s->recv.rank),
-			out_count(s->usual), out_plural(s->times, "time", "times"), at));
+			out_format_count(s->send.in.count), what, report_rank(r, s->recv.rank),
+			out_format_count(s->usual), out_format_plural(s->times, "time", "times"),
+			at));
 	f->what = "count";
 	name_culprit(r, f, s->send.rank);
 	name_concerned(r, f, s->recv.rank);
@@ -412,14 +415,14 @@ static void find_truncated_message(struct report *r)
 				  "; both had the same length in all messages before, of whatever "
 				  "length: which of them is wrong cannot be told")
 		: t->usual ? tool_format("; at this place it had %s in all steps before",
-				     out_count(t->usual))
+				     out_format_count(t->usual))
 			   : tool_strdup("");
 	f = add_finding(r, t->skipped ? FINDING_SKIP : FINDING_MISMATCH,
 		t->skipped ? skipped_text(r, t, c, o, what, at)
 			   : tool_format("step %llu: %s has another count in %s: %s elements, "
 					 "where %s %s%s%s",
 				     (unsigned long long)c->step, report_rank(r, c->rank), what,
-				     out_count(t->sender ? t->send.in.count : t->recv.count),
+				     out_format_count(t->sender ? t->send.in.count : t->recv.count),
 				     report_rank(r, o->rank),
 				     t->sender				? "has less room"
 				     : t->recv.count > t->send.in.count ? "sent fewer"
@@ -434,8 +437,8 @@ static void find_truncated_message(struct report *r)
 	name_call(f, c);
 	f->event = clock_set_right(&r->g.skew[c->rank], c->start);
 	f->evidence = tool_format("%s sent %s elements, the receive has room for %s",
-		report_rank(r, t->send.rank), out_count(t->send.in.count),
-		out_count(t->recv.count));
+		report_rank(r, t->send.rank), out_format_count(t->send.in.count),
+		out_format_count(t->recv.count));
 	f->next = next_command(r, c);
 	free(what);
 	free(at);
@@ -464,7 +467,7 @@ static void find_diverged(struct report *r)
 			    "same in all "
 			    "steps before (%s)%s%s",
 			(unsigned long long)o->call.step, who, what, rest,
-			out_plural(o->agreed, "different value", "different values"),
+			out_format_plural(o->agreed, "different value", "different values"),
 			unsure_text(o), at));
 	f->severity = o->weight == WEIGHT_BAD ? FIND_BAD : FIND_NOTE;
 	f->evidence =
@@ -499,14 +502,15 @@ static void find_skipped_step(struct report *r)
 	if (!k)
 		return;
 	what = report_call(r, &k->call);
-	steps = tool_strdup(out_plural((uint64_t)llabs(k->lag), "step", "steps"));
+	steps = tool_strdup(out_format_plural((uint64_t)llabs(k->lag), "step", "steps"));
 	add_other_count(r,
 		tool_format(
 			"step %llu: %s %s %s: from %s on, its step number is %s %s than that "
 			"of the other ranks in the same operations; before, it was equal for %s",
 			(unsigned long long)k->call.step, report_rank(r, k->rank),
 			k->lag > 0 ? "skipped" : "made too many:", steps, what, steps,
-			k->lag > 0 ? "lower" : "higher", out_plural(k->equal, "step", "steps")),
+			k->lag > 0 ? "lower" : "higher",
+			out_format_plural(k->equal, "step", "steps")),
 		k->lag > 0, k->rank, &k->call, k->event);
 	free(what);
 	free(steps);
@@ -535,7 +539,7 @@ static void find_odd_count(struct report *r)
 	what = report_call(r, &k->call);
 	at = called_from_text(r, &k->call);
 	who = tool_strdup(report_rank(r, k->rank));
-	left = tool_strdup(out_plural(k->left, "operation", "operations"));
+	left = tool_strdup(out_format_plural(k->left, "operation", "operations"));
 	add_other_count(r,
 		tool_format(
 			"step %llu: %s %s %s%s. No rank waited for it; since then calls of this "

@@ -57,7 +57,7 @@ static bool is_joined_row(const struct bad_row *b)
 
 char *lost_nan_text(struct gather *g, const struct bad_row *b)
 {
-	const char *redop = intern_name(b->call.redop);
+	const char *redop = intern_get_name(b->call.redop);
 	unsigned all = 0, without = 0;
 
 	if (b->out || !b->nans || !is_joined_row(b) ||
@@ -75,7 +75,7 @@ char *lost_nan_text(struct gather *g, const struct bad_row *b)
 	if (!without)
 		return tool_strdup("");
 	return tool_format("; the result of %u of %s has no NaN: %s does not carry it%s", without,
-		out_plural(all, "rank", "ranks"), redop,
+		out_format_plural(all, "rank", "ranks"), redop,
 		without < all ? ", and ranks go on with different results" : "");
 }
 
@@ -125,7 +125,7 @@ static void add_unmeasured(
 		add_input(text, tool_format("only %lld of its %lld ranks were read",
 					(long long)there, (long long)b->call.size));
 	if (n) {
-		who = rank[0] < 0 ? tool_strdup("was") : out_ranks(rank, n);
+		who = rank[0] < 0 ? tool_strdup("was") : out_format_ranks(rank, n);
 		add_input(text, tool_format("what %s put in is not known", who));
 		free(who);
 	}
@@ -148,7 +148,7 @@ char *inputs_origin(struct gather *g, const struct bad_row *b, bool *awaited)
 	if (b->call.comm)
 		gather_unread(g, b->call.comm, &u);
 	if (u.n) {
-		who = out_ranks(u.rank, u.n);
+		who = out_format_ranks(u.rank, u.n);
 		add_input(&text, tool_format("%s %s not read", who, u.n == 1 ? "was" : "were"));
 		free(who);
 	}
