@@ -99,7 +99,8 @@ static bool is_large_enough(const struct operation *w, const struct config *cfg)
 }
 
 /* Returns the reason why no call is recorded at present, or JC_RECORDED. */
-static inline __attribute__((always_inline)) enum journal_count find_reason_unwanted(const struct call *c)
+static inline __attribute__((always_inline)) enum journal_count find_reason_unwanted(
+	const struct call *c)
 {
 	if (c->generation->paused)
 		return JC_SKIP_PAUSED;

@@ -230,8 +230,8 @@ static void measure_on_private_stack(void *arg)
  * For the usual small message: runs on the current stack, because it needs little. all: the
  * observers may want all of the tensors. Returns false if measure_on_private_stack() is needed.
  */
-static __attribute__((noinline)) bool measure_few_tensors(const struct operation *w, struct journal_tensor *t,
-	const struct buffer *v, unsigned n, bool all)
+static __attribute__((noinline)) bool measure_few_tensors(const struct operation *w,
+	struct journal_tensor *t, const struct buffer *v, unsigned n, bool all)
 {
 	struct stats_fenv fenv;
 	bool done = true;
@@ -593,9 +593,9 @@ void write_end_record(
 		.peer = w->peer,
 		.tag = w->tag,
 		.error = error,
-		.flags = flags |
-			 (is_sliced(&w->slicing) ? get_flag_of_parts(w, operation_get_outputs(w), nout)
-						 : 0),
+		.flags = flags | (is_sliced(&w->slicing) ? get_flag_of_parts(w,
+								   operation_get_outputs(w), nout)
+							 : 0),
 	};
 	at = (struct journal_tensor *)(e + 1);
 	for (unsigned i = 0; i < w->nin; i++)

@@ -197,7 +197,7 @@ static uint64_t find_switch_step(struct ctl *c)
 
 /* ---- ctl.yaml ---- */
 
-static char *format_ctl_path(const struct ctl *c)
+static char *format_ctl_file_path(const struct ctl *c)
 {
 	return tool_format("%s/" CTL_FILE, c->dir);
 }
@@ -223,7 +223,7 @@ static bool is_file_of_run(const struct ctl *c)
 
 static void read_ctl_file(struct ctl *c)
 {
-	char *path = format_ctl_path(c), *text = NULL;
+	char *path = format_ctl_file_path(c), *text = NULL;
 	size_t len;
 
 	if (reader_slurp(path, &text, &len) == 0 &&
@@ -256,7 +256,7 @@ static void write_change(struct target *t, const struct ctl_change *change, cons
 
 static int write_ctl_file(struct ctl *c)
 {
-	char *path = format_ctl_path(c);
+	char *path = format_ctl_file_path(c);
 	struct timespec now;
 	struct target t;
 	uint64_t step = get_newest_step(&c->f);

@@ -81,7 +81,8 @@ static char *format_fired(const struct ran_rule *r)
 	char *ranks = out_format_ranks(r->rank, r->nrank), *text;
 
 	text = tool_format("%s fired %s, first in step %llu on %s", r->word,
-		out_format_plural(r->count, "time", "times"), (unsigned long long)r->first_step, ranks);
+		out_format_plural(r->count, "time", "times"), (unsigned long long)r->first_step,
+		ranks);
 	free(ranks);
 	return text;
 }

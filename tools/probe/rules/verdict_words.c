@@ -144,8 +144,8 @@ char *format_verdict(const struct run_verdict *v)
 			continue;
 		before = text;
 		text = any ? tool_format("%s, %u %s", before, n[s], rest[s])
-			   : tool_format("%s (%s %s", before, out_format_plural(n[s], "kind", "kinds"),
-				     whole[s]);
+			   : tool_format("%s (%s %s", before,
+				     out_format_plural(n[s], "kind", "kinds"), whole[s]);
 		free(before);
 		any = true;
 	}

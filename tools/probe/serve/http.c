@@ -124,7 +124,7 @@ static void remove_client(struct client *c)
  * Reads more of the request. Returns 1 if it is complete (up to the empty line), 0 if not, -1 if it
  * will not arrive or is too long.
  */
-static int read_request(struct client *c)
+static int read_http_request(struct client *c)
 {
 	ssize_t got =
 		recv(c->fd, c->request + c->nrequest, REQUEST_MAX - c->nrequest, MSG_DONTWAIT);
@@ -280,7 +280,7 @@ static bool handle_request(
 static void handle_client(
 	const struct http_server *s, struct client *c, http_answer_fn *answer, void *arg)
 {
-	int there = c->answer ? 1 : read_request(c);
+	int there = c->answer ? 1 : read_http_request(c);
 
 	if (there < 0 || (there && !c->answer && !handle_request(s, c, answer, arg)) ||
 		(there && !write_answer(c)))

@@ -266,8 +266,8 @@ static void measure_sent(void *arg)
 	const struct buffer *b = arg;
 
 	late_open_tensors();
-	train_handle_params_kept_in(train_get_params(), (uintptr_t)b->base, (uintptr_t)b->base + b->bytes,
-		measure_kept, arg);
+	train_handle_params_kept_in(train_get_params(), (uintptr_t)b->base,
+		(uintptr_t)b->base + b->bytes, measure_kept, arg);
 	late_close_tensors();
 }
 

@@ -193,7 +193,8 @@ char *names_describe(const struct names *names, const char *name, uint64_t step)
 		what = tensor_text(r->name);
 		all = find_element_of_part(names, r, &element)
 			      ? tool_format("%s, element %s (element %s of bucket %llu)", what,
-					out_format_count(element), out_format_count(r->offset), bucket)
+					out_format_count(element), out_format_count(r->offset),
+					bucket)
 			      : tool_format("%s (element %s of bucket %llu)", what,
 					out_format_count(r->offset), bucket);
 		free(what);
