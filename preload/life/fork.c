@@ -135,7 +135,10 @@ static void (*const recorded_fork_handlers[])(void) = {
 	NULL,
 };
 
-/* In a child that will record: the parent's folder has these, the child's does not. */
+/*
+ * For a child that will record. Each resets what stands in the parent's folder (last words, settings
+ * ...) and must be written into the child's as well.
+ */
 static void (*const follow_fork_handlers[])(void) = {
 	reset_last_words,
 	settings_forked,

@@ -51,7 +51,7 @@ int load_try(struct spec_load *l, void (*run)(struct spec_load *l, void *arg), v
 /* Reports an error; reading continues, so that all errors are reported. */
 void load_fail(struct spec_load *l, struct pos at, const char *fmt, ...) LOAD_PRINTF(3, 4);
 
-/* Allocate from the load's arena. Never return NULL. */
+/* Allocate from the load's arena. They never return NULL. */
 void *load_new(struct spec_load *l, size_t size); /* zeroed */
 char *load_print(struct spec_load *l, const char *fmt, ...) LOAD_PRINTF(2, 3);
 char *load_vprint(struct spec_load *l, const char *fmt, va_list ap) LOAD_PRINTF(2, 0);

@@ -119,8 +119,8 @@ static bool read_pc(struct walk *w, struct frame *f, uintptr_t a)
 }
 
 /*
- * Notes a return address that was read and rejected: the result depends on the word, but it is
- * not a frame.
+ * Notes a return address that was read and rejected: the result depends on the word of the stack
+ * that held it, but it is no frame.
  */
 static bool note_disbelieved(struct trail *t)
 {

@@ -457,8 +457,8 @@ static void settle_skipping(struct loader *l, const char *file)
 			"true; give one of the two; no step is withheld";
 	else if ((c->use_skip_data_by_global_norm || c->check_for_global_norm) &&
 		 !(c->global_norm_spike_threshold > 0))
-		wrong = "global_norm_spike_threshold: 0: accepted: a number above 0; no step is "
-			"withheld or noted";
+		wrong = "global_norm_spike_threshold: 0 is not above 0; no step is withheld or "
+			"noted";
 	if (!wrong)
 		return;
 	report_begin(&l->report, l->report.fn, l->report.arg, file);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds configuration files: next to the build tree, in the installation, or compiled in. */
+/*
+ * Finds configuration files: in the source tree of a library that was not installed, in the
+ * installation, or as the text that is compiled in.
+ */
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>

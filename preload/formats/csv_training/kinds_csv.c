@@ -229,7 +229,7 @@ static void put_kind_row(
  * Checks the first word of a file's name: a damaged journal must not make libprobe write
  * elsewhere.
  */
-static bool is_file_word(const char *word)
+static bool is_safe_in_file_name(const char *word)
 {
 	size_t n = strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
 
@@ -261,7 +261,7 @@ static int write_kind_row(void *state, const struct record_kind *r)
 	/* These kinds belong to other sinks (summary_events.c, grad_probe_csv.c). */
 	if (train_kinds[k->kind].form >= KIND_HISTOGRAM)
 		return 0;
-	if (!is_file_word(r->word) || has_wrong_values(k)) {
+	if (!is_safe_in_file_name(r->word) || has_wrong_values(k)) {
 		s->files->j->head->damaged++;
 		return 0;
 	}
@@ -296,8 +296,8 @@ static enum sink_file own_kind_file(const char *path)
 		return SINK_FILE_OTHER;
 	memcpy(word, path, (size_t)(end - path));
 	word[end - path] = 0;
-	return is_file_word(word) && sscanf(end, "_%u-%llu.csv%n", &a, &b, &used) == 2 && used &&
-			       !end[used]
+	return is_safe_in_file_name(word) && sscanf(end, "_%u-%llu.csv%n", &a, &b, &used) == 2 &&
+			       used && !end[used]
 		       ? SINK_FILE_LINES
 		       : SINK_FILE_OTHER;
 }

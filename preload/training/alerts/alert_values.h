@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The values of one pass that rules check. They are copied from records and kept until the pass
- * is complete, because until then an entry may be passed again (format.h).
+ * The values that alert rules check, of one reading of the journal. They are copied from records
+ * and kept until the reading is complete, because until then an entry may be read again (format.h).
  */
 #ifndef PROBE_SINK_ALERT_VALUES_H
 #define PROBE_SINK_ALERT_VALUES_H

@@ -169,7 +169,7 @@ static char *find_check_problem(const struct check *k)
 		return tool_strdup(
 			"none of the libraries was loaded: the program is linked statically "
 			"against them, or uses one "
-			"that libprobe does not know, or did not get as far as loading it");
+			"that libprobe does not know, or ended before it loaded one");
 	if (!get_total_hits(k))
 		return tool_strdup("a library was loaded and none of its functions was called "
 				   "through libprobe: the program ended "

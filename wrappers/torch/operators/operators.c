@@ -538,8 +538,8 @@ static void handle_op_end(struct call *c, int64_t ret)
 }
 
 /*
- * Implements struct adapter.listed. Rows of nodes are in no list: their operators are looked up
- * at each call.
+ * Implements struct adapter.listed. Returns false for the row of an autograd node: the list of
+ * operators has no nodes; a node's operator is looked up at each call.
  */
 static bool is_op_row_listed(const struct api *f)
 {

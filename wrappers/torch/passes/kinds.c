@@ -119,15 +119,15 @@ static struct held_value *add_held_value(enum train_kind kind, const struct trai
 	return h;
 }
 
-static struct held_value *add_held_tensor(
-	enum train_kind kind, const char *word, const struct train_param *p, const struct buffer *b)
+static struct held_value *add_held_tensor(enum train_kind kind, const char *label,
+	const struct train_param *p, const struct buffer *b)
 {
 	struct held_value *h = add_held_value(kind, p);
 
 	if (!h)
 		return NULL;
 	train_kind_measure_on(&h->v, b, torch_get_stream(b));
-	h->v.word = word;
+	h->v.word = label;
 	if (h->v.ndim > HELD_DIMS)
 		h->v.ndim = 0;
 	/*

@@ -159,7 +159,8 @@ void calls_close(struct calls *s);
 int calls_open_file(struct csv *csv, const struct calls_file *f, bool keep_open, size_t buffer);
 
 /*
- * Opens the files of folder dir, but reads only about the last `bytes` bytes of them. Sets s->cut.
+ * Opens the files of folder dir so that only about the last `bytes` bytes of all of them are read.
+ * Sets s->cut if earlier ones are not.
  */
 void calls_open_tail(struct calls *s, const struct rank_dir *dir, uint32_t rank, uint64_t bytes);
 

@@ -30,8 +30,8 @@ void opens_free(struct opens *o)
 	free(o->call);
 }
 
-/* Returns the time until which an open call of the process is known to have lasted. */
-static uint64_t known_until(const struct opens *o, const struct rank_dir *dir)
+/* Returns the time of the process's last sign of life: its open calls lasted until then. */
+static uint64_t get_last_sign_ns(const struct opens *o, const struct rank_dir *dir)
 {
 	if (dir->state == RANK_RUNNING)
 		return o->now;
@@ -40,7 +40,7 @@ static uint64_t known_until(const struct opens *o, const struct rank_dir *dir)
 
 static void add_open_call(struct opens *o, const struct rank_dir *dir, struct open_call *c)
 {
-	uint64_t end = known_until(o, dir);
+	uint64_t end = get_last_sign_ns(o, dir);
 
 	if (o->n == OPENS_MAX) {
 		o->full = true;

@@ -12,10 +12,10 @@
 #include <stdint.h>
 
 /*
- * The false-alarm budget of a run for each kind of invariant. It limits the expected number of invariants
- * that break by chance as the observed one did. An accusation must stay below ACCUSE_MAX. With
- * 0.075, 6 confirmations are enough if there is one invariant (0.5 / 7), and 66 confirmations each if
- * there are 10 invariants.
+ * The false-alarm budget of a run for each kind of invariant. It limits the number of invariants that would
+ * break by chance in a run without a fault: 0.5 / (confirmations + 1) for each that has as many
+ * confirmations as the broken one. A rank is accused if the sum is below ACCUSE_MAX. With 0.075, one
+ * invariant needs 6 confirmations (0.5 / 7), and 10 invariants need 66 each (10 * 0.5 / 67).
  */
 #define ACCUSE_MAX 0.075
 /* A note also names a rank. At most one of two healthy runs may have a note by chance. */
