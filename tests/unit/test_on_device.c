@@ -291,7 +291,7 @@ static void test_host_result(void **state)
 static void test_only_the_result_is_on_a_device(void **state)
 {
 	struct call c = {.api = &f_operator,
-		.by = &generation_first.running,
+		.generation = &generation_first.running,
 		.t = thread_get(),
 		.ok = true,
 		.op = {.root = JOURNAL_NONE,
