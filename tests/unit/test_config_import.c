@@ -471,7 +471,7 @@ static void skipping_keys(void **state)
 		{"use_skip_data_by_global_norm: true\ncheck_for_global_norm: true\n", "false",
 			"true", "3.0", "10", "contradicts check_for_global_norm", 1},
 		{"use_skip_data_by_global_norm: true\nglobal_norm_spike_threshold: 0\n", "false",
-			"false", "0.0", "10", "a number above 0", 1},
+			"false", "0.0", "10", "0 is not above 0", 1},
 	};
 
 	(void)state;
