@@ -176,8 +176,10 @@ static void start_data_call(
 		return;
 	}
 	c->op.config = c->generation->cfg;
-	c->op.slicing = c->op.comm || (s->kind && s->kind->collective) ? (struct slicing){0}
-								       : slicing_get();
+	c->op.slicing = slicing_get();
+	if (__builtin_expect(is_sliced(&c->op.slicing), 0) &&
+		(c->op.comm || (s->kind && s->kind->collective)))
+		c->op.slicing = (struct slicing){0};
 	if (s->completion == DONE_START) {
 		/*
 		 * The call only describes a persistent request: no data is transferred before it

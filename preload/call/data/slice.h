@@ -52,7 +52,7 @@ static inline struct slicing slicing_get(void)
 
 static inline bool is_sliced(const struct slicing *s)
 {
-	return s->table || s->request;
+	return ((uintptr_t)s->table | s->request) != 0;
 }
 
 /*
