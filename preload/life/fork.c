@@ -136,7 +136,7 @@ static void (*const recorded_fork_handlers[])(void) = {
 };
 
 /*
- * For a child that will record. Each resets what stands in the parent's folder (last words, settings
+ * For a child that will record. Each resets what is in the parent's folder (last words, settings
  * ...) and must be written into the child's as well.
  */
 static void (*const follow_fork_handlers[])(void) = {

@@ -200,7 +200,7 @@ static void add_key(struct softmax_row *r, double x)
 }
 
 /* -sum p ln p; NaN: a logit is NaN or Inf, or all are -Inf, as in the peer. */
-static double compute_row_entropy(const struct softmax_row *r)
+static double compute_logit_row_entropy(const struct softmax_row *r)
 {
 	if (!(r->z > 0) || r->most > 0x1.fffffep127)
 		return __builtin_nan("");
@@ -243,7 +243,7 @@ static uint64_t get_sample_row(const struct row_sample *s, uint64_t i)
 
 static void add_row_spread(const struct softmax_row *r, struct attention_spread *out)
 {
-	double entropy = compute_row_entropy(r);
+	double entropy = compute_logit_row_entropy(r);
 
 	out->entropy += entropy;
 	out->softmax_max += entropy == entropy ? 1 / r->z : entropy;
