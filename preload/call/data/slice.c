@@ -17,12 +17,18 @@ _Atomic bool slicing_is_on;
  * configuration with another value of the key.
  */
 struct slice_table {
+	const struct slice_table *earlier; /* NULL: the first one */
 	const char *words;
 	unsigned n;
 	struct slice_item item[];
 };
 
 static _Atomic(const struct slice_table *) table_now;
+/*
+ * All tables of the process, the last one first. They are never freed, because calls refer to them;
+ * equal words share one. Written by the thread that changes the configuration.
+ */
+static const struct slice_table *all_tables;
 
 /*
  * The request's part in one word, so that a call reads it whole: state in the upper bits, then
@@ -41,20 +47,27 @@ static void update_switch(void)
 		memory_order_relaxed);
 }
 
+static const struct slice_table *find_table(const char *words)
+{
+	const struct slice_table *t = all_tables;
+
+	while (t && strcmp(t->words, words) != 0)
+		t = t->earlier;
+	return t;
+}
+
 int slice_load(const struct config *cfg)
 {
 	const char *words = get_slices_keys(cfg)->slice;
-	const struct slice_table *had = atomic_load(&table_now);
+	const struct slice_table *had = words && *words ? find_table(words) : NULL;
 	struct slice_table *t;
 	unsigned n = 1;
 
-	if (!words || !*words) {
-		atomic_store(&table_now, NULL);
+	if (had || !words || !*words) {
+		atomic_store(&table_now, had);
 		update_switch();
 		return 0;
 	}
-	if (had && strcmp(had->words, words) == 0)
-		return 0;
 	for (const char *p = words; *p; p++)
 		n += *p == '\n';
 	t = malloc(sizeof(*t) + n * sizeof(t->item[0]) + strlen(words) + 1);
@@ -68,6 +81,8 @@ int slice_load(const struct config *cfg)
 		t->n += slice_item_parse(words, len, &t->item[t->n]) == NULL;
 	}
 	t->words = strcpy((char *)&t->item[n], get_slices_keys(cfg)->slice);
+	t->earlier = all_tables;
+	all_tables = t;
 	atomic_store(&table_now, t);
 	update_switch();
 	return 0;
