@@ -227,5 +227,5 @@ TMPDIR=$tmp/run-tmp "$probe" run -o "$out" ./linked needed >/dev/null
 is 'probe run keeps one file for all runs' "$(ls run-tmp/* | wc -l)" 1
 is 'the calls of the function are recorded in rows' "$(cat "$out"/*/calls_*.csv | grep -c ",$name,all_reduce,.*,in,")" 6
 chmod 777 run-tmp/*
-like 'a folder that others can write is not used' "$(TMPDIR=$tmp/run-tmp "$probe" run -n ./linked 2>&1)" 'not a folder that only you can write'
+like 'a folder that others can write is not used' "$(TMPDIR=$tmp/run-tmp "$probe" run -n ./linked 2>&1)" 'libprobe-[0-9]*: a folder that others can write'
 finish
