@@ -116,6 +116,20 @@ def left_while_others_wait(top):
               state="recovered")
 
 
+def exit_with_a_call_under_way(top):
+    """One rank starts an operation and exits with a code; a launcher ends the others, which have started the next one as well."""
+    job = Job(top)
+    steps(job)
+    for r in range(RANKS):
+        job.call(r, "all_reduce", STEPS - 1, job.now, "", "async;open")
+    job.number += 1
+    for r in (0, 1):
+        job.call(r, "barrier", STEPS - 1, job.now + 5 * MS, "", "async;open", stack=2)
+    job.now += 30 * MS
+    job.write([dict(how="exit", code=3, at=job.now - 20 * MS) if r == WHO else dict(how="signal", text="gone", at=job.now - 10 * MS) for r in range(RANKS)],
+              state="recovered")
+
+
 def stood_and_was_killed(top, lead=60):
     """Rank 2 has gone on to a barrier, the others wait for their all_reduce; after 14 s all are killed, one after the other."""
     job = Job(top, "c10d")
@@ -186,7 +200,7 @@ def started_and_not_complete(top):
     job.write([dict(how="signal", text="gone", at=job.now + r * 2 * MS) for r in range(RANKS)], state="recovered")
 
 
-CASES = {f.__name__: f for f in (late_rank, exit_code_of_all, late_exception, crash_at_exit, exit_code_of_one, left_while_others_wait, stood_and_was_killed,
+CASES = {f.__name__: f for f in (late_rank, exit_code_of_all, late_exception, crash_at_exit, exit_code_of_one, left_while_others_wait, exit_with_a_call_under_way, stood_and_was_killed,
                                  started_and_not_complete, all_at_once, all_on_two_hosts, first_host, first_of_host,
                                  awaited_first, awaited_among_others)}
 

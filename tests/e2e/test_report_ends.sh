@@ -24,7 +24,7 @@ like 'late_rank: those who gave up were inside until they did' "$("$probe" repor
 like 'late_rank_has_all_ranks' "$("$probe" report "$tmp/late_rank")" 'ranks +4 \(0-3\) of 4'
 
 # The way in which a process ended is a note if all work was done, but not if others were interrupted or waited.
-python3 tests/e2e/end_folders.py "$tmp" exit_code_of_all crash_at_exit exit_code_of_one left_while_others_wait
+python3 tests/e2e/end_folders.py "$tmp" exit_code_of_all crash_at_exit exit_code_of_one left_while_others_wait exit_with_a_call_under_way
 for case in exit_code_of_all crash_at_exit; do
 	is "${case}_is_a_note" "$(field $case '[(x["kind"], x["severity"], x["ranks"], x["others"]) for x in all if x["kind"] != "straggler"]')" \
 		"[('ended', 'note', [], [2])]"
@@ -32,7 +32,7 @@ for case in exit_code_of_all crash_at_exit; do
 done
 like 'exit_code_of_all_says_how' "$(field exit_code_of_all 'f["text"]')" \
 	'^step 10: rank 2 left by exit with code 1 .*then rank 3 left, 4 ms later, .* all calls of all ranks were complete, and no rank waited'
-for case in exit_code_of_one left_while_others_wait; do
+for case in exit_code_of_one left_while_others_wait exit_with_a_call_under_way; do
 	is "${case}_is_the_fault" "$(field $case 'f["kind"], f["severity"], f["ranks"]')" "('died', 'bad', [2])"
 done
 

@@ -77,6 +77,19 @@ static bool exited_after_another_rank(const struct report *r, uint32_t i, const 
 	       e->left < clock_set_right(&r->g.skew[i], last->start + last->dur);
 }
 
+/*
+ * True if rank i called exit() with an operation under way that it had only started, and no rank had
+ * ended before: then neither the operation nor an ended peer made it exit.
+ */
+static bool exited_before_all(const struct report *r, uint32_t i, const struct earliest *e)
+{
+	const struct meta_ending *end = &r->g.folders.dir[i].meta.end;
+	const struct call *last = &r->g.rank[i].last;
+
+	return e->who == i && strcmp(end->how, "exit") == 0 && !*end->inside && last->rows &&
+	       last->bits & CALL_ASYNC && !was_told_of_error(r, i);
+}
+
 /* The first of the ranks that left in that way; -1: there is none. */
 static int first_to_leave(const struct report *r, enum leaving how, bool by_itself)
 {
@@ -87,7 +100,8 @@ static int first_to_leave(const struct report *r, enum leaving how, bool by_itse
 		if (how_it_left(r, i) != how)
 			continue;
 		if (by_itself &&
-			(how == SPOKE ? left_by_communication(r, i) ||
+			(how == SPOKE ? (left_by_communication(r, i) &&
+						!exited_before_all(r, i, &e)) ||
 						exited_after_another_rank(r, i, &e)
 				      : is_blocked_in_call(r, i) || was_told_of_error(r, i)))
 			continue;
