@@ -6,8 +6,8 @@
 # Guess:    none, or an error: the whole model is inside DDP, and double() alone changes no parameter object.
 # Real:     no error, and each rank trains these parameters by itself: the unfrozen layer, the appended one, and after assign=True or
 #           double() all of them. DDP's hooks are on the gradient accumulators that existed when it was made.
-# Matters:  gradual unfreezing, a checkpoint that is loaded late, a change of type: replicas part in the first step, the loss falls,
-#           and the checkpoint has the parameters of rank 0 alone.
+# Matters:  gradual unfreezing, a checkpoint that is loaded late, a change of type: replicas part within two
+#           steps without an error.
 . "$(dirname "$0")/lib.sh"
 environment torch torch==2.13.0 numpy
 cat >"$work/program.py" <<'P'

@@ -6,8 +6,8 @@
 #           under fully_shard?
 # Guess:    none differ, and all are: both keep the replicas as one process would have them.
 # Real:     most rows differ. The limit is applied to the weight itself, in the forward pass, to the rows that this rank looks up; DDP
-#           averages gradients only. Under fully_shard the forward pass shortens a gathered copy, which is thrown away: the rows stay
-#           as long as they were.
+#           averages gradients only. Under fully_shard the forward pass shortens a gathered copy, which is thrown away: the rows
+#           of the last lookup are up to 3.8 long.
 # Matters:  replicas part in the first step without an error; a table that is sharded has no limit at all.
 . "$(dirname "$0")/lib.sh"
 environment torch torch==2.13.0 numpy

@@ -6,10 +6,9 @@
 #           each shard?
 # Guess:    yes, twice, as on one device: a DTensor is one tensor.
 # Real:     no, twice. On a CPU mesh each rank draws from its own generator, so equal seeds give each shard the same numbers.
-#           PyTorch warns that DTensor's random operators "may not have complete support". Seeds that differ between ranks are no way
-#           out: they repair the shards and break the tensors that must be equal on all ranks.
-# Matters:  a sharded model that is debugged on CPUs starts with half (a quarter, ...) of its rows, and they stay tied as long as their
-#           inputs and gradients are alike.
+#           Seeds that differ between ranks are no way out: they repair the shards and break the tensors that must be equal on all
+#           ranks.
+# Matters:  a sharded model that is debugged on CPUs starts with half of its rows. Whether they stay tied in a training was not run.
 . "$(dirname "$0")/lib.sh"
 environment torch torch==2.13.0 numpy
 cat >"$work/program.py" <<'P'
@@ -32,11 +31,15 @@ whole = torch.nn.functional.dropout(ones, 0.5).full_tensor()
 show("dropout: both halves have the same mask", torch.equal(whole[:4], whole[4:]))
 torch.manual_seed(dist.get_rank())
 ones = distribute_tensor(torch.ones(8, 4), mesh, [Replicate()])
+layer.reset_parameters()
+weight = layer.weight.full_tensor()
+show("another seed on each rank: rows 0, 1 equal to rows 2, 3", torch.equal(weight[:2], weight[2:]))
 show("another seed on each rank, replicated dropout: sum", torch.nn.functional.dropout(ones, 0.5).to_local().sum().item())
 P
 run_two_ranks "$work/program.py"
 expect_output "$work/seen" <<'S'
 rows 0, 1 equal to rows 2, 3 after reset_parameters(): True and True
 dropout: both halves have the same mask: True and True
-another seed on each rank, replicated dropout: sum: 30.0 and 34.0
+another seed on each rank: rows 0, 1 equal to rows 2, 3: False and False
+another seed on each rank, replicated dropout: sum: 34.0 and 28.0
 S

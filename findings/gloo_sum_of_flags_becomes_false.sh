@@ -4,8 +4,8 @@
 # Question: each rank has a flag that is True. all_reduce() with its default operation is applied to the flag eight times. What is it?
 # Guess:    True: a bool is 0 or 1, and True + True is True.
 # Real:     False. The bytes are added: 2, 4, 8 ... 128, 0. Until then the flag is True for PyTorch and NumPy, but its byte is not 1:
-#           two equal flags differ in their bytes and checksums. With 256 ranks one all_reduce() is enough.
-# Matters:  "has any rank seen an overflow?" by all_reduce(flag) is answered with no when it is reduced again, or on 256 ranks.
+#           two equal flags differ in their bytes and checksums. (By the same sum one all_reduce() is enough on 256 ranks: not run.)
+# Matters:  "has any rank seen an overflow?" by all_reduce(flag) is answered with no when the flag has been reduced too often.
 #           ReduceOp.MAX and BOR are right.
 . "$(dirname "$0")/lib.sh"
 environment torch torch==2.13.0 numpy

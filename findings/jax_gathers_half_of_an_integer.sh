@@ -6,7 +6,7 @@
 # Guess:    the numbers, or an error: they are NumPy arrays, and no computation is asked for.
 # Real:     the low 32 bits, without a warning: 2^40 is 0, a time in nanoseconds some other time. 1/3 has 24 bits. With
 #           JAX_ENABLE_X64=1 all numbers are right.
-# Matters:  who compares clocks or token counts over all hosts this way compares remainders; equal remainders look like agreement.
+# Matters:  a program that compares clocks or token counts over all hosts this way compares remainders; equal remainders look like agreement.
 . "$(dirname "$0")/lib.sh"
 environment jax jax==0.10.2 numpy==2.4.6
 cat >"$work/program.py" <<'P'

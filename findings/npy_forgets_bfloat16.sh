@@ -3,9 +3,10 @@
 #
 # Question: an array of bfloat16 (1, 2, NaN, -0) is written and read by the same package. What comes back?
 # Guess:    the same array, or an error at writing.
-# Real:     .npy, .npz and HDF5 come back as raw bytes of type V2, without a warning: no arithmetic, no isnan(). In them a NaN is equal
-#           to itself and -0 differs from 0. safetensors.numpy writes the type and cannot read its own file (KeyError).
-# Matters:  dumps of weights and activations in bfloat16 and float8 lose their type on the way; a comparison of two such files
+# Real:     .npy, .npz and HDF5 come back as raw bytes of type V2, without a warning, and isnan() refuses them. In them a NaN is equal
+#           to itself and -0 differs from 0. safetensors.numpy writes the type and cannot read its own file (KeyError). Zarr
+#           refuses to write it.
+# Matters:  dumps of weights and activations in bfloat16 lose their type on the way; a comparison of two such files
 #           compares bytes.
 . "$(dirname "$0")/lib.sh"
 environment bfloat16 numpy==2.4.6 ml_dtypes==0.6.0 h5py==3.16.0 zarr==3.1.6 safetensors==0.8.0

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Transformers 5.24.0, PyTorch 2.13.0: the loss that Trainer reports when the loss is NaN.
 #
-# Question: from step 6 of 10 on the loss is NaN. What stands in the log at `logging_steps=1`, at `logging_steps=5` and 10, and
+# Question: from step 6 of 10 on the loss is NaN. Which losses are in the log at `logging_steps=1`, at `logging_steps=5` and 10, and
 #           what is the training's loss at the end?
 # Guess:    nan.
-# Real:     0.0 with `logging_steps=1` and 5; with 10 a number that no step had; the loss of the whole training is 0.5.
-#           A loss that is not finite is replaced by the mean of those since the last line of the log (`logging_nan_inf_filter`, on by
-#           default). grad_norm alone shows the NaN, and the weights are NaN.
+# Real:     0.0 with `logging_steps=1` and 5, and 0.5 for the whole training; with 10 it is 0.917 for both, a number that no step had.
+#           A loss that is not finite is replaced by the sum since the last line of the log, divided by the steps since then plus one
+#           (`logging_nan_inf_filter`, on by default). grad_norm alone shows the NaN, and the weights are NaN.
 # Matters:  a dashboard shows a loss that falls to 0 or stays as it was while the model is destroyed.
 . "$(dirname "$0")/lib.sh"
 environment transformers torch==2.13.0 transformers==5.24.0 accelerate==1.15.0 numpy

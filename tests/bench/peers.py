@@ -2,7 +2,7 @@
 """
 What libprobe and other tools cost of a training step: `peers.py LIBRARY [STEPS]` runs the training of torch_cost.py in one process for each
 row below; they take turns, a step each. Prints, for each row, the ratio of the median step to that without any tool, in processor time of the
-process (all threads) and in wall time, and the quartiles of the ratios of neighbouring steps. A tool that is not installed is left out.
+process (all threads) and in wall time, and the quartiles of the ratios of neighbouring steps. A tool that is not installed is skipped.
 """
 import json
 import os

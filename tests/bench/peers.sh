@@ -2,7 +2,7 @@
 # Other tools beside libprobe, as `make bench PEERS=1` prints them: one loop of small all-reduces under each MPI tool in turn, and one
 # training step under each of PyTorch's (peers.py). Sourced by bench.sh, or run by itself: tests/bench/peers.sh [BUILD-DIR]. Nothing is
 # installed outside of BUILD-DIR/peers: EZTrace and its libraries are Debian's packages, unpacked there; msprobe is installed into a
-# virtual environment there, which sees PyTorch of $PROBE_TEST_PYTHON or build/ptvenv. What cannot be had is left out.
+# virtual environment there, which sees PyTorch of $PROBE_TEST_PYTHON or build/ptvenv. What cannot be installed is skipped.
 # MPIP=/path/libmpiP.so: mpiP too. ROUNDS (7), CALLS (50000), STEPS (24); PARTS="mpi torch".
 . "$(dirname "${BASH_SOURCE[0]}")/alone.sh"
 
