@@ -10,7 +10,7 @@
 #include "config/rooms/slices.h"
 #include "config/slice_item.h"
 
-_Atomic bool slicing_is_on;
+_Atomic unsigned slicing_is_on;
 
 /*
  * Never changed once it is published, and kept: a call may still use it. At most one for each
@@ -40,11 +40,22 @@ static const struct slice_table *all_tables;
 
 static _Atomic uint64_t request_now;
 
-static void update_switch(void)
+/* Reasons why tensors may be sliced; each is set by another thread. */
+#define SLICED_BY_TABLE 1u
+#define SLICED_BY_REQUEST 2u
+
+static void set_switch(unsigned reason, bool on)
 {
-	atomic_store_explicit(&slicing_is_on,
-		atomic_load(&table_now) != NULL || atomic_load(&request_now) != 0,
-		memory_order_relaxed);
+	if (on)
+		atomic_fetch_or(&slicing_is_on, reason);
+	else
+		atomic_fetch_and(&slicing_is_on, ~reason);
+}
+
+static void set_request(uint64_t request)
+{
+	atomic_store_explicit(&request_now, request, memory_order_relaxed);
+	set_switch(SLICED_BY_REQUEST, request != 0);
 }
 
 static const struct slice_table *find_table(const char *words)
@@ -65,7 +76,7 @@ int slice_load(const struct config *cfg)
 
 	if (had || !words || !*words) {
 		atomic_store(&table_now, had);
-		update_switch();
+		set_switch(SLICED_BY_TABLE, had != NULL);
 		return 0;
 	}
 	for (const char *p = words; *p; p++)
@@ -84,7 +95,7 @@ int slice_load(const struct config *cfg)
 	t->earlier = all_tables;
 	all_tables = t;
 	atomic_store(&table_now, t);
-	update_switch();
+	set_switch(SLICED_BY_TABLE, true);
 	return 0;
 }
 
@@ -98,19 +109,15 @@ bool slice_set_request(uint64_t total, uint64_t begin, uint64_t end)
 {
 	bool fits = total <= PART_MASK && begin <= end && end <= total;
 
-	atomic_store_explicit(&request_now,
-		fits ? (uint64_t)REQUEST_PART << STATE_SHIFT | total << 2 * PART_BITS |
-				begin << PART_BITS | end
-		     : 0,
-		memory_order_relaxed);
-	update_switch();
+	set_request(fits ? (uint64_t)REQUEST_PART << STATE_SHIFT | total << 2 * PART_BITS |
+				    begin << PART_BITS | end
+			 : 0);
 	return fits;
 }
 
 void slice_set_request_state(enum request_state state)
 {
-	atomic_store_explicit(&request_now, (uint64_t)state << STATE_SHIFT, memory_order_relaxed);
-	update_switch();
+	set_request((uint64_t)state << STATE_SHIFT);
 }
 
 bool slice_is_request_absent(void)

@@ -34,8 +34,8 @@ struct buffer_part {
 	int64_t size[SLICE_DIMS_MAX]; /* buffer.counts */
 };
 
-/* True while any tensor may be sliced. */
-extern _Atomic bool slicing_is_on __attribute__((visibility("hidden")));
+/* Not 0 while any tensor may be sliced. */
+extern _Atomic unsigned slicing_is_on __attribute__((visibility("hidden")));
 
 /* Reads key slice. Returns 0, or -ENOMEM: then nothing is sliced by it (reported). */
 int slice_load(const struct config *cfg);
@@ -45,7 +45,7 @@ struct slicing slicing_read(void);
 /* Returns what applies to a call that begins now. */
 static inline struct slicing slicing_get(void)
 {
-	return __builtin_expect(atomic_load_explicit(&slicing_is_on, memory_order_relaxed), false)
+	return __builtin_expect(atomic_load_explicit(&slicing_is_on, memory_order_relaxed), 0)
 		       ? slicing_read()
 		       : (struct slicing){0};
 }
