@@ -123,7 +123,31 @@ void snapshots_init(const struct snapshot_runtime *r)
 	pthread_mutex_unlock(&lock);
 }
 
-/* Call with the lock held. */
+/* Logged without the lock: the reader of stderr may be slow. */
+static void log_no_space(size_t bytes, int err)
+{
+	if (err == -EMSGSIZE)
+		log_loss(LOSS_DEVICE,
+			"a buffer of %zu MiB on a device is not copied: there are %zu MiB for "
+			"copies; raise device_copy_mib",
+			bytes >> 20, region_bytes >> 20);
+	else if (err == -ENOBUFS)
+		log_loss(LOSS_DEVICE,
+			"pending copies of buffers on a device use the %zu MiB that there are: "
+			"further ones are not made until the device has caught up; raise "
+			"device_copy_mib",
+			region_bytes >> 20);
+	else if (err == -EMFILE)
+		log_loss(LOSS_DEVICE,
+			"%u copies of buffers on a device are pending: further ones are not made "
+			"until the device has caught up",
+			SNAPSHOTS - 1);
+}
+
+/*
+ * Call with the lock held. Returns 0, -EIO, -EMSGSIZE (larger than all space), -ENOBUFS (the space is
+ * in use) or -EMFILE (too many copies are pending).
+ */
 static int start_snapshot(const struct snapshot_runtime *r, void *context, void *stream,
 	const void *from, size_t bytes, uint32_t *snapshot)
 {
@@ -133,28 +157,18 @@ static int start_snapshot(const struct snapshot_runtime *r, void *context, void 
 	init_snapshot_region(r);
 	if (!region)
 		return -EIO;
-	if (bytes > region_bytes) {
-		log_loss(LOSS_DEVICE,
-			"a buffer of %zu MiB on a device is not copied: there are %zu MiB for "
-			"copies; raise device_copy_mib",
-			bytes >> 20, region_bytes >> 20);
-		return -ENOBUFS;
-	}
+	if (bytes > region_bytes)
+		return -EMSGSIZE;
 	n = count_pages(bytes);
 	at = find_pages(n);
-	if (at == PAGES_MAX) {
-		free_unwanted_snapshots(r);
-		at = find_pages(n);
-	}
 	s = find_free_snapshot(context);
 	if (at == PAGES_MAX || !s) {
-		log_loss(LOSS_DEVICE,
-			"pending copies of buffers on a device use the %zu MiB that there are: "
-			"further ones are not made until the device has caught up; raise "
-			"device_copy_mib",
-			region_bytes >> 20);
-		return -ENOBUFS;
+		free_unwanted_snapshots(r);
+		at = find_pages(n);
+		s = find_free_snapshot(context);
 	}
+	if (at == PAGES_MAX || !s)
+		return s ? -ENOBUFS : -EMFILE;
 	if (!have_event(r, s, context) || !r->copy(region + at * page, from, bytes, stream))
 		return -EIO;
 	memset(taken + at, 1, n);
@@ -178,7 +192,8 @@ int snapshot_copy(const struct snapshot_runtime *r, void *context, void *stream,
 	pthread_mutex_lock(&lock);
 	err = start_snapshot(r, context, stream, from, bytes, snapshot);
 	pthread_mutex_unlock(&lock);
-	return err;
+	log_no_space(bytes, err);
+	return err == -EMSGSIZE || err == -EMFILE ? -ENOBUFS : err;
 }
 
 int snapshot_poll(const struct snapshot_runtime *r, uint32_t n, const void **at)
