@@ -207,21 +207,21 @@ static struct seen_optimizer *find_optimizer(const void *self)
 }
 
 /*
- * Returns true if a parameter that required no gradient when it was found requires one now: a
- * layer that the program has unfrozen.
+ * Returns the number of parameters that require a gradient and did not when they were found: the
+ * program has unfrozen them.
  */
-static bool set_param_ids(struct torch_optimizer_view *v)
+static uint32_t set_param_ids(struct torch_optimizer_view *v)
 {
 	const struct train_params *now = train_get_params();
 	struct optimizer_param *param = (struct optimizer_param *)v->param;
-	bool unfrozen = false;
+	uint32_t unfrozen = 0;
 
 	for (uint32_t i = 0; i < v->nparam; i++) {
 		const struct train_param *p = train_find_param_by_impl(now, param[i].impl);
 
 		param[i].id = p ? p->id : 0;
 		if (p && p->flags & TP_FROZEN)
-			unfrozen |= torch_is_grad_required(
+			unfrozen += torch_is_grad_required(
 				param[i].outer ? param[i].outer : param[i].impl);
 	}
 	return unfrozen;
@@ -263,6 +263,7 @@ static const struct torch_optimizer_view *read_optimizer(void)
 	struct torch_optimizer_view *v = NULL;
 	struct seen_optimizer *o;
 	uint64_t hash;
+	bool changed;
 
 	memset(&l, 0, sizeof(l));
 	if (!self || !arena_open(&l.arena, LOOK_BYTES))
@@ -275,7 +276,8 @@ static const struct torch_optimizer_view *read_optimizer(void)
 		v->number = (uint16_t)(o - optimizers);
 		v->nspan = (uint16_t)own(open_views).depth;
 		hash = optimizer_view_compute_hash(v) | 1;
-		if (hash != o->params && are_names_wanted()) {
+		changed = hash != o->params;
+		if ((set_param_ids(v) > o->unfrozen || changed) && are_names_wanted()) {
 			if (tree_update_types(&l.tree))
 				v = read_again(self, v, &l.tree);
 			l.view = v;
@@ -284,15 +286,13 @@ static const struct torch_optimizer_view *read_optimizer(void)
 			/* ZeRO-3 gives its optimizer one partition after another. */
 			if (!l.zero || !is_view_complete(v))
 				find_names(&l, o,
-					o->params ? "parameter groups changed" : "optimizer");
+					!o->params ? "optimizer"
+					: changed  ? "parameter groups changed"
+						   : "parameters unfrozen");
 			o->params = hash;
+			o->unfrozen = set_param_ids(v);
 		}
 		v->partitions = o->zero;
-		if (set_param_ids(v) && are_names_wanted() && !o->stays_frozen) {
-			l.view = v;
-			find_names(&l, o, "parameters unfrozen");
-			o->stays_frozen = set_param_ids(v);
-		}
 	}
 	arena_close(&l.arena);
 	return o ? v : NULL;

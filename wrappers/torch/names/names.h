@@ -41,7 +41,8 @@ struct seen_optimizer {
 	uint64_t params; /* hash of the parameters in its groups at the last search */
 	bool passed; /* the collector's objects were searched for its parameters */
 	bool zero; /* it is ZeRO's: its parameters are partitions */
-	bool stays_frozen; /* an unfrozen parameter could not be published: it is not searched for again */
+	/* number of unfrozen parameters that the last search could not publish: not searched for again */
+	uint32_t unfrozen;
 };
 
 /*
