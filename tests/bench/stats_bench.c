@@ -194,9 +194,9 @@ static void run(const struct job *j)
 		}
 		return;
 	}
-	stats_fenv_enter(&env);
+	stats_fenv_set(&env);
 	buffer_measure(&j->v, 1e-8, &s);
-	stats_fenv_leave(&env);
+	stats_fenv_reset(&env);
 }
 
 /* Seconds of one run; short ones are repeated. */

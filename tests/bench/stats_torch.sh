@@ -14,11 +14,11 @@ void bench_measure(const char *dtype, const void *p, unsigned long long n, struc
 	struct stats_fenv env;
 	struct stats_acc a;
 
-	stats_fenv_enter(&env);
+	stats_fenv_set(&env);
 	stats_begin(&a, (enum dtype)dtype_from_name(dtype), 1e-8);
 	stats_add(&a, p, n);
 	stats_end(&a, out);
-	stats_fenv_leave(&env);
+	stats_fenv_reset(&env);
 }
 C
 [ -e "$B/libcore.a" ] || make -s B="$B" "$B/libcore.a"

@@ -4,15 +4,8 @@
 # PROBE_TEST_MSPROBE, a Python that has mindstudio-probe 26.2.0 and torch.
 # timeout: 1800
 . "$(dirname "$0")/../e2e/lib.sh"
-python=${test_msprobe:-$(realpath "$B")/long/msprobe/bin/python}
-if [ -z "${test_msprobe:-}" ]; then
-	mkdir -p "$B/long"
-	{ [ -x "$python" ] || python3 -m venv "$B/long/msprobe"; } >"$tmp/pip" 2>&1 &&
-		"$python" -m pip install --quiet torch==2.13.0 numpy mindstudio-probe==26.2.0 >>"$tmp/pip" 2>&1 || {
-		skip 'msprobe' "$(tail -1 "$tmp/pip")"
-		finish
-	}
-fi
+. tests/e2e/msprobe.sh
+msprobe_python
 python3 tests/long/compare_peer.py make "$tmp/pairs" || { fail 'the dumps are made'; finish; }
 "$python" tests/long/compare_peer.py tensors "$tmp/pairs" >"$tmp/peer" 2>&1 || fail 'tensors are written' "$(tail -5 "$tmp/peer")"
 "$python" tests/long/compare_peer.py peer "$tmp/pairs" >"$tmp/peer" 2>&1 || fail 'msprobe compares' "$(tail -5 "$tmp/peer")"

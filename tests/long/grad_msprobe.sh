@@ -4,15 +4,8 @@
 # In a virtual environment of its own in $B/long, or with PROBE_TEST_MSPROBE8, a Python that has mindstudio-probe 8.1.0 and torch.
 # timeout: 1200
 . "$(dirname "$0")/../e2e/lib.sh"
-python=${test_msprobe8:-$(realpath "$B")/long/msprobe8/bin/python}
-if [ -z "${test_msprobe8:-}" ]; then
-	mkdir -p "$B/long"
-	{ [ -x "$python" ] || python3 -m venv "$B/long/msprobe8"; } >"$tmp/pip" 2>&1 &&
-		"$python" -m pip install --quiet torch==2.13.0 mindstudio-probe==8.1.0 >>"$tmp/pip" 2>&1 || {
-		skip 'msprobe 8.1.0' "$(tail -1 "$tmp/pip")"
-		finish
-	}
-fi
+. tests/e2e/msprobe.sh
+python_with 'msprobe 8.1.0' "${test_msprobe8:-}" msprobe8 torch==2.13.0 mindstudio-probe==8.1.0
 . tests/e2e/torch.sh
 test_python=$python REAL_COMPILER=1
 torch_python msprobe

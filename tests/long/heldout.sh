@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Programs by another hand (tests/faults/heldout), one fault in each run, and what `probe report` says: the table by program, MPI and
-# fault, with intervals by program. Some rules have been repaired with these programs since; those in late/ are newer. RUNS (1) of each
+# fault, with intervals by program. Rules have been repaired with all these programs since, those in late/ included. RUNS (1) of each
 # fault, CLEAN (4) runs of each program without one, SEED (1), JOBS (2) at a time; KEEP: a folder for the runs that were not exact. No
 # clean program may be accused.
 # timeout: 7200

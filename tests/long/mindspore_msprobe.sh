@@ -4,15 +4,8 @@
 # environment of its own in $B/long, or with PROBE_TEST_MINDSPORE, a Python that has mindspore 2.10 and mindstudio-probe 26.2.0.
 # timeout: 2400
 . "$(dirname "$0")/../e2e/lib.sh"
-python=${test_mindspore:-$(realpath "$B")/long/ms_msprobe/bin/python}
-if [ -z "${test_mindspore:-}" ]; then
-	mkdir -p "$B/long"
-	{ [ -x "$python" ] || python3 -m venv "$B/long/ms_msprobe"; } >"$tmp/pip" 2>&1 &&
-		"$python" -m pip install --quiet mindspore==2.10.0 'numpy<2' mindstudio-probe==26.2.0 >>"$tmp/pip" 2>&1 || {
-		skip 'msprobe of MindSpore' "$(tail -1 "$tmp/pip")"
-		finish
-	}
-fi
+. tests/e2e/msprobe.sh
+python_with 'msprobe of MindSpore' "${test_mindspore:-}" ms_msprobe mindspore==2.10.0 'numpy<2' mindstudio-probe==26.2.0
 "$python" -c 'import mindspore, importlib.metadata as m; m.version("mindstudio-probe")' >"$tmp/pip" 2>&1 || {
 	skip 'msprobe of MindSpore' "$(tail -1 "$tmp/pip")"
 	finish

@@ -1,18 +1,12 @@
 #!/usr/bin/env bash
 # msprobe 26.2.0's TrainerMon and PrecisionDebugger.save() in a DDP training, and libprobe in front of the same training without them:
-# append_output after a resume, ranks of a data-parallel group of which one writes, and single tensors have the same rows and numbers. In a
-# virtual environment of its own in $B/long, or with PROBE_TEST_MSPROBE, a Python that has mindstudio-probe 26.2.0 and torch.
+# append_output after a resume, and single tensors have the same rows and numbers. Of a data-parallel group msprobe's other ranks skip only
+# the reduced gradients, libprobe's write nothing; the rows of both have the same numbers. In a virtual environment of its own in $B/long,
+# or with PROBE_TEST_MSPROBE, a Python that has mindstudio-probe 26.2.0 and torch.
 # timeout: 1800
 . "$(dirname "$0")/../e2e/lib.sh"
-python=${test_msprobe:-$(realpath "$B")/long/msprobe/bin/python}
-if [ -z "${test_msprobe:-}" ]; then
-	mkdir -p "$B/long"
-	{ [ -x "$python" ] || python3 -m venv "$B/long/msprobe"; } >"$tmp/pip" 2>&1 &&
-		"$python" -m pip install --quiet torch==2.13.0 numpy mindstudio-probe==26.2.0 >>"$tmp/pip" 2>&1 || {
-		skip 'msprobe' "$(tail -1 "$tmp/pip")"
-		finish
-	}
-fi
+. tests/e2e/msprobe.sh
+msprobe_python
 . tests/e2e/torch.sh
 test_python=$python REAL_COMPILER=1
 torch_python msprobe

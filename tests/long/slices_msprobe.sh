@@ -4,15 +4,8 @@
 # environment of its own in $B/long, or with PROBE_TEST_MSPROBE, a Python that has mindstudio-probe 26.2.0 and torch.
 # timeout: 1200
 . "$(dirname "$0")/../e2e/lib.sh"
-python=${test_msprobe:-$(realpath "$B")/long/msprobe/bin/python}
-if [ -z "${test_msprobe:-}" ]; then
-	mkdir -p "$B/long"
-	{ [ -x "$python" ] || python3 -m venv "$B/long/msprobe"; } >"$tmp/pip" 2>&1 &&
-		"$python" -m pip install --quiet torch==2.13.0 numpy mindstudio-probe==26.2.0 >>"$tmp/pip" 2>&1 || {
-		skip 'msprobe' "$(tail -1 "$tmp/pip")"
-		finish
-	}
-fi
+. tests/e2e/msprobe.sh
+msprobe_python
 . tests/e2e/torch.sh
 test_python=$python REAL_COMPILER=1
 torch_python msprobe

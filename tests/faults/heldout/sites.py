@@ -57,7 +57,7 @@ PROGRAMS = {
         "before": REDUCED, "upto": REDUCED, "whole": REDUCED, "amounts": ["skip", "extra", "dtype"],
         "items": ["nan", "inf", "big", "skip", "extra", "dtype"], "counted": ["skip", "extra"], "fullest": ROOTED, "weigh": PROCESS,
         "move": PROCESS}),
-    # In late/: written after the rules, by an author who had not read them.
+    # In late/: written after the rules, by an author who had not read them; rules have been repaired with them since.
     "knapsack": dict(data=True, sites={
         "ask": ["tag", "dtype"], "give": MESSAGE, "credit": ["nan", "inf", "big", "zero", "blank", "skip", "tag", "dtype"],
         "finished": ["skip", "tag"], "best": SCALAR, "expanded": ROOTED, "expand": PROCESS, "agree": PROCESS}),

@@ -176,7 +176,7 @@ static void solve(void)
 			usleep(100);
 		}
 		handle_messages();
-		/* Whoever asked has its answer before it goes. */
+		/* A rank that asked gets its answer before it leaves. */
 		if (is_finished && !is_asking && ended == MPI_REQUEST_NULL)
 			MPI_Ibarrier(MPI_COMM_WORLD, &ended);
 		if (ended != MPI_REQUEST_NULL)
