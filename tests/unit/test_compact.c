@@ -421,7 +421,7 @@ static unsigned compare_calls(char *numbers, char *text, bool times_only)
 		EQUAL(device);
 		EQUAL(count);
 		EQUAL(in_bytes);
-		EQUAL(out_format_bytes);
+		EQUAL(out_bytes);
 		EQUAL(blind);
 		EQUAL(in.digest);
 		EQUAL(out.digest);

@@ -155,7 +155,7 @@ static struct call make_report_call(
 		.start = start,
 		.dur = dur,
 		.in_bytes = 400,
-		.out_format_bytes = 400,
+		.out_bytes = 400,
 		.seq = (uint64_t)seq + 1};
 }
 
@@ -369,7 +369,7 @@ static void unlike(void **state)
 
 			/* It is not the root that has an output. */
 			if (strcmp(cases[i].op, "gather") == 0)
-				k.out_format_bytes = 0;
+				k.out_bytes = 0;
 			if (r == 3 && cases[i].other.op)
 				k.op = word("reduce");
 			if (r == 3 && cases[i].other.redop)
@@ -417,7 +417,7 @@ static void parts_of_both_sides(void **state)
 
 		k.size = 5;
 		k.in_bytes = cases[i].in;
-		k.out_format_bytes = cases[i].out;
+		k.out_bytes = cases[i].out;
 		p = compute_part(&k, false);
 		assert_true(p.sized && p.typed);
 		assert_int_equal(p.bytes, cases[i].bytes);
@@ -473,7 +473,7 @@ static void mismatch_open(void **state)
 			if (cases[i].open >> r & 1) {
 				k.bits = CALL_OPEN;
 				k.redop = k.dtype = k.rows = 0;
-				k.in_bytes = k.out_format_bytes = 0;
+				k.in_bytes = k.out_bytes = 0;
 			}
 			meet_add(&m, &k);
 		}

@@ -61,9 +61,9 @@ static void pool_end(struct pool *p, struct buffer *v)
 	v->dtype = (uint8_t)p->dt;
 	v->count = p->picked;
 	v->bytes = p->picked * p->size;
-	stats_fenv_enter(&env);
+	stats_fenv_set(&env);
 	buffer_measure(v, EPS, &got);
-	stats_fenv_leave(&env);
+	stats_fenv_reset(&env);
 	ref_measure(p->dt, p->pick, p->picked, EPS, &want);
 	wrong = ref_compare(p->dt, &got, &want);
 	if (wrong)

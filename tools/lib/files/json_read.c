@@ -394,7 +394,7 @@ void json_tree_free(struct json_tree *t)
 }
 
 /* Returns NULL if the tree would exceed its limit. */
-static void *get_tree_bytes(struct json_tree *t, size_t n)
+static void *add_tree_bytes(struct json_tree *t, size_t n)
 {
 	char *p;
 
@@ -423,7 +423,7 @@ static void *get_tree_bytes(struct json_tree *t, size_t n)
 static struct json_node *add_json_node(struct json_in *j, struct json_tree *t, enum json_token kind)
 {
 	bool text = kind == JSON_KEY || kind == JSON_TEXT || kind == JSON_NUMBER;
-	struct json_node *n = get_tree_bytes(t, sizeof(*n) + (text ? j->len + 1 : 0));
+	struct json_node *n = add_tree_bytes(t, sizeof(*n) + (text ? j->len + 1 : 0));
 
 	if (!n) {
 		record_json_error(j, "a value is too large");

@@ -159,7 +159,7 @@ static void print_paired_share(const struct comparison *c, const struct rank_sum
 	free(text);
 }
 
-static int print_compare_status(const struct comparison *c, const struct rank_sums *total)
+static int get_compare_status(const struct comparison *c, const struct rank_sums *total)
 {
 	bool other = c->exact && total->differing;
 
@@ -332,7 +332,7 @@ static void print_call_differences(struct comparison *c, const struct rank_sums 
 int print_comparison(struct comparison *c)
 {
 	struct rank_sums all = add_all_sums(c);
-	int status = print_compare_status(c, &all);
+	int status = get_compare_status(c, &all);
 
 	if (!all.paired && !has_only_numbers(c, &all))
 		return report_nothing_compared(c, &all);
@@ -420,7 +420,7 @@ static void print_sums_json(const struct rank_sums *s)
 int print_comparison_json(struct comparison *c)
 {
 	struct rank_sums all = add_all_sums(c);
-	int status = print_compare_status(c, &all);
+	int status = get_compare_status(c, &all);
 
 	json_begin();
 	json_object(NULL);

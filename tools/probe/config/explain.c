@@ -70,7 +70,7 @@ static unsigned get_section_count(const struct wraplist *w, uint32_t section)
 }
 
 /* Reports entries on stderr that are not a function of the libraries exported by libprobe.so. */
-static unsigned print_unknown_entries(const struct wraplist *w, uint32_t section)
+static unsigned count_unknown_entries(const struct wraplist *w, uint32_t section)
 {
 	char *word = tool_format(" %s ", wraplist_text(w, w->section[section].name));
 	unsigned n = 0;
@@ -123,7 +123,7 @@ static void print_listed_functions(const struct wraplist *w, bool exports)
 
 		if (!n || !has_wrappers(name))
 			continue;
-		bad = exports ? print_unknown_entries(w, s) : 0;
+		bad = exports ? count_unknown_entries(w, s) : 0;
 		if (bad)
 			print_explained(head, "%s: %s, and %s that libprobe does not know", name,
 				out_format_plural(n - bad, "entry", "entries"),

@@ -139,7 +139,7 @@ static void record_flight_op(struct flight *f, const struct walk_call *w)
 		return;
 	o->known = true;
 	o->in = w->in_count;
-	o->out = w->out_format_count;
+	o->out = w->out_count;
 	o->in_dtype = w->in_dtype;
 	o->out_dtype = w->out_dtype;
 }
@@ -256,8 +256,8 @@ struct flight_sides {
 static struct flight_sides find_flight_sizes(
 	const struct flight_op *o, const struct walk_call *w, enum flight_sizes sizes)
 {
-	struct flight_sides s = {w->in_rows || w->out_rows, w->in_count, w->out_format_count,
-		w->in_dtype, w->out_dtype};
+	struct flight_sides s = {
+		w->in_rows || w->out_rows, w->in_count, w->out_count, w->in_dtype, w->out_dtype};
 	bool open = w->call.bits & CALL_OPEN;
 	/*
 	 * If the element counts of this rank and of the completed rank differ, either may be wrong.

@@ -138,7 +138,7 @@ static void write_rank_name(struct trace *x, uint32_t folder_index)
  * Returns the track of a call: that of its thread, or an additional lane for calls that overlap
  * others.
  */
-static uint64_t get_call_track(struct trace *x, const struct call *c, uint64_t start, uint64_t end)
+static uint64_t add_call_track(struct trace *x, const struct call *c, uint64_t start, uint64_t end)
 {
 	struct trace_thread *t = table_get(&x->threads, c->rank, c->thread);
 	bool async = c->bits & CALL_ASYNC;
@@ -176,7 +176,7 @@ struct trace_comm {
 	uint64_t lane_end[LANES];
 };
 
-static unsigned get_comm_number(struct trace *x, uint64_t comm)
+static unsigned add_comm_number(struct trace *x, uint64_t comm)
 {
 	struct trace_comm *c = table_get(&x->comms, comm, 0);
 	char label[COMM_LABEL_MAX];
@@ -414,10 +414,10 @@ static void record_messages(struct trace *x, const struct walk_call *w, uint64_t
 /* ---- calls ---- */
 
 /* Returns the stream of a communicator, or an additional one if work on that stream would overlap. */
-static unsigned get_stream_track(
+static unsigned add_stream_track(
 	struct trace *x, const struct call *c, uint64_t start, uint64_t end)
 {
-	unsigned stream = COMM_STREAM + get_comm_number(x, c->comm), i = 0;
+	unsigned stream = COMM_STREAM + add_comm_number(x, c->comm), i = 0;
 	struct trace_comm *s = table_get(&x->streams, c->comm, 0);
 	char label[COMM_LABEL_MAX + 32], name[COMM_LABEL_MAX];
 
@@ -448,7 +448,7 @@ static void write_kernel(struct trace *x, const struct walk_call *w, uint64_t ti
 {
 	const struct call *c = &w->call;
 	uint64_t pid = get_trace_pid(x, c->rank), launch = dur < 2000 ? dur / 2 : 1000;
-	unsigned stream = get_stream_track(x, c, w->start + launch, w->start + dur);
+	unsigned stream = add_stream_track(x, c, w->start + launch, w->start + dur);
 	char *name;
 
 	start_event(x, "X", "cuda_runtime", "cudaLaunchKernel");
@@ -482,7 +482,7 @@ static void write_trace_call(struct trace *x, const struct walk_call *w)
 		dur = until > c->start ? until - c->start : 0;
 	write_rank_name(x, c->rank);
 	record_step(x, w);
-	tid = get_call_track(x, c, w->start, w->start + dur);
+	tid = add_call_track(x, c, w->start, w->start + dur);
 	name = open ? tool_format("%s (open)", intern_get_name(c->api)) : NULL;
 	start_event(x, "X", "cpu_op", open ? name : intern_get_name(c->api));
 	free(name);
@@ -509,10 +509,10 @@ static void write_trace_call(struct trace *x, const struct walk_call *w)
  * still in progress. A rank may enter an operation before another rank has left the previous one: then sets
  * *begin to the end of the previous one.
  */
-static uint64_t get_comm_track(
+static uint64_t add_comm_track(
 	struct trace *x, uint64_t comm, uint64_t last, uint64_t *begin, uint64_t end)
 {
-	uint64_t number = get_comm_number(x, comm);
+	uint64_t number = add_comm_number(x, comm);
 	struct trace_comm *c = table_get(&x->comms, comm, 0);
 	char label[COMM_LABEL_MAX + 32], name[COMM_LABEL_MAX];
 	unsigned i = 0;
@@ -564,7 +564,7 @@ static void write_meeting(void *arg, const struct meeting *m, bool complete)
 	if (!m->n)
 		return;
 	shown = begin;
-	track = get_comm_track(x, m->comm, last, &shown, end);
+	track = add_comm_track(x, m->comm, last, &shown, end);
 	name = tool_format("%s #%lld", intern_get_name(m->longest.op), (long long)m->seq);
 	start_event(x, "X", "collective", name);
 	free(name);

@@ -47,7 +47,7 @@ void write_collective_args(struct export *e, struct target *t, const struct walk
 	snprintf(id, sizeof(id), "%016llx", (unsigned long long)c->comm);
 	write_text_arg(t, "Collective name", intern_get_name(c->op));
 	target_print(t, ",\"In msg nelems\":%llu,\"Out msg nelems\":%llu",
-		(unsigned long long)w->in_count, (unsigned long long)w->out_format_count);
+		(unsigned long long)w->in_count, (unsigned long long)w->out_count);
 	write_number_arg(t, "Group size", c->size);
 	write_text_arg(t, "Process Group Name", id);
 	write_text_arg(

@@ -68,7 +68,7 @@ static bool is_synchronising_op(uint32_t op)
 
 static bool moves_anything(const struct call *c)
 {
-	return c->in_bytes || c->out_format_bytes || strcmp(intern_get_name(c->op), "barrier") == 0;
+	return c->in_bytes || c->out_bytes || strcmp(intern_get_name(c->op), "barrier") == 0;
 }
 
 /*

@@ -193,7 +193,7 @@ static enum owner_life find_owner_life(const struct journal_head *h, int dirfd, 
 	return recover_owner_life(&h->owner, h->journal_path, here, 1);
 }
 
-static void record_owner_alive(struct recover_info *r, enum owner_life life)
+static void record_possibly_alive(struct recover_info *r, enum owner_life life)
 {
 	r->result = RECOVER_LIVES;
 	if (life == OWNER_UNKNOWN)
@@ -260,7 +260,7 @@ static bool is_alive_without_journal(int dirfd, bool force, struct recover_info 
 				path);
 		return false;
 	}
-	record_owner_alive(r, life);
+	record_possibly_alive(r, life);
 	return true;
 }
 
@@ -274,7 +274,7 @@ static void copy_journal_rows(struct journal *j, int dirfd, const char *path, co
 	snprintf(r->owner, sizeof(r->owner), "host %.71s, pid %lld", j->head->owner.host,
 		(long long)j->head->owner.pid);
 	if (life == OWNER_LIVES || (life == OWNER_UNKNOWN && !force)) {
-		record_owner_alive(r, life);
+		record_possibly_alive(r, life);
 		journal_close(j);
 		return;
 	}

@@ -77,7 +77,7 @@ static bool has_shifted_numbers(const struct finding *error, const struct findin
 	const struct call *c = &error->call;
 
 	return strcmp(error->kind, "error") == 0 && is_of_collective(error) &&
-	       c->bits & CALL_ERROR && !c->count && !c->in_bytes && !c->out_format_bytes &&
+	       c->bits & CALL_ERROR && !c->count && !c->in_bytes && !c->out_bytes &&
 	       is_of_collective(f) && f->call.comm == c->comm && f->call.comm_seq >= c->comm_seq;
 }
 
@@ -155,7 +155,7 @@ static void add_consequence(struct finding *cause, struct finding *f)
 	f->nconsequence = 0;
 }
 
-void find_consequences(struct report *r)
+void join_consequences(struct report *r)
 {
 	/* A cause may be found later than its consequences. */
 	for (unsigned k = r->nfinding; k-- > 0;) {

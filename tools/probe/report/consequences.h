@@ -10,6 +10,6 @@ struct report;
  * operation, or an effect of the cause can have reached the consequence: by the order of a rank's
  * calls, through an operation in which ranks met, or through messages.
  */
-void find_consequences(struct report *r);
+void join_consequences(struct report *r);
 
 #endif

@@ -549,7 +549,7 @@ static char *format_nonfinite_name(const struct report *r, const struct bad_row 
 }
 
 /* Returns true if a loss scaler skipped all steps with NaN or Inf. */
-static bool is_scaler_responsible(const struct report *r)
+static bool has_scaler_skipped_all(const struct report *r)
 {
 	const struct bad *b = &r->g.bad;
 	uint64_t found = 0;
@@ -612,7 +612,7 @@ void find_values(struct report *r)
 			tensor, kind, out_format_count(b->count), b->dtype,
 			b->out ? "result" : "input", call_name, origin, lost, place));
 	f->awaited = awaited;
-	if (is_scaler_responsible(r)) {
+	if (has_scaler_skipped_all(r)) {
 		set_finding_kind(f, FINDING_SCALED);
 		add_text_line(
 			&f->text, tool_format("the loss scale fell after %s with NaN or Inf, and "
@@ -713,7 +713,7 @@ void report_findings(struct report *r)
 	find_ended_together(r);
 	for (unsigned i = 0; i < r->nfinding; i++)
 		complete_finding(r, &r->finding[i]);
-	find_consequences(r);
+	join_consequences(r);
 
 	/* Sorts by time. Findings with equal times keep their order. */
 	for (unsigned i = 1; i < r->nfinding; i++)

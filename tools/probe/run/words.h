@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds misspelt words of the keys `skip` and `only` before a command is started. */
+/* Finds misspelt words of the keys `skip` and `only`. */
 #ifndef PROBE_TOOLS_WORDS_H
 #define PROBE_TOOLS_WORDS_H
 

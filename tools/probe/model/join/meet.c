@@ -193,7 +193,7 @@ static void add_sides(struct meeting *k, const struct call *c)
 	if (c->out.digest) {
 		if (!k->nout++)
 			k->one_out = c->out;
-		k->out_format_count += c->out.count;
+		k->out_count += c->out.count;
 		k->out_sum += c->out.sum;
 	}
 }
@@ -296,7 +296,7 @@ void meet_add(struct meet *m, const struct call *c)
 		.stack = c->stack,
 		.step = (uint32_t)c->step,
 		.in_bytes = (uint32_t)c->in_bytes,
-		.out_format_bytes = (uint32_t)c->out_format_bytes,
+		.out_bytes = (uint32_t)c->out_bytes,
 		.in_reach = (float)side_reach(&c->in),
 		.telling = c->in.telling && !(c->bits & CALL_LATE)};
 	add_sides(k, c);

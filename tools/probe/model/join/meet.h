@@ -21,8 +21,7 @@ struct arrival {
 	float in_reach; /* largest absolute value of the inputs */
 	uint32_t stack; /* stack id in the rank's stack_info.csv */
 	uint32_t step; /* step of the rank, modulo 2^32 */
-	uint32_t in_bytes,
-		out_format_bytes; /* bytes modulo 2^32, to check that the ranks' totals match */
+	uint32_t in_bytes, out_bytes; /* bytes modulo 2^32, to check that the ranks' totals match */
 	bool telling; /* the digests cover enough digits that equal ones are not a coincidence */
 	bool out_bad; /* NaN or Inf in an output */
 	bool failed; /* the call returned an error or completed with one */
@@ -81,7 +80,7 @@ struct meeting {
 	/* Over all ranks. nin, nout: the number of ranks whose inputs and outputs were measured. */
 	unsigned nin, nout;
 	bool bad; /* an input or output contains NaN or Inf */
-	uint64_t in_count, out_format_count;
+	uint64_t in_count, out_count;
 	double in_sum, in_abs, out_sum; /* in_abs: upper bound of the sum of the absolute values */
 	double in_least, in_most;
 	struct side one_out; /* the outputs of the first rank whose outputs are known */

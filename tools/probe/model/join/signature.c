@@ -158,7 +158,7 @@ struct part compute_part(const struct call *c, bool inter)
 	bool shared_in = check_name_property(&parts_in, c->op),
 	     shared_out = check_name_property(&parts_out, c->op);
 	uint64_t n = c->size > 0 ? (uint64_t)c->size : 0, in = c->in_bytes;
-	uint64_t out = c->out_format_bytes ? c->out_format_bytes : in ? 0 : awaited_bytes(c);
+	uint64_t out = c->out_bytes ? c->out_bytes : in ? 0 : awaited_bytes(c);
 	struct part p = {.sized = check_name_property(&sized, c->op),
 		.typed = check_name_property(&typed, c->op),
 		.paired = check_name_property(&paired, c->op),

@@ -92,7 +92,7 @@ static void take_row(void *arg, struct calls *s, const struct call *c)
 				w->source_tag = v;
 		}
 	}
-	w->out_format_count += count;
+	w->out_count += count;
 }
 
 /* ---- calls read ahead of one rank ---- */

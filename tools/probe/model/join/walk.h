@@ -20,7 +20,7 @@ struct walk_stats {
 struct walk_call {
 	struct call call;
 	uint64_t start; /* ns of the Unix epoch, by the corrected clock of the rank */
-	uint64_t in_count, out_format_count; /* elements of all its tensors */
+	uint64_t in_count, out_count; /* elements of all its tensors */
 	uint32_t in_rows, out_rows;
 	uint32_t in_dtype, out_dtype, phase; /* interned */
 	/*

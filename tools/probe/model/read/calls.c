@@ -544,7 +544,7 @@ static void add_tensor_row(struct calls *s, struct call *c)
 		if (io->s[0] == 'i')
 			c->in_bytes += bytes;
 		else
-			c->out_format_bytes += bytes;
+			c->out_bytes += bytes;
 		if (io->s[0] == 'o' && !c->out_dtype)
 			c->out_dtype = column_name_id(s, dtype);
 	}

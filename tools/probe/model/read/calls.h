@@ -54,7 +54,7 @@ struct call {
 	uint64_t device; /* ns of work on a device; 0: not known */
 	uint64_t count; /* elements of its first tensor */
 	uint32_t out_dtype; /* interned; of its first output; 0: none, or not known */
-	uint64_t in_bytes, out_format_bytes;
+	uint64_t in_bytes, out_bytes;
 	uint32_t blind; /* inputs whose values were not measured */
 	uint32_t nth; /* number of the call at its site in the step, from 0; set by find_site() */
 	/*
@@ -79,7 +79,7 @@ static inline double side_reach(const struct side *s)
 /* Returns the bytes of the call's larger side, the usual size in the bandwidth of a collective. */
 static inline uint64_t call_bytes(const struct call *c)
 {
-	return c->in_bytes > c->out_format_bytes ? c->in_bytes : c->out_format_bytes;
+	return c->in_bytes > c->out_bytes ? c->in_bytes : c->out_bytes;
 }
 
 struct calls_file {

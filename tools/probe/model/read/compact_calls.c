@@ -227,7 +227,7 @@ bool compact_add_row(const struct compact_reader *r, unsigned i, struct call *c,
 	if (of->io == IO_IN) {
 		c->in_bytes += of->bytes;
 	} else {
-		c->out_format_bytes += of->bytes;
+		c->out_bytes += of->bytes;
 		if (!c->out_dtype)
 			c->out_dtype = intern_dtype(of->dtype);
 		if (c->bits & CALL_P2P && strcmp(intern_get_name(c->op), "send_recv") == 0) {

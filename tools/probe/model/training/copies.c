@@ -231,6 +231,7 @@ static void add_diverged_copies(struct parameters *p, const struct copies *c,
 	k->rank = tool_alloc(n * sizeof(*k->rank));
 	for (unsigned i = 0; i < n; i++)
 		k->rank[i] = c->rank[member[i]];
+	k->joined = k->never_equal && !k->equal_steps && !t->longest && k->step > p->step[0];
 	k->tiny = is_rounding(p, c->parameter, k->distance);
 	t->p.odd = NULL;
 }
@@ -292,17 +293,16 @@ static void judge_set(struct parameters *p, struct copies *c, const unsigned *me
 
 /*
  * Loads the parameter's first step, which is a later one than the run's if it was frozen until
- * then. Returns its index.
+ * then.
  */
-static unsigned load_first_step(struct copies *c)
+static void load_first_step(struct copies *c)
 {
 	for (unsigned s = 0; s < c->all->nstep; s++) {
 		load_step(c, c->all->step[s]);
 		for (unsigned i = 0; i < c->nrank; i++)
 			if (c->value[i])
-				return s;
+				return;
 	}
-	return 0;
 }
 
 /*
@@ -322,7 +322,7 @@ static bool began_equal(const struct copies *c)
 static void check_sets(struct parameters *p, struct copies *c)
 {
 	unsigned *member = tool_alloc(c->nrank * sizeof(*member));
-	unsigned sets = 0, begin;
+	unsigned sets = 0;
 	bool any = false;
 
 	for (unsigned first = 0; first < c->nrank; first++) {
@@ -343,16 +343,12 @@ static void check_sets(struct parameters *p, struct copies *c)
 		judge_set(p, c, member, n, false);
 		sets++;
 	}
-	begin = sets ? 0 : load_first_step(c);
+	if (!sets)
+		load_first_step(c);
 	if (!sets && began_equal(c)) {
-		unsigned before = p->ndiverged;
-
 		for (unsigned i = 0; i < c->nrank; i++)
 			member[i] = i;
 		judge_set(p, c, member, c->nrank, true);
-		for (; before < p->ndiverged; before++)
-			p->diverged[before].joined =
-				begin && p->diverged[before].step == p->step[begin];
 	}
 	p->copies += any;
 	free(member);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The weight of a violated invariant. An invariant is a property of the values at one call site that has held
- * so far: they are new in each step, not zero, in a range, or equal on some ranks. All numeric
- * thresholds of these rules are in this file.
+ * so far: they are new in each step, not zero, in a range, or equal on some ranks. The thresholds of
+ * evidence are in this file; which values and sizes are evidence at all is decided in invariants.c.
  */
 #ifndef PROBE_TOOLS_EVIDENCE_H
 #define PROBE_TOOLS_EVIDENCE_H
@@ -14,7 +14,7 @@
 /*
  * The false-alarm budget of a run for each kind of invariant. It limits the number of invariants that would
  * break by chance in a run without a fault: 0.5 / (confirmations + 1) for each that has as many
- * confirmations as the broken one. A rank is accused if the sum is below ACCUSE_MAX. With 0.075, one
+ * confirmations as the broken one, or more. A rank is accused if the sum is below ACCUSE_MAX. With 0.075, one
  * invariant needs 6 confirmations (0.5 / 7), and 10 invariants need 66 each (10 * 0.5 / 67).
  */
 #define ACCUSE_MAX 0.075

@@ -152,8 +152,8 @@ static bool is_contribution(const struct call *c)
 }
 
 /*
- * Returns false for a whole number, a power of two and its like: with fewer bits than SIDE_TELLING_DIGITS digits
- * have, or, as the digits of a float are rounded, with half of a float's.
+ * Returns false for a number with at most TELLING_BITS bits as a double, or with half of a float's as a float (its digits
+ * are rounded): whole numbers, powers of two.
  */
 static bool has_telling_bits(double v)
 {
@@ -278,7 +278,7 @@ static void record_zeros(struct invariants *h, struct rank_invariants *v, const 
 		v->coarse |= !is_proof(c);
 	} else if (v->zeros) {
 		h->zero.item[v->zeros - 1].length++;
-	} else if (!v->filled || is_other_tensor(v, c)) {
+	} else if (!(v->hi > 0) || is_other_tensor(v, c)) {
 		v->empties = true;
 	} else if ((v->zeros = keep_strange(h, &h->zero, c, v->shared, v->seen)) && v->coarse) {
 		struct strange *s = &h->zero.item[v->zeros - 1];
@@ -460,7 +460,10 @@ static double expect_breaks(const struct confirmed_list *l, double kept)
 	return low ? l->item[low - 1].expected : 0;
 }
 
-/* Whole numbers count something, and may reach zero. Returns true if all earlier ones were far from it. */
+/*
+ * Values of few bits (counts, powers of two, 16-bit floats) may reach zero. Returns true if all earlier ones were far
+ * from it. Those below 1 never are.
+ */
 static bool is_far_below(const struct invariants *h, const struct strange *s)
 {
 	return weigh_evidence(h->filled.n * chance_of_distance(s->distance / s->width, s->seen)) ==
@@ -528,7 +531,8 @@ static bool is_name_of_extreme(const char *redop)
 	return strcmp(redop, "max") == 0 || strcmp(redop, "min") == 0;
 }
 
-/* Returns true if an equal input may mean that a part of the data is equal: a maximum stays while its place rests. */
+/* Returns true if an equal input may mean that a part of the data is equal: a maximum stays while the
+ * element that has it does not change. */
 static bool is_extreme(const struct call *c)
 {
 	static struct name_question q = {.ask = is_name_of_extreme};
@@ -649,20 +653,22 @@ static void weigh_levels(struct invariants *h)
 
 /*
  * A large value spreads through messages and results, and a call that has it later may have more earlier values to
- * compare with. The first one of that size in the same step, or in the one before, is the cause.
+ * compare with. The first one that is at least half as far above its own range, as a power, in the same step or in
+ * the one before, is the cause.
  */
 static void find_first_spike(struct invariants *h)
 {
+	const struct strange found = h->spike;
 	struct strange *s = &h->spike;
 
-	for (unsigned i = 0; i < h->level.n && s->any && s->ranks == 1; i++) {
+	for (unsigned i = 0; i < h->level.n && found.any && found.ranks == 1; i++) {
 		const struct strange *k = &h->level.item[i];
 		struct strange first = *k;
 
-		if (k->call.step + 1 < s->call.step || !is_earlier_event(k, s) ||
-			2 * k->distance < s->distance)
+		if (k->call.step + 1 < found.call.step || !is_earlier_event(k, s) ||
+			2 * k->distance < found.distance)
 			continue;
-		first.weight = s->weight;
+		first.weight = found.weight;
 		first.more = s->more + 1;
 		*s = first;
 	}

@@ -166,13 +166,13 @@ static bool sum_wanted(const struct meeting *m, double *want, double *have, doub
 
 	if (m->bad || !has_known_inputs(m) || !m->nout || error < 0 || (!sum && !is_move(m)))
 		return false;
-	if (sum && m->nout == m->n && m->out_format_count == m->in_count)
+	if (sum && m->nout == m->n && m->out_count == m->in_count)
 		*have = m->out_sum / (double)m->n; /* all_reduce: each rank has the whole result */
-	else if (sum && m->out_format_count == per)
+	else if (sum && m->out_count == per)
 		*have = m->out_sum; /* reduce: one rank has it, or each rank has a part */
-	else if (!sum && m->out_format_count == (uint64_t)m->nout * m->in_count)
+	else if (!sum && m->out_count == (uint64_t)m->nout * m->in_count)
 		*have = m->out_sum / (double)m->nout;
-	else if (!sum && m->out_format_count == m->in_count)
+	else if (!sum && m->out_count == m->in_count)
 		*have = m->out_sum; /* each part goes to one rank */
 	else
 		return false;
@@ -241,7 +241,7 @@ static void check_extremes(struct results *r, const struct meeting *m, struct co
 	unsigned n = 0;
 
 	if (m->bad || m->nin != m->n || !m->nout || !is_operation(m, list) ||
-		m->out_format_count * m->n != m->in_count * m->nout)
+		m->out_count * m->n != m->in_count * m->nout)
 		return;
 	if (have == want) {
 		k->summed++;
@@ -554,7 +554,7 @@ static bool is_conserved(const struct meeting *m, bool *known)
 		if (m->a[i].in_place && is_operation(m, rooted))
 			*known = false;
 		in += m->a[i].in_bytes;
-		out += m->a[i].out_format_bytes;
+		out += m->a[i].out_bytes;
 	}
 	return out == (is_operation(m, spread) ? in * m->n : in);
 }
@@ -562,13 +562,13 @@ static bool is_conserved(const struct meeting *m, bool *known)
 static bool is_as_ever(const struct usual_volume *u, const struct arrival *a)
 {
 	return u && !u->changes && u->n >= VOLUME_MIN && u->in == a->in_bytes &&
-	       u->out == a->out_format_bytes;
+	       u->out == a->out_bytes;
 }
 
 static bool is_new_amount(const struct usual_volume *u, const struct arrival *a)
 {
 	return u && !u->changes && u->n >= VOLUME_MIN &&
-	       (u->in != a->in_bytes || u->out != a->out_format_bytes);
+	       (u->in != a->in_bytes || u->out != a->out_bytes);
 }
 
 /*
@@ -593,7 +593,7 @@ static void keep_odd_volume(struct results *r, const struct meeting *m, const st
 		if (!o.nrank) {
 			o.call = call_of_arrival(m, a);
 			o.sent = u->in != a->in_bytes;
-			o.have = o.sent ? a->in_bytes : a->out_format_bytes;
+			o.have = o.sent ? a->in_bytes : a->out_bytes;
 			o.want = o.sent ? u->in : u->out;
 		}
 		add_rank_index(o.rank, &o.nrank, a->rank);
@@ -633,9 +633,9 @@ static void check_volumes(struct results *r, const struct meeting *m)
 
 		if (!u)
 			continue;
-		u->changes |= u->n && (u->in != a->in_bytes || u->out != a->out_format_bytes);
+		u->changes |= u->n && (u->in != a->in_bytes || u->out != a->out_bytes);
 		u->in = a->in_bytes;
-		u->out = a->out_format_bytes;
+		u->out = a->out_bytes;
 		u->n++;
 	}
 }

@@ -244,7 +244,9 @@ bool is_job_behind_stopped_rank(const struct report *r)
 {
 	unsigned stopped = 0, quiet = 0;
 
-	for (uint32_t i = 0; i < r->g.folders.n && !is_job_over(r); i++) {
+	if (is_job_over(r))
+		return false;
+	for (uint32_t i = 0; i < r->g.folders.n; i++) {
 		const struct rank_dir *d = &r->g.folders.dir[i];
 		const struct rank_info *k = &r->g.rank[i];
 
@@ -254,7 +256,9 @@ bool is_job_behind_stopped_rank(const struct report *r)
 		}
 		if (d->state != RANK_RUNNING && d->state != RANK_UNSEEN)
 			continue;
-		if (r->g.opens.now < k->last_ns + STALL_ALWAYS_NS + 2 * k->longest_pause)
+		/* Before its first call a rank is starting, not quiet. */
+		if (!k->last.rows ||
+			r->g.opens.now < k->last_ns + STALL_ALWAYS_NS + 2 * k->longest_pause)
 			return false;
 		quiet++;
 	}

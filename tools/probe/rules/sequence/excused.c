@@ -95,7 +95,7 @@ static bool is_alone_in_it(
 }
 
 /*
- * Returns true if after a call from this place another rank has made now this call and now the one that is usual
+ * Returns true if another rank, after this same place, made sometimes this call and sometimes the one that is usual
  * here: where ranks choose by their data what comes next, a choice that is new for one of them is no fault.
  */
 static bool is_choice_of_others(

@@ -89,15 +89,17 @@ static const struct reduction_group *find_reducing_group(
 
 /*
  * Values that were equal before the first step and differ after it are copies only if a broadcast made them equal. If any gradient
- * was reduced, the program knows which ones it reduces, except for parameters that joined later.
+ * was reduced, the program knows which ones it reduces, except for parameters that joined after a reduction on these ranks.
  */
 static bool is_worth_noting(const struct report *r, const struct diverged *k)
 {
 	const struct table *groups = &r->g.diagnose.reductions.groups;
 	const struct reduction_group *g = find_reducing_group(r, k);
 
-	if (!k->never_equal || k->joined)
+	if (!k->never_equal)
 		return true;
+	if (k->joined)
+		return g && g->made;
 	for (uint32_t i = 0; i < groups->n; i++)
 		if (((const struct reduction_group *)table_at(groups, i))->made)
 			return false;
