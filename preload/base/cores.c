@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/types.h>
 
-static int read_core_count(const struct cores *c)
+static int compute_core_count(const struct cores *c)
 {
 	int n = 0;
 
@@ -38,18 +38,18 @@ int cores_free(struct cores *c)
 			continue;
 		for (unsigned i = 0; i < CORES_MAX / 64; i++) {
 			c->word[i] |= one.word[i];
-			pinned.word[i] |= read_core_count(&one) == 1 ? one.word[i] : 0;
+			pinned.word[i] |= compute_core_count(&one) == 1 ? one.word[i] : 0;
 		}
 	}
 	closedir(tasks);
 	for (unsigned i = 0; i < CORES_MAX / 64; i++)
 		c->word[i] &= ~pinned.word[i];
-	return read_core_count(c);
+	return compute_core_count(c);
 }
 
 bool cores_pinned(void)
 {
 	struct cores c = {{0}};
 
-	return sched_getaffinity(0, sizeof(c), (cpu_set_t *)&c) == 0 && read_core_count(&c) == 1;
+	return sched_getaffinity(0, sizeof(c), (cpu_set_t *)&c) == 0 && compute_core_count(&c) == 1;
 }

@@ -63,7 +63,7 @@ void activation_forked(void)
 	pthread_mutex_init(&lock, NULL);
 }
 
-static struct running_activation *get_running_activation(uint64_t owner, bool make)
+static struct running_activation *find_running_activation(uint64_t owner, bool make)
 {
 	struct running_activation *free_one = NULL;
 
@@ -93,7 +93,7 @@ static bool is_new_activation(const struct foreign_stack *s, int at)
 {
 	bool is, was_any = any;
 	struct running_activation now = {.owner = s->owner},
-				  *r = get_running_activation(s->owner, at >= 0);
+				  *r = find_running_activation(s->owner, at >= 0);
 
 	if (!r)
 		return false;

@@ -77,7 +77,7 @@ void async_reused(struct call *c, uint64_t key, bool complete)
 	}
 }
 
-void async_set_new_comm(struct call *c, uint64_t key, struct comm *parent, void *at)
+void async_add_new_comm(struct call *c, uint64_t key, struct comm *parent, void *at)
 {
 	struct pending p = {
 		.api = c->api, .op.comm = parent, .state = PENDING_STARTED, .newcomm = at};

@@ -37,7 +37,7 @@ void async_reused(struct call *c, uint64_t key, bool complete);
  * A communicator is being made under request `key`; the library will store its handle at `at`.
  * async_record_done() passes `at` to the adapter's fill() (pending.newcomm).
  */
-void async_set_new_comm(struct call *c, uint64_t key, struct comm *parent, void *at);
+void async_add_new_comm(struct call *c, uint64_t key, struct comm *parent, void *at);
 
 /*
  * For calls that complete, start or free operations by handle. The adapter's enter claims the

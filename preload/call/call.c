@@ -501,7 +501,7 @@ void call_set_ending_comm(struct call *c, const struct adapter *lib, uint64_t ha
 		c->ending = comm_claim(lib, handle);
 }
 
-static void update_comm(struct call *c, bool ended)
+static void close_ending_comm(struct call *c, bool ended)
 {
 	if (c->ending)
 		comm_close_claim(c->ending, ended);
@@ -538,7 +538,7 @@ static inline __attribute__((always_inline)) void leave_wrapped_call(
 	if (c->mode == CALL_WATCH) {
 		if (lib->leave)
 			lib->leave(c, ret);
-		update_comm(c, c->ok);
+		close_ending_comm(c, c->ok);
 		return;
 	}
 	if (c->word & API_HOOKED && lib->leave)
@@ -586,7 +586,7 @@ static void finish_on_private_stack(void *arg)
 	leave_wrapped_call(l->c, thread_inside(), l->ret);
 	/* Calls that end an object always take this path. */
 	if (l->c->mode == CALL_HOOK)
-		update_comm(l->c, l->c->ok);
+		close_ending_comm(l->c, l->c->ok);
 }
 
 int64_t call_leave(struct call *c, int64_t ret)
@@ -627,11 +627,11 @@ static void unwind_on_private_stack(void *arg)
 		c->end = clock_ticks();
 		if (c->api->spec->lib->leave)
 			c->api->spec->lib->leave(c, 0);
-		update_comm(c, false);
+		close_ending_comm(c, false);
 		return;
 	}
 	if (c->mode == CALL_HOOK)
-		update_comm(c, false);
+		close_ending_comm(c, false);
 	if (c->rec && !is_elsewhere(c, thread_inside())) {
 		c->op.flags |= CF_UNWOUND;
 		c->op.nout = 0;

@@ -389,7 +389,7 @@ static int32_t find_lowest_member(const int32_t *m, uint32_t n)
  * the same, whatever else each of them makes. A counter per parent would not work: with create_group on overlapping
  * groups, not all members of the parent take part. Bounded: beyond KNOWN recipes, counting starts at 0 again.
  */
-static uint64_t get_earlier_count(uint64_t recipe)
+static uint64_t get_next_recipe_number(uint64_t recipe)
 {
 	static struct {
 		uint64_t recipe, n;
@@ -436,7 +436,7 @@ uint64_t comm_compute_id(uint64_t parent, const char *how, int64_t tag, const in
 		h = compute_group_hash(h, b, nb);
 	/* A communicator without known members is identified by its tag, and must not fill the table. */
 	if (na)
-		h = hash_u64(h, get_earlier_count(h));
+		h = hash_u64(h, get_next_recipe_number(h));
 	return hash_to_id(h);
 }
 

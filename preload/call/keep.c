@@ -31,24 +31,24 @@ static bool has_dims(const struct buffer *v)
 	return v->layout == BUFFER_STRIDED && v->n && v->counts && v->displs;
 }
 
-static size_t get_counts_width(const struct buffer *v)
+static size_t get_counts_size(const struct buffer *v)
 {
 	return (size_t)v->n * (has_dims(v) ? 8 : v->width);
 }
 
-static size_t get_displs_width(const struct buffer *v)
+static size_t get_displs_size(const struct buffer *v)
 {
 	return (size_t)v->n * (has_dims(v) ? 8 : v->dwidth ? v->dwidth : v->width);
 }
 
 static size_t compute_counts_bytes(const struct buffer *v)
 {
-	return (get_counts_width(v) + 7) & ~(size_t)7;
+	return (get_counts_size(v) + 7) & ~(size_t)7;
 }
 
 static size_t compute_displs_bytes(const struct buffer *v)
 {
-	return (get_displs_width(v) + 7) & ~(size_t)7;
+	return (get_displs_size(v) + 7) & ~(size_t)7;
 }
 
 static size_t compute_bytes_to_copy(const struct buffer *v, unsigned n)
@@ -73,9 +73,9 @@ static char *copy_arrays(char *to, const struct buffer *v, unsigned n)
 	for (unsigned i = 0; i < n; i++) {
 		if (!has_arrays(&v[i]))
 			continue;
-		memcpy(to, v[i].counts, get_counts_width(&v[i]));
+		memcpy(to, v[i].counts, get_counts_size(&v[i]));
 		to += compute_counts_bytes(&v[i]);
-		memcpy(to, v[i].displs, get_displs_width(&v[i]));
+		memcpy(to, v[i].displs, get_displs_size(&v[i]));
 		to += compute_displs_bytes(&v[i]);
 	}
 	return to;
@@ -209,9 +209,9 @@ static void copy_whole(struct buffer *to, const struct buffer *v, unsigned n, ch
 		copy_output_elements(&to[i], compute_elements_bytes(&v[i]), arrays);
 		if (!has_arrays(&v[i]) && !has_dims(&v[i]))
 			continue;
-		to[i].counts = memcpy(*arrays, v[i].counts, get_counts_width(&v[i]));
+		to[i].counts = memcpy(*arrays, v[i].counts, get_counts_size(&v[i]));
 		*arrays += compute_counts_bytes(&v[i]);
-		to[i].displs = memcpy(*arrays, v[i].displs, get_displs_width(&v[i]));
+		to[i].displs = memcpy(*arrays, v[i].displs, get_displs_size(&v[i]));
 		*arrays += compute_displs_bytes(&v[i]);
 	}
 }

@@ -72,7 +72,7 @@ static bool is_free_for(const struct pending_entry *e, uint64_t claim, uint64_t 
 }
 
 /* Cuts the list at its i-th element: later entries are no longer claimed by it. */
-static void remove_claims_after(struct claims *claims, unsigned level, bool idle, uint64_t i)
+static void remove_claims_from(struct claims *claims, unsigned level, bool idle, uint64_t i)
 {
 	struct claim_list *list = &claims->list[level][idle];
 
@@ -279,9 +279,9 @@ struct claim_list *pending_open_claims(struct claims *claims, unsigned level, ui
 		return NULL;
 	list = &claims->list[level][idle];
 	/* The list of a call that was left by longjmp() may still contain entries. */
-	remove_claims_after(claims, level, true, 0);
+	remove_claims_from(claims, level, true, 0);
 	if (!idle)
-		remove_claims_after(claims, level, false, level ? 0 : n);
+		remove_claims_from(claims, level, false, level ? 0 : n);
 	if (!reserve_claims(list, n))
 		return NULL;
 	claims_set(claims, level, get_list_claim(claims, level, idle));
@@ -299,7 +299,7 @@ void pending_claim_again(struct claims *claims, unsigned level, uint64_t i, uint
 	}
 	/* A later entry of the list may be the one that is to be claimed now. */
 	if (i < list->n && (c->entry || (key && c->key != key)))
-		remove_claims_after(claims, level, idle, i);
+		remove_claims_from(claims, level, idle, i);
 	c->key = key;
 	c->entry = key ? lock_entry_for_list(claims, key, idle, get_list_claim(claims, level, idle))
 		       : NULL;

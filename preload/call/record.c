@@ -210,7 +210,7 @@ static void measure_on_private_stack(void *arg)
 	struct buffer_part part;
 	struct stats_fenv fenv;
 
-	stats_fenv_enter(&fenv);
+	stats_fenv_set(&fenv);
 	for (; n; n--, t = get_next_tensor(t, v), v++) {
 		const struct buffer *shown = v;
 
@@ -223,7 +223,7 @@ static void measure_on_private_stack(void *arg)
 		else if (v->host || is_in_host_memory(b, v))
 			measure_buffer(all->w, all->seq, shown, t);
 	}
-	stats_fenv_leave(&fenv);
+	stats_fenv_reset(&fenv);
 }
 
 /*
@@ -238,10 +238,10 @@ static __attribute__((noinline)) bool measure_few_tensors(const struct operation
 
 	if (tensor_bad || is_sliced(&w->slicing) || device_watch())
 		return false;
-	set_stats_fenv(&fenv);
+	stats_fenv_set_inline(&fenv);
 	for (; n && done; n--, t = get_next_tensor(t, v), v++)
 		done = (!all && !tensor_is_watched(v)) || tensor_measure_few(w, v, t);
-	reset_stats_fenv(&fenv);
+	stats_fenv_reset_inline(&fenv);
 	return done;
 }
 

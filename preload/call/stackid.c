@@ -29,7 +29,7 @@ static _Atomic(_Atomic uint64_t *) table;
 static _Atomic uint32_t last_id;
 static uint32_t first_id; /* numbers up to this one belong to an earlier run */
 
-static _Atomic uint64_t *get_stack_id_table(void)
+static _Atomic uint64_t *get_or_map_stack_ids(void)
 {
 	_Atomic uint64_t *t = atomic_load_explicit(&table, memory_order_acquire), *none = NULL;
 
@@ -199,7 +199,7 @@ static uint32_t write_stack(struct thread *t, const struct api *api, const struc
 	return id;
 }
 
-struct add_stack {
+struct new_stack {
 	struct thread *t;
 	const struct api *api;
 	uint32_t id;
@@ -208,7 +208,7 @@ struct add_stack {
 /* The text takes 12 KiB of stack. */
 static void write_stack_text(void *arg)
 {
-	struct add_stack *new = arg;
+	struct new_stack *new = arg;
 	struct walked *w = new->t->walked;
 	char text[FOREIGN_TEXT_MAX];
 	size_t len = 0;
@@ -228,7 +228,7 @@ static void write_stack_text(void *arg)
 
 __attribute__((noinline)) static uint32_t add_stack(struct thread *t, const struct api *api)
 {
-	struct add_stack new = {t, api, 0};
+	struct new_stack new = {t, api, 0};
 
 	private_stack_call(write_stack_text, &new);
 	return new.id;
@@ -270,7 +270,7 @@ uint32_t stack_id(struct thread *t, const struct api *api, uintptr_t pc, uintptr
 		       : 0;
 	if (w->n < 0)
 		return (uint32_t)note.value;
-	tab = get_stack_id_table();
+	tab = get_or_map_stack_ids();
 	if (!tab || (w->n <= 0 && !stack_id_by_code))
 		return 0;
 	h = (uint64_t)w->n ^ w->foreign.hash ^ epoch << 32;
@@ -317,7 +317,7 @@ bool stack_write_named(struct thread *t, const struct api *row)
 
 	w->n = 0;
 	foreign_read_stack(&w->foreign);
-	if (!w->foreign.language || !get_stack_id_table())
+	if (!w->foreign.language || !get_or_map_stack_ids())
 		return false;
 	id = add_stack(t, row);
 	thread_add_exact_time(t, clock_ticks() - start);

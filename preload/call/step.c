@@ -34,7 +34,7 @@ void step_skipped(uint32_t step)
 	journal_dict_add(&session.journal, DICT_META, META_SKIPPED, both, t.len + 1);
 }
 
-void step_update(void)
+void step_update_config(void)
 {
 	static _Atomic bool offset;
 	const struct generation *g;
@@ -83,7 +83,7 @@ uint32_t step_end(enum step_source s)
 	uint32_t step = atomic_fetch_add(&step_state.now, 1) + 1;
 
 	if (atomic_load_explicit(&session.phase, memory_order_acquire) >= SESSION_READY)
-		step_update();
+		step_update_config();
 	if (atomic_load_explicit(&session.phase, memory_order_relaxed) == SESSION_READY)
 		session_hooks.step_unrecorded();
 	if (session_is_on()) {

@@ -66,6 +66,6 @@ static inline bool step_profiled(void)
 }
 
 /* Call after the configuration has been read or has changed. */
-void step_update(void);
+void step_update_config(void);
 
 #endif

@@ -63,7 +63,7 @@ static void remove_statistics_without_snapshot(struct buffer *v, unsigned n)
  * For a call that its stream completes, the device's time is measured too: it begins when the
  * inputs were measured.
  */
-static void set_input_measurements(struct call *c)
+static void start_input_measurements(struct call *c)
 {
 	bool own = c->api->spec->completion == DONE_STREAM;
 	struct stream_point p;
@@ -79,7 +79,7 @@ static void set_input_measurements(struct call *c)
 }
 
 /* The device's time of the call ends when the measurement of its outputs starts. */
-static void set_output_measurements(
+static void start_output_measurements(
 	struct stream_point *p, const struct adapter *lib, struct operation *w, bool own)
 {
 	p->op = w;
@@ -117,14 +117,14 @@ static void start_carrying(struct call *c)
 	thread_inside()->carrying = true;
 }
 
-static void reset_carried(const struct operation *w)
+static void stop_carrying(const struct operation *w)
 {
 	if (thread_inside()->carrying && &own(carrier).call->op == w)
 		thread_inside()->carrying = false;
 }
 
 /* To be called when the group's work is on its stream: decides how its outputs are measured. */
-static void set_reached_outputs(const struct device_backend *b, struct operation *w)
+static void start_reached_measurements(const struct device_backend *b, struct operation *w)
 {
 	struct buffer *v = get_stream_outputs(w);
 	struct stream_point p;
@@ -176,7 +176,7 @@ void stream_carried(struct call *c)
 		own(carrier).depth += c->ok;
 	} else if (task == TASK_GROUP_END) {
 		if (own(carrier).depth && --own(carrier).depth == 0 && c->ok)
-			set_reached_outputs(b, &own(carrier).call->op);
+			start_reached_measurements(b, &own(carrier).call->op);
 	} else if (c->ok && to && !find_open_group(get_library_copy(c), false)) {
 		own(carrier).stream = get_stream(c);
 		if (!b->capturing(own(carrier).stream))
@@ -207,7 +207,7 @@ void stream_enter(struct call *c)
 		remove_statistics(get_stream_outputs(w), w->nout);
 		return;
 	}
-	set_input_measurements(c);
+	start_input_measurements(c);
 	if (c->api->spec->completion == DONE_STREAM)
 		device_collective_begins(b);
 	if (b && c->api->spec->lib->carried && !get_calls_keys(c->generation->cfg)->nested)
@@ -246,7 +246,7 @@ static void remove_stream_mark(uint32_t *mark)
 
 void stream_drop(struct operation *w)
 {
-	reset_carried(w);
+	stop_carrying(w);
 	if (!device_known())
 		return;
 	remove_snapshots(get_stream_inputs(w), w->nin);
@@ -529,7 +529,7 @@ static void handle_group_end(struct call *c, int64_t ret)
 			continue;
 		}
 		stream_point_move(&point, q[i].stream);
-		set_output_measurements(&point, lib, w, true);
+		start_output_measurements(&point, lib, w, true);
 	}
 	stream_point_end(&point);
 	for (uint32_t i = 0; i < own(thread_groups).n; i++) {
@@ -602,7 +602,7 @@ void stream_leave(struct call *c, int64_t ret)
 	struct stream_point point;
 	struct pending p;
 
-	reset_carried(w);
+	stop_carrying(w);
 	if (!c->ok) {
 		stream_drop(w);
 		record_close(c->rec, w, c->end, true, ret);
@@ -625,7 +625,7 @@ void stream_leave(struct call *c, int64_t ret)
 		remove_statistics_without_snapshot(get_stream_outputs(w), w->nout);
 	else if (!own || !g || w->all_in) {
 		stream_point_begin(&point, device_present(), get_stream(c));
-		set_output_measurements(&point, lib, w, own);
+		start_output_measurements(&point, lib, w, own);
 		stream_point_end(&point);
 	}
 	if (!q && !is_completed_by_stream(w)) {

@@ -301,12 +301,12 @@ static void measure_snapshot(const void *at, enum dtype dtype, uint64_t count, s
 	struct stats_fenv fenv;
 
 	out->n = 0;
-	stats_fenv_enter(&fenv);
+	stats_fenv_set(&fenv);
 	if (!stats_begin(&acc, dtype, get_calls_keys(config_now())->eps)) {
 		stats_add(&acc, at, count);
 		stats_end(&acc, out);
 	}
-	stats_fenv_leave(&fenv);
+	stats_fenv_reset(&fenv);
 }
 
 int stream_read_result(uint32_t snapshot, enum dtype dtype, uint64_t count, struct stats *out)

@@ -6,7 +6,7 @@
 /* steps of other optimizers, without one of the anchor, before it is replaced */
 #define FORGOTTEN_AFTER 16
 
-static uint32_t get_optimizer_number(struct train *t, uint64_t which)
+static uint32_t find_or_add_optimizer(struct train *t, uint64_t which)
 {
 	for (uint32_t i = 0; i < t->nseen; i++)
 		if (t->seen[i] == which)
@@ -34,7 +34,7 @@ static enum train_mark handle_optimizer_step(struct train *t, uint64_t which)
 	 */
 	bool chained = t->stepped && t->steps && (t->passes || which != t->anchor);
 	bool is_anchor = t->anchor_wanted == TRAIN_ANCHOR_ANY;
-	uint32_t n = get_optimizer_number(t, which);
+	uint32_t n = find_or_add_optimizer(t, which);
 
 	t->active = true;
 	t->stepped = t->stepped_since_update = true;

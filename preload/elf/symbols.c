@@ -290,7 +290,7 @@ static void load_module_table(struct symbols *s, struct known *k)
 }
 
 /* Replaces control characters, because the text becomes part of a line. */
-static void remove_control_characters(char *s)
+static void format_printable(char *s)
 {
 	for (; *s; s++)
 		if ((unsigned char)*s < ' ' || *s == 0x7f)
@@ -312,7 +312,7 @@ static int write_in_module(struct symbols *s, struct known *k, uint64_t pc, char
 	n = s->demangle ? s->demangle(name, readable, sizeof(readable)) : -1;
 	if (n >= 0 && (size_t)n < sizeof(readable))
 		shown = readable;
-	remove_control_characters(shown);
+	format_printable(shown);
 	return snprintf(
 		buf, cap, "%s!%s+0x%llx", base, shown, (unsigned long long)(pc - k->bias - start));
 }

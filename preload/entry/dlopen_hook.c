@@ -260,7 +260,7 @@ static bool is_any_in_use(void)
 	return false;
 }
 
-static void find_second_copies(const struct elf_file *f)
+static void record_second_copies(const struct elf_file *f)
 {
 	for (unsigned i = 0; i < api_count; i++) {
 		struct api *a = api_get(i);
@@ -326,7 +326,7 @@ static bool add_library(const struct queued *q, void *arg)
 	if (l->deepbind)
 		record_deepbind(&q->file, q->path);
 	if (l->in_use)
-		find_second_copies(&q->file);
+		record_second_copies(&q->file);
 	if (!l->wanted) {
 		if (l->in_use)
 			stub_second_copies(&q->file);
@@ -446,7 +446,7 @@ void stub_before_load(const char *file, int mode, uintptr_t pc)
 	thread_state.busy++;
 	private_stack_call(look_before_load, &want);
 	if (want.wanted)
-		foreign_register_end();
+		foreign_start_end_watch();
 	thread_state.busy--;
 	errno = err;
 }

@@ -269,7 +269,7 @@ static int open_resumed_folder(struct claim *c, int out, int dirfd)
 }
 
 /* Claims an open folder. Returns 0, -EEXIST: not available, -EAGAIN: try again, or -errno. */
-static int lock_folder(struct claim *c, int out, int fd, bool made)
+static int write_folder_claim(struct claim *c, int out, int fd, bool made)
 {
 	struct stat st;
 	int err;
@@ -310,7 +310,7 @@ static int lock_folder(struct claim *c, int out, int fd, bool made)
 
 /*
  * Tries once to claim a folder. Returns a descriptor of the folder, which then belongs to this
- * process, or an error like lock_folder().
+ * process, or an error like write_folder_claim().
  */
 static int open_claimed_folder(struct claim *c)
 {
@@ -325,7 +325,7 @@ static int open_claimed_folder(struct claim *c)
 	/* An existing folder may be usable even if none can be made (EACCES, EROFS). */
 	fd = open_rank_folder(out, c->name);
 	if (fd >= 0) {
-		err = lock_folder(c, out, fd, made);
+		err = write_folder_claim(c, out, fd, made);
 		if (!err && !is_at(out, c->name, fd)) /* moved away in the meantime */
 			err = -EAGAIN;
 		if (err)

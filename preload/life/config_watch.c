@@ -202,7 +202,7 @@ static void register_generations(bool again, const char *by)
 				pair[0]->running.asked = 0;
 			if (now && now->now && !again) {
 				generation_apply_now(pair[0], step);
-				step_update();
+				step_update_config();
 			} else {
 				n = 1;
 			}
@@ -329,7 +329,7 @@ static void record_monitor_end(void)
 	if (session.world_rank >= 0 &&
 		(uint64_t)session.world_rank != (g->cfg->rank.n ? g->cfg->rank.item[0].lo : 0))
 		return;
-	if (dynamic_on_reset(life_config_file) == 0)
+	if (dynamic_on_write_false(life_config_file) == 0)
 		watch.config = read_file_mark(life_config_file);
 }
 

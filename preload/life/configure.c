@@ -129,7 +129,7 @@ static void load_session_config(void)
 	config_watch_start();
 	if (cfg->disable)
 		return;
-	step_update();
+	step_update_config();
 	stack_id_update();
 	tensor_watch_update(config_now());
 }

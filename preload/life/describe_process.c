@@ -229,7 +229,7 @@ void session_config_changed(uint64_t step)
  * A few at the end may be real ones.
  */
 #define EMPTY_ARGUMENTS_MAX 8
-static ssize_t remove_title_padding(const char *line, ssize_t n)
+static ssize_t get_title_length(const char *line, ssize_t n)
 {
 	ssize_t end = n;
 
@@ -249,7 +249,7 @@ static void write_process(void)
 
 	ssize_t n = io_read_file(AT_FDCWD, "/proc/self/cmdline", value, sizeof(value) - 1);
 
-	n = remove_title_padding(value, n);
+	n = get_title_length(value, n);
 	t = list_begin(text, sizeof(text), '[');
 	value[n > 0 ? n : 0] = 0;
 	for (char *p = value; p < value + n && fits; p += strlen(p) + 1)

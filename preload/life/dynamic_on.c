@@ -180,7 +180,7 @@ static int write_replacement_file(
 	return err;
 }
 
-int dynamic_on_reset(const char *path)
+int dynamic_on_write_false(const char *path)
 {
 	char *real = realpath(path, NULL), *text = NULL;
 	size_t len, begin, end;

@@ -16,6 +16,6 @@ bool dynamic_on_find(const char *text, size_t len, size_t *begin, size_t *end);
  * Sets the key to false, leaving everything else unchanged, by renaming a new file; mode and
  * links are kept. Returns 0, also if there is nothing to do, or -errno (reported).
  */
-int dynamic_on_reset(const char *path);
+int dynamic_on_write_false(const char *path);
 
 #endif

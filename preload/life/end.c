@@ -35,7 +35,7 @@ static void close_on_private_stack(void *arg)
 	pthread_setcancelstate(cancel, NULL);
 }
 
-static void record_words_on_private_stack(void *arg)
+static void write_words_on_private_stack(void *arg)
 {
 	(void)arg;
 	write_last_words();
@@ -52,7 +52,7 @@ void life_aborting(void)
 		return;
 	record_abort("abort", 0, SIGABRT);
 	thread_state.busy++;
-	private_stack_call(record_words_on_private_stack, NULL);
+	private_stack_call(write_words_on_private_stack, NULL);
 	thread_state.busy--;
 	errno = err;
 }

@@ -41,7 +41,7 @@ static void handle_quick_exit(void)
 	session_end();
 }
 
-static void start_process_once(void)
+static void init_process_once(void)
 {
 	static bool done;
 
@@ -90,7 +90,7 @@ static bool start_recording(void)
 	/* Set only now: alerts in an earlier run's journal must not cause actions. */
 	alert_actions_set();
 	stack_id_set_first(output.resumed.last_stack);
-	start_process_once();
+	init_process_once();
 	session_statistics();
 	session_write_description();
 	return true;

@@ -46,7 +46,7 @@ __attribute__((constructor)) static void start_process(void)
 	errno = err;
 }
 
-__attribute__((destructor)) static void close_process(void)
+__attribute__((destructor)) static void handle_process_end(void)
 {
 	if (!entry_is_open())
 		return;

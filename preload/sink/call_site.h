@@ -3,8 +3,8 @@
  * Sites of calls, so that the sinks do again only what differs from call to call. A site is
  * everything that usually stays the same when a program calls again from the same place: the
  * function, communicator, root, flags, stack and thread, and each tensor's type, shape and number
- * of measured components. Its first calls are stored; a later call is compared with them, word by
- * word. A sink that finds a site that it knows need not look at these parts of the record.
+ * of measured components. The call that made the site is stored; later ones are compared with it,
+ * word by word. A sink that finds a site that it knows need not look at these parts of the record.
  *
  * Different from call to call: seq, start, end, comm_seq, step, micro_step, and the values of each
  * tensor: zeros, nans, infs, min, max, mean, norm.
@@ -34,7 +34,7 @@ struct call_site {
 	/* of its last call; complete but for the call, the clock and the tensors, which the sink sets */
 	struct record record;
 	const struct journal_tensor *tensor[CALL_SITE_TENSORS];
-	uint64_t entry[CALL_SITE_WORDS]; /* of its first call */
+	uint64_t entry[CALL_SITE_WORDS]; /* of the call that made it */
 };
 
 struct call_sites {

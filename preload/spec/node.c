@@ -135,7 +135,7 @@ static struct node *add_list_node(struct build *b)
 }
 
 /* True if the pair with this key is valid and is to be stored. */
-static bool is_key_valid(struct build *b, const struct node *map, const struct node *key)
+static bool check_key(struct build *b, const struct node *map, const struct node *key)
 {
 	if (key->type != NODE_SCALAR) {
 		load_fail(b->l, key->at, "a key must be a plain word");
@@ -167,7 +167,7 @@ static struct node *build_map(struct build *b)
 			item = add_next_node(b);
 		if (!key || !item)
 			return NULL;
-		if (full || !is_key_valid(b, n, key)) {
+		if (full || !check_key(b, n, key)) {
 			full = n->n == KEYS_MAX;
 			continue;
 		}

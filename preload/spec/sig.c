@@ -385,7 +385,7 @@ static bool read_signature_params(struct text *t, struct params *args, char end)
 	return true;
 }
 
-static bool is_at_end(struct text *t)
+static bool check_text_end(struct text *t)
 {
 	read_past_blanks(t);
 	if (!*t->p)
@@ -425,7 +425,7 @@ bool sig_read(struct spec_load *l, const struct node *n, const struct type_names
 		load_fail(l, get_signature_position(&t), "expected , or )");
 		return false;
 	}
-	return is_at_end(&t);
+	return check_text_end(&t);
 }
 
 bool sig_read_params(struct spec_load *l, const struct node *n, const struct type_names *types,
@@ -433,7 +433,7 @@ bool sig_read_params(struct spec_load *l, const struct node *n, const struct typ
 {
 	struct text t = {l, n, types, node_text(l, n, "")};
 
-	return read_signature_params(&t, args, '\0') && is_at_end(&t);
+	return read_signature_params(&t, args, '\0') && check_text_end(&t);
 }
 
 bool sig_read_type(
@@ -449,5 +449,5 @@ bool sig_read_type(
 		load_fail(l, at, "unexpected '%s' after the type", name);
 		return false;
 	}
-	return is_at_end(&t);
+	return check_text_end(&t);
 }

@@ -33,7 +33,7 @@ void user_read(struct spec_load *l, struct spec *s)
 }
 
 /* C++ names are compared without any arguments. */
-static const char *get_name_without_arguments(const char *name)
+static const char *check_name_arguments(const char *name)
 {
 	const char *last = strstr(name, "operator"), *p = name;
 
@@ -63,7 +63,7 @@ bool user_row_read(struct spec_load *l, struct func *f, const struct node *row)
 		f->find = FIND_GLOB;
 	wrong = f->find == FIND_SYMBOL ? NULL : glob_check(f->symbol);
 	if (f->find == FIND_NAME && !wrong)
-		wrong = get_name_without_arguments(f->symbol);
+		wrong = check_name_arguments(f->symbol);
 	if (!*f->symbol)
 		wrong = "is empty";
 	if (wrong)

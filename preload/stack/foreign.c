@@ -60,7 +60,7 @@ void foreign_find_languages(void)
 	find_languages(true);
 }
 
-void foreign_register_end(void)
+void foreign_start_end_watch(void)
 {
 	for (unsigned i = 0; get_stack_language(i); i++)
 		if (get_stack_language(i)->watch_end)

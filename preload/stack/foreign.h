@@ -130,7 +130,7 @@ const struct foreign_kept *foreign_set_stack(const struct foreign_kept *k);
  * Makes every language that was found report an exception that ends the program. Call it at the
  * start of a new phase of work.
  */
-void foreign_register_end(void);
+void foreign_start_end_watch(void);
 
 /*
  * Searches for languages that were not found yet, after objects were loaded (there is a new

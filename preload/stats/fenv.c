@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stats/fenv.h"
 
-void stats_fenv_enter(struct stats_fenv *save)
+void stats_fenv_set(struct stats_fenv *save)
 {
-	set_stats_fenv(save);
+	stats_fenv_set_inline(save);
 }
 
-void stats_fenv_leave(const struct stats_fenv *save)
+void stats_fenv_reset(const struct stats_fenv *save)
 {
-	reset_stats_fenv(save);
+	stats_fenv_reset_inline(save);
 }

@@ -26,7 +26,7 @@ static inline uint32_t load_mxcsr(void)
  * Storing the environment costs as much as about ten additions, so it is skipped if the value is
  * right already.
  */
-static inline void set_stats_fenv(struct stats_fenv *save)
+static inline void stats_fenv_set_inline(struct stats_fenv *save)
 {
 	uint32_t mxcsr = load_mxcsr();
 
@@ -39,7 +39,7 @@ static inline void set_stats_fenv(struct stats_fenv *save)
 }
 
 /* Loading a flag together with its unmasked trap does not trap. Only an operation that raises the flag would. */
-static inline void reset_stats_fenv(const struct stats_fenv *save)
+static inline void stats_fenv_reset_inline(const struct stats_fenv *save)
 {
 	uint32_t mxcsr = (uint32_t)save->word[0];
 
@@ -49,7 +49,7 @@ static inline void reset_stats_fenv(const struct stats_fenv *save)
 
 #elif defined(__aarch64__)
 
-static inline void set_stats_fenv(struct stats_fenv *save)
+static inline void stats_fenv_set_inline(struct stats_fenv *save)
 {
 	uint64_t fpcr, fpsr;
 
@@ -60,7 +60,7 @@ static inline void set_stats_fenv(struct stats_fenv *save)
 	__asm__ volatile("msr fpcr, %0" : : "r"((uint64_t)0) : "memory");
 }
 
-static inline void reset_stats_fenv(const struct stats_fenv *save)
+static inline void stats_fenv_reset_inline(const struct stats_fenv *save)
 {
 	__asm__ volatile("msr fpcr, %0\n\tmsr fpsr, %1"
 			 :

@@ -4,7 +4,7 @@
  *
  * A tensor may consist of several pieces (v-forms, strides): begin, add each piece, end. Nothing here allocates,
  * locks, raises a floating-point exception or depends on the rounding mode, FTZ/DAZ bits or unmasked traps of the
- * calling thread: callers bracket the three calls with stats_fenv_enter() and stats_fenv_leave().
+ * calling thread: callers bracket the three calls with stats_fenv_set() and stats_fenv_reset().
  *
  * What is computed (docs/reference/output-format.md): min, max, mean and norm are those of the elements that are not NaN; the
  * divisor of the mean is their number; Inf counts as IEEE arithmetic says (so the mean of +Inf and -Inf is NaN).
@@ -95,8 +95,8 @@ struct stats_fenv {
 	uint64_t word[2];
 };
 
-void stats_fenv_enter(struct stats_fenv *save);
-void stats_fenv_leave(const struct stats_fenv *save);
+void stats_fenv_set(struct stats_fenv *save);
+void stats_fenv_reset(const struct stats_fenv *save);
 
 /*
  * Selects the variant from the next stats_begin() on; default: STATS_AUTO. Returns 0, or -ENOTSUP if this CPU cannot

@@ -161,7 +161,7 @@ static int settle(uint32_t me)
 	if (where)
 		sched_setaffinity(0, sizeof(*where), (const cpu_set_t *)where);
 	/* the environment was inherited from the thread that started this one */
-	stats_fenv_enter(&env);
+	stats_fenv_set(&env);
 	atomic_store(&team.tid[me], tid);
 	return tid;
 }

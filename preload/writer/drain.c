@@ -275,7 +275,7 @@ static enum step read_chunk(
  * of it is lost. Other chains are still read. Its thread starts a new chain when it needs its
  * next chunk.
  */
-static void remove_damaged_chain(struct drain *d, uint32_t slot)
+static void stop_damaged_chain(struct drain *d, uint32_t slot)
 {
 	struct journal_thread *t = journal_thread(d->j, slot);
 
@@ -312,7 +312,7 @@ static void read_chain(struct drain *d, uint32_t slot)
 		 * chunks as the journal has.
 		 */
 		if (!k || d->nfreed >= journal_nchunk(d->j) || d->passed > journal_nchunk(d->j)) {
-			remove_damaged_chain(d, slot);
+			stop_damaged_chain(d, slot);
 			return;
 		}
 

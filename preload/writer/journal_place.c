@@ -84,7 +84,7 @@ static int open_journal_in_file(size_t bytes, struct text *at)
 	return journal_in_named(keys->journal_dir, name, bytes, at);
 }
 
-static size_t get_memory_limit(size_t bytes)
+static size_t compute_memory_bytes(size_t bytes)
 {
 	uint64_t most = place_free_memory("") / MEMORY_PART;
 
@@ -109,7 +109,7 @@ static int open_journal_in_memory(size_t bytes, char *path, struct text *at, con
 {
 	char name[NAME_BYTES];
 
-	bytes = get_memory_limit(bytes);
+	bytes = compute_memory_bytes(bytes);
 	*where = "kept in a shared memory segment";
 	if (journal_create_segment(
 		    &session.journal, segment_seed(), bytes, path, JOURNAL_PATH_MAX) == 0)

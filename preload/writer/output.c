@@ -123,7 +123,7 @@ bool writer_open(uint32_t step)
  * Reports that the rank became known after the first rows: an earlier run's folder is then moved
  * away as a whole.
  */
-static void record_late_rank(int rank)
+static void print_late_rank(int rank)
 {
 	const struct files_keys *keys = get_files_keys(config_now());
 	char path[JOURNAL_PATH_MAX];
@@ -145,7 +145,7 @@ static void rename_folder_and_journal(int rank)
 	bool inside =
 		strncmp(path, output.folder.path, n) == 0 && strcmp(path + n, "/journal.bin") == 0;
 
-	record_late_rank(rank);
+	print_late_rank(rank);
 	if (folder_rename(
 		    &output.folder, get_files_keys(config_now())->output_dir, rank, &session.owner))
 		return;

@@ -133,7 +133,7 @@ static void add_children(void *arg, const char *task)
 		t->pid[t->n++] = pid;
 }
 
-static void add_thread_ticks(void *arg, const char *task)
+static void add_thread_children(void *arg, const char *task)
 {
 	struct tree *t = arg;
 	char text[512];
@@ -209,7 +209,7 @@ void measure_progress(struct journal_progress *p)
 	} else {
 		snprintf(tid, sizeof(tid), "%u", read_tid());
 		t.own = tid;
-		p->unseen = !read_each_thread("self", add_thread_ticks, &t) || !t.listed;
+		p->unseen = !read_each_thread("self", add_thread_children, &t) || !t.listed;
 		for (unsigned i = 0; i < t.n; i++)
 			add_descendant(&t, t.pid[i]);
 		if (!are_descendants_idle(p, &t, since))

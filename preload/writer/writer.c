@@ -162,7 +162,7 @@ static uint64_t add_own_cpu_time(uint64_t since)
  * Applies new values of keys to what is written about steps from now on. Keys that are only read
  * at the start are not affected.
  */
-static void load_written_keys(void)
+static void update_written_keys(void)
 {
 	files_use_config(&output.sink.files, generation_now()->cfg);
 }
@@ -179,7 +179,7 @@ static void start_writing(struct fpenv *env)
 	follow_rank();
 	open_folder_again();
 	output.sink.files.look = check_output_folder;
-	load_written_keys();
+	update_written_keys();
 	update_thinning(keys->max_overhead, keys->overhead_window_ms);
 	update_head();
 }

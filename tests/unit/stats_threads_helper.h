@@ -94,7 +94,7 @@ static inline struct figures measure(
 	struct stats_acc a;
 
 	is_me = true;
-	stats_fenv_enter(&env);
+	stats_fenv_set(&env);
 	assert_int_equal(stats_begin(&a, dt, EPS), 0);
 	stats_with_checksum(&a, kind);
 	if (spied) {
@@ -103,7 +103,7 @@ static inline struct figures measure(
 	}
 	stats_add(&a, p, n);
 	stats_end(&a, &f.s);
-	stats_fenv_leave(&env);
+	stats_fenv_reset(&env);
 	f.sum = a.checksum;
 	return f;
 }

@@ -52,7 +52,7 @@ static int on(void **state)
 	session_on(1 << 20);
 	generation_first.cfg.step_interval = 1;
 	generation_first.cfg.step_marker = configured;
-	step_update();
+	step_update_config();
 	return 0;
 }
 

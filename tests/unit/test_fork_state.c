@@ -115,7 +115,7 @@ static int publish(const char *name)
 {
 	struct train_param p = {.name = name, .module = "layer"};
 
-	return train_update_params(&p, 1, "test");
+	return train_register_params(&p, 1, "test");
 }
 
 static bool has_row_of_name(const char *folder, const char *name)

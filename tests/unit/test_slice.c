@@ -51,6 +51,24 @@ static bool is_taken(int64_t i, int64_t n, int64_t begin, int64_t end)
 	return i >= (b < 0 ? 0 : b) && i < e;
 }
 
+/* A buffer of floats; size and stride have ndim numbers each. */
+static struct buffer make_strided(float *at, uint8_t ndim, int64_t *size, int64_t *stride)
+{
+	uint64_t count = 1;
+
+	for (unsigned i = 0; i < ndim; i++)
+		count *= (uint64_t)size[i];
+	return (struct buffer){.base = at,
+		.count = count,
+		.bytes = 4 * count,
+		.dtype = DT_FLOAT32,
+		.layout = BUFFER_STRIDED,
+		.ndim = ndim,
+		.n = ndim,
+		.counts = size,
+		.displs = stride};
+}
+
 /* A matrix of 5 x 7, stored by columns, so that strides are 1 and 5. */
 static void parts_have_the_elements_of_the_rule(void **state)
 {
@@ -70,15 +88,7 @@ static void parts_have_the_elements_of_the_rule(void **state)
 	for (int i = 0; i < 35; i++)
 		at[i] = (float)i;
 	for (size_t c = 0; c < sizeof(cases) / sizeof(*cases); c++) {
-		struct buffer v = {.base = at,
-			.count = 35,
-			.bytes = 140,
-			.dtype = DT_FLOAT32,
-			.layout = BUFFER_STRIDED,
-			.ndim = 2,
-			.n = 2,
-			.counts = size,
-			.displs = stride};
+		struct buffer v = make_strided(at, 2, size, stride);
 		struct operation w = {0};
 		struct buffer_part part;
 		struct config cfg;
@@ -91,14 +101,15 @@ static void parts_have_the_elements_of_the_rule(void **state)
 		assert_ptr_not_equal(p, &v);
 		for (int64_t j = 0; j < 7; j++)
 			for (int64_t i = 0; i < 5; i++) {
-				const int64_t *s = p->counts;
+				const int64_t *s = p->counts, *step = p->displs;
 				int64_t k;
 
 				if (!is_taken(i, 5, cases[c].begin[0], cases[c].end[0]) ||
 					!is_taken(j, 7, cases[c].begin[1], cases[c].end[1]))
 					continue;
 				k = n++;
-				assert_true(((const float *)p->base)[k % s[0] + k / s[0] * 5] ==
+				assert_true(((const float *)p->base)[k % s[0] * step[0] +
+								     k / s[0] * step[1]] ==
 					    at[i + 5 * j]);
 			}
 		assert_int_equal(p->count, n);
@@ -110,15 +121,7 @@ static void what_does_not_fit_stays_whole(void **state)
 {
 	int64_t size[] = {4}, stride[] = {1};
 	float at[4] = {0};
-	struct buffer v = {.base = at,
-		.count = 4,
-		.bytes = 16,
-		.dtype = DT_FLOAT32,
-		.layout = BUFFER_STRIDED,
-		.ndim = 1,
-		.n = 1,
-		.counts = size,
-		.displs = stride};
+	struct buffer v = make_strided(at, 1, size, stride);
 	struct buffer flat = {.base = at, .count = 4, .bytes = 16, .dtype = DT_FLOAT32};
 	struct operation w = {0};
 	struct buffer_part part;
@@ -139,15 +142,7 @@ static void a_request_is_the_last_word(void **state)
 {
 	int64_t size[] = {8}, stride[] = {1};
 	float at[8] = {0};
-	struct buffer v = {.base = at,
-		.count = 8,
-		.bytes = 32,
-		.dtype = DT_FLOAT32,
-		.layout = BUFFER_STRIDED,
-		.ndim = 1,
-		.n = 1,
-		.counts = size,
-		.displs = stride};
+	struct buffer v = make_strided(at, 1, size, stride);
 	struct operation w = {0};
 	struct buffer_part part;
 	struct config cfg;
@@ -163,13 +158,13 @@ static void a_request_is_the_last_word(void **state)
 	assert_true(slice_set_request(9, 3, 7)); /* a batch of another size: key slice remains */
 	w.slicing = slicing_get();
 	assert_int_equal(slice_get_part(&w, &v, &part)->count, 1);
+	assert_false(slice_set_request(8, 5, 3)); /* the end is before the beginning */
 	assert_false(slice_is_request_absent());
 	slice_set_request_state(REQUEST_ABSENT);
 	assert_true(slice_is_request_absent());
 	assert_false(slice_set_request(UINT64_C(1) << 20, 0, 1)); /* does not fit */
 	assert_false(slice_is_request_absent());
 	set_words(&cfg, (char *)"");
-	assert_false(is_sliced(&(struct slicing){0}));
 	w.slicing = slicing_get();
 	assert_ptr_equal(slice_get_part(&w, &v, &part), &v);
 }

@@ -21,11 +21,11 @@ static void measure(unsigned dt, const void *p, uint64_t n, double eps, struct s
 	struct stats_fenv env;
 	struct stats_acc a;
 
-	stats_fenv_enter(&env);
+	stats_fenv_set(&env);
 	assert_int_equal(stats_begin(&a, dt, eps), 0);
 	stats_add(&a, p, n);
 	stats_end(&a, out);
-	stats_fenv_leave(&env);
+	stats_fenv_reset(&env);
 }
 
 static void check(unsigned dt, const void *p, uint64_t n, double eps)
@@ -212,7 +212,7 @@ static void test_pieces(void **state)
 
 		fill_tensor(dt, data, n, round % FILL_PATTERNS, &seed);
 		ref_measure(dt, data, n, EPS, &want);
-		stats_fenv_enter(&env);
+		stats_fenv_set(&env);
 		stats_begin(&a, dt, EPS);
 		for (size_t at = 0; at < n;) {
 			size_t len = random_bits(&seed) % (longest + 1);
@@ -222,7 +222,7 @@ static void test_pieces(void **state)
 			at += len;
 		}
 		stats_end(&a, &got);
-		stats_fenv_leave(&env);
+		stats_fenv_reset(&env);
 		if (ref_compare(dt, &got, &want))
 			fail_msg("%s", ref_compare(dt, &got, &want));
 	}
@@ -263,13 +263,13 @@ static void test_long_tensor(void **state)
 	for (unsigned i = 0; i < PIECE; i++)
 		x[i] = i < 100;
 	for (unsigned squares = 0; squares < 2; squares++) {
-		stats_fenv_enter(&env);
+		stats_fenv_set(&env);
 		stats_begin(&a, DT_FLOAT64, EPS);
 		stats_add(&a, squares ? &root : &first, 1);
 		for (unsigned i = 0; i < PIECES; i++)
 			stats_add(&a, x, PIECE);
 		stats_end(&a, &s);
-		stats_fenv_leave(&env);
+		stats_fenv_reset(&env);
 		if (!squares)
 			assert_true(fabsl(s.mean * n / (first + small) - 1) < 1e-15L);
 		else
@@ -290,12 +290,12 @@ static void test_long_and_large(void **state)
 	(void)state;
 	for (unsigned i = 0; i < PIECE; i++)
 		x[i] = 0x1p500;
-	stats_fenv_enter(&env);
+	stats_fenv_set(&env);
 	stats_begin(&a, DT_FLOAT64, EPS);
 	for (unsigned i = 0; i < PIECES; i++)
 		stats_add(&a, x, PIECE);
 	stats_end(&a, &s);
-	stats_fenv_leave(&env);
+	stats_fenv_reset(&env);
 	assert_true(s.mean == 0x1p500 && s.norm == 0x1p513);
 }
 

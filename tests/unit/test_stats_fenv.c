@@ -76,12 +76,12 @@ static void *measure_in_odd_environment(void *arg)
 		struct stats_acc a;
 
 		fp_read(&before);
-		stats_fenv_enter(&env);
+		stats_fenv_set(&env);
 		if (!stats_begin(&a, i / FILL_PATTERNS, EPS)) {
 			stats_add(&a, fenv_data[i], 300);
 			stats_end(&a, &fenv_got[i]);
 		}
-		stats_fenv_leave(&env);
+		stats_fenv_reset(&env);
 		fp_read(&after);
 		if (memcmp(&before, &after, sizeof(before)))
 			return arg;

@@ -52,12 +52,12 @@ static void measure(
 	if (!variant[isa])
 		variant[isa] = variant_of(isa);
 	assert_non_null(variant[isa]);
-	stats_fenv_enter(&env);
+	stats_fenv_set(&env);
 	stats_begin(&a, dt, eps);
 	a.kernel = stats_kernel_of(variant[isa], dt);
 	stats_add(&a, p, n);
 	stats_end(&a, out);
-	stats_fenv_leave(&env);
+	stats_fenv_reset(&env);
 }
 
 /* The element at p: the reference, the scalar variant and the one under test. */

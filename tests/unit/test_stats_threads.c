@@ -97,13 +97,13 @@ static struct figures measure_pieces(const unsigned char *p, uint64_t n)
 	struct stats_fenv env;
 	struct stats_acc a;
 
-	stats_fenv_enter(&env);
+	stats_fenv_set(&env);
 	assert_int_equal(stats_begin(&a, DT_INT8, EPS), 0);
 	stats_with_checksum(&a, CHECKSUM_XOR);
 	for (unsigned i = 0; i < 3; i++)
 		stats_add(&a, p + (i ? to[i - 1] : 0), to[i] - (i ? to[i - 1] : 0));
 	stats_end(&a, &f.s);
-	stats_fenv_leave(&env);
+	stats_fenv_reset(&env);
 	f.sum = a.checksum;
 	return f;
 }

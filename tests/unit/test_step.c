@@ -10,7 +10,7 @@ static int on(void **state)
 	(void)state;
 	session_on(1 << 20);
 	generation_first.cfg.step_interval = 1;
-	step_update();
+	step_update_config();
 	return 0;
 }
 
@@ -53,7 +53,7 @@ static void test_names(void **state)
 /* Is step s recorded with that configuration? Said step by step, from where we are on. */
 static void check_selection(const char *what, bool (*want)(uint32_t))
 {
-	step_update();
+	step_update_config();
 	for (int i = 0; i < 40; i++) {
 		uint32_t s = step_now();
 

@@ -85,7 +85,7 @@ static struct shard *get_executor_shard(struct shard *all, uint64_t handle)
 }
 
 /* Returns a free slot, or else the oldest one. The lock is held. */
-static struct aclnn_executor *reserve_executor_slot(
+static struct aclnn_executor *find_executor_slot(
 	struct aclnn_executor *x, unsigned n, const struct aclnn_operator *op, uint64_t handle)
 {
 	struct aclnn_executor *best = x;
@@ -209,7 +209,7 @@ void aclnn_executor_made(struct aclnn_operator *op, const uint64_t *words)
 		read_kept_word(words[at - 1], &bytes)) {
 		s = get_executor_shard(all, handle);
 		pthread_mutex_lock(&s->lock);
-		x = reserve_executor_slot(s->x, PLACES, op, handle);
+		x = find_executor_slot(s->x, PLACES, op, handle);
 		x->handle = handle;
 		set_executor(x, op, words, at - 1, false);
 		pthread_mutex_unlock(&s->lock);
@@ -217,7 +217,7 @@ void aclnn_executor_made(struct aclnn_operator *op, const uint64_t *words)
 	}
 	pthread_mutex_lock(&waiting.lock);
 	if (waiting.x) {
-		x = reserve_executor_slot(waiting.x, WAITING, op, 0);
+		x = find_executor_slot(waiting.x, WAITING, op, 0);
 		x->handle = 0;
 		set_executor(x, op, words, API_OPEN_WORDS, true);
 	}
@@ -341,14 +341,14 @@ static bool end_if_used(struct aclnn_executor *x, uint64_t age)
 	return true;
 }
 
-static bool lock_executor(struct aclnn_executor *x, uint64_t age)
+static bool set_executor_ending(struct aclnn_executor *x, uint64_t age)
 {
 	(void)age;
 	x->ending = true;
 	return false;
 }
 
-static bool update_executor(struct aclnn_executor *x, uint64_t ended)
+static bool reset_executor_ending(struct aclnn_executor *x, uint64_t ended)
 {
 	if (x->ending && ended)
 		x->op = NULL;
@@ -375,10 +375,10 @@ void aclnn_executor_repeatable(uint64_t handle)
 
 void aclnn_executor_claim(uint64_t handle)
 {
-	handle_executors(handle, lock_executor, 0);
+	handle_executors(handle, set_executor_ending, 0);
 }
 
 void aclnn_executor_settle(uint64_t handle, bool ended)
 {
-	handle_executors(handle, update_executor, ended);
+	handle_executors(handle, reset_executor_ending, ended);
 }

@@ -290,7 +290,7 @@ static void register_ccl_window(const struct ccl_library *l, const struct call *
 
 /* ---- calls ---- */
 
-static void remove_ccl_window(const struct ccl_library *l, struct call *c)
+static void set_ending_window(const struct ccl_library *l, struct call *c)
 {
 	const union arg *win = call_get_arg(c, ROLE_WIN), *at = call_get_arg(c, ROLE_WINP);
 	uint64_t handle = win ? win->u : at && at->cp ? *(const uint64_t *)at->cp : 0;
@@ -321,7 +321,7 @@ void ccl_enter(const struct ccl_library *l, struct call *c)
 			c->note.u[0] = atomic_fetch_add(&m->splits, 1);
 		break;
 	case TASK_WIN_END:
-		remove_ccl_window(l, c);
+		set_ending_window(l, c);
 		break;
 	}
 }

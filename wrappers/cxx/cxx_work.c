@@ -48,7 +48,7 @@ static struct cxx_work *get_free_work(void)
 }
 
 /* Called when one of the users of w no longer needs it; the last one returns w to the free list. */
-static void free_work_user(struct cxx_work *w)
+static void remove_work_user(struct cxx_work *w)
 {
 	if (atomic_fetch_sub_explicit(&w->users, 1, memory_order_acq_rel) > 1)
 		return;
@@ -77,7 +77,7 @@ static struct cxx_work *drop_returned(void)
 
 		own(current) = w->outer;
 		if (spare || w->started)
-			free_work_user(w);
+			remove_work_user(w);
 		else
 			spare = w;
 	}
@@ -113,7 +113,7 @@ void cxx_work_pass(void)
 	struct cxx_work *spare = drop_returned();
 
 	if (spare)
-		free_work_user(spare);
+		remove_work_user(spare);
 }
 
 struct cxx_work *cxx_work_of(const struct call *c)
@@ -140,7 +140,7 @@ static void remove_gone_work(const struct adapter *lib, const void *handle)
 	while (pending_get_count() && pending_remove_any((uintptr_t)handle, lib, &p)) {
 		operation_free_copy(&p.op);
 		if (p.op.all_out)
-			free_work_user(get_pending_work(&p));
+			remove_work_user(get_pending_work(&p));
 	}
 }
 
@@ -163,7 +163,7 @@ void cxx_work_follow(struct cxx_work *w, const void *handle)
 	w->started = true;
 	if (!pending_add(NULL, (uintptr_t)handle, &p)) {
 		w->started = false;
-		free_work_user(w);
+		remove_work_user(w);
 	}
 }
 
@@ -202,7 +202,7 @@ void cxx_work_finish(struct call *c, const void *handle, uint64_t end, uint32_t 
 	if (async_record_done_by_key(c, (uintptr_t)handle, 0, end, 0, flags,
 		    flags & CF_ERROR ? 1 : 0, read_work_outputs, &w) &&
 		w)
-		free_work_user(w);
+		remove_work_user(w);
 }
 
 struct cxx_work *cxx_work_around(void)
@@ -215,5 +215,5 @@ void cxx_work_left(struct call *c, struct cxx_work *w)
 {
 	own(current) = w->outer;
 	c->async = true;
-	free_work_user(w);
+	remove_work_user(w);
 }

@@ -103,11 +103,11 @@ void ms_record_softmax(const struct kernel_tensors *in)
 		!is_over_last_dimension(in, &logits))
 		return;
 	number = get_next_softmax_number();
-	stats_fenv_enter(&fenv);
+	stats_fenv_set(&fenv);
 	if (train_get_kinds() & LOGIT_KINDS)
 		write_largest_logits(&logits, number);
 	known = train_get_kinds() & SPREAD_KINDS && compute_logits_spread(&logits.v, rows_max, &s);
-	stats_fenv_leave(&fenv);
+	stats_fenv_reset(&fenv);
 	if (!known)
 		return;
 

@@ -67,7 +67,7 @@ static struct ms_kernel *add_kernel_row(enum kernel_way way, const char *name, v
 	return k;
 }
 
-struct ms_kernel *ms_get_kernel_row(enum kernel_way way, const char *name, void *real)
+struct ms_kernel *ms_find_or_add_kernel_row(enum kernel_way way, const char *name, void *real)
 {
 	_Atomic(struct ms_kernel *) *bucket = &kernels[hash_str(way, name) % BUCKETS];
 	struct ms_kernel *head = atomic_load_explicit(bucket, memory_order_acquire), *seen;

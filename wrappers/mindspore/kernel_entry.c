@@ -68,7 +68,7 @@ static struct ms_kernel *find_observed_kernel(enum kernel_way way, const void *n
 	if (l)
 		name = way == KERNEL_OPERATOR ? ms_read_primitive_name(l, named)
 					      : ms_read_kernel_name(l, named);
-	k = name ? ms_get_kernel_row(way, name, real) : NULL;
+	k = name ? ms_find_or_add_kernel_row(way, name, real) : NULL;
 	w->busy--;
 	errno = err;
 	return k;
@@ -162,7 +162,7 @@ ENTRY(2)
 ENTRY(3)
 #undef ENTRY
 
-static void *get_executor_entry(unsigned i, void *function, const char *class, void *arg)
+static void *register_executor_class(unsigned i, void *function, const char *class, void *arg)
 {
 	static launch_kernel_fn *const entries[CLASSES_MAX] = {
 		launch_executed_0, launch_executed_1, launch_executed_2, launch_executed_3};
@@ -185,7 +185,7 @@ static void set_executor_hook(const void *context)
 	const struct kernel_layout *l = ms_get_layout();
 	int place = -1, err;
 	struct cxx_shadow s = {
-		.class = EXECUTOR, .n = 1, .place = &place, .entry = get_executor_entry};
+		.class = EXECUTOR, .n = 1, .place = &place, .entry = register_executor_class};
 	void *executor;
 
 	if (!l || !context || layout_fact_state(LAYOUT_MS_EXECUTOR) == LAYOUT_FAILED)

@@ -181,7 +181,7 @@ static double measure_update_gradient(const struct kernel_run *r, const struct t
 	 * This gradient is the one that the pass returned: no code of the program has changed it.
 	 */
 	waiting = ms_has_pending_gradients() && l
-			  ? ms_remove_gradient(
+			  ? ms_remove_pending_gradient(
 				    ms_get_kernel_address(l, r->in->begin[at]), &waiting_in)
 			  : NULL;
 	squares = v.stats.norm * v.stats.norm;
@@ -215,7 +215,7 @@ static const struct train_param *find_updated(
 }
 
 /* A parameter without a known name may be any of the measured ones. */
-static void add_expected_values(const struct train_param *p, const struct train_params *all)
+static void add_expected_value(const struct train_param *p, const struct train_params *all)
 {
 	if (!train_get_kinds() || !train_are_kinds_due() || (p && !train_param_is_target(all, p)))
 		return;
@@ -224,7 +224,7 @@ static void add_expected_values(const struct train_param *p, const struct train_
 	pthread_mutex_unlock(&writing);
 }
 
-void ms_add_expected_values(uint32_t n)
+void ms_set_expected_values(uint32_t n)
 {
 	pthread_mutex_lock(&writing);
 	metric_set_expected_values(n);
@@ -239,7 +239,7 @@ static void handle_update(const struct kernel_run *r)
 	const struct train_param *p = find_updated(r, &all, &kinds);
 	double squares = NAN, rate = NAN;
 
-	add_expected_values(p, all);
+	add_expected_value(p, all);
 	if (kinds)
 		write_input(r, TK_PARAM_ORIGIN, 0, NULL, all, p);
 	if (kinds || scalar_is_due(SCALAR_GRAD_NORM))
@@ -305,7 +305,7 @@ static void handle_inputs(const struct kernel_run *r)
 	for (const void *const *t = r->in->begin; l && t < r->in->end; t++) {
 		const struct train_params *all;
 		const struct train_param *p =
-			ms_remove_gradient(ms_get_kernel_address(l, *t), &all);
+			ms_remove_pending_gradient(ms_get_kernel_address(l, *t), &all);
 		struct train_value v;
 		struct ms_tensor_view s;
 

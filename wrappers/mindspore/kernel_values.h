@@ -36,7 +36,7 @@ struct ms_tensor_view {
 bool ms_read_kernel_tensor(const struct kernel_tensors *t, unsigned i, struct ms_tensor_view *s);
 
 /* A backward pass has requested the gradients of n measured parameters. */
-void ms_add_expected_values(uint32_t n);
+void ms_set_expected_values(uint32_t n);
 
 /* ---- results of Python's functions (pass_values.c); the caller holds the GIL ---- */
 
@@ -59,7 +59,8 @@ bool ms_has_pending_gradients(void);
  * If `address` is that of such a gradient: removes it and returns its parameter. Otherwise
  * returns NULL.
  */
-const struct train_param *ms_remove_gradient(const void *address, const struct train_params **all);
+const struct train_param *ms_remove_pending_gradient(
+	const void *address, const struct train_params **all);
 
 /* ---- gradients of graphs, before they are reduced and clipped (graph_gradients.c) ---- */
 

@@ -111,7 +111,7 @@ static void update_parameter_table(struct train_param *list, struct made_param *
 			list[total++] = p;
 		}
 	}
-	if (changed && train_update_params(list, total, why) < 0)
+	if (changed && train_register_params(list, total, why) < 0)
 		log_loss(LOSS_ENTRY, "names: too many parameters: further ones have no names");
 }
 

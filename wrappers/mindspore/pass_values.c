@@ -42,12 +42,12 @@ struct pending_gradient {
 /* A leaf. A forked child initialises it again. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct pending_gradient *gradients; /* PLACES, open addressing */
-static _Atomic uint32_t pending_get_count;
+static _Atomic uint32_t pending_count;
 static uint32_t occupied; /* used slots, including those whose gradients were taken */
 
 bool ms_has_pending_gradients(void)
 {
-	return atomic_load_explicit(&pending_get_count, memory_order_relaxed) != 0;
+	return atomic_load_explicit(&pending_count, memory_order_relaxed) != 0;
 }
 
 /* Returns the slot of the gradient at `address`, or the free slot for it. The lock is held. */
@@ -60,7 +60,8 @@ static struct pending_gradient *find_gradient_slot(const void *address)
 	return &gradients[i];
 }
 
-const struct train_param *ms_remove_gradient(const void *address, const struct train_params **all)
+const struct train_param *ms_remove_pending_gradient(
+	const void *address, const struct train_params **all)
 {
 	const void *parameter = NULL;
 	struct pending_gradient *g;
@@ -68,11 +69,11 @@ const struct train_param *ms_remove_gradient(const void *address, const struct t
 	if (!address)
 		return NULL;
 	pthread_mutex_lock(&lock);
-	if (pending_get_count) {
+	if (pending_count) {
 		g = find_gradient_slot(address);
 		parameter = g->address ? g->parameter : NULL;
 		g->parameter = NULL;
-		pending_get_count -= parameter != NULL;
+		pending_count -= parameter != NULL;
 	}
 	pthread_mutex_unlock(&lock);
 	*all = train_get_params();
@@ -92,7 +93,7 @@ static void remove_gradients(void)
 		memset(gradients, 0, PLACES * sizeof(*gradients));
 	}
 	occupied = 0;
-	pending_get_count = 0;
+	pending_count = 0;
 	pthread_mutex_unlock(&lock);
 }
 
@@ -104,7 +105,7 @@ static void add_pending_gradient_of(const void *address, const void *parameter)
 	if (gradients && occupied < GRADIENTS_MAX) {
 		g = find_gradient_slot(address);
 		occupied += !g->address;
-		pending_get_count += !g->parameter;
+		pending_count += !g->parameter;
 		*g = (struct pending_gradient){address, parameter};
 	}
 	pthread_mutex_unlock(&lock);
@@ -170,7 +171,7 @@ static const void *forward_result;
 
 void ms_handle_forward_return(const struct call *c)
 {
-	struct py_lock_gil h;
+	struct py_object_lock h;
 	const char *why;
 
 	if (!scalars_wanted() || !py_lock_objects(&h, &why))
@@ -278,7 +279,7 @@ static void read_pass(void *arg)
 		measured += count_measured(p->tensor, k);
 	}
 	if (measured)
-		ms_add_expected_values(measured);
+		ms_set_expected_values(measured);
 	if (!(train_get_kinds() & KIND_BIT(GRAD_UNREDUCED)))
 		return;
 	remove_gradients();
@@ -351,7 +352,7 @@ static void handle_optimizer(void *arg)
 
 void ms_handle_graph_call(void)
 {
-	struct py_lock_gil h;
+	struct py_object_lock h;
 	const char *why;
 
 	if (!pass_cell || optimizer_called || !py_lock_objects(&h, &why))
@@ -362,7 +363,7 @@ void ms_handle_graph_call(void)
 
 void ms_handle_pass_begin(void)
 {
-	struct py_lock_gil h;
+	struct py_object_lock h;
 	const char *why;
 	bool left_out = false;
 
@@ -379,7 +380,7 @@ void ms_handle_pass_end(const struct call *c)
 {
 	struct pass p = {.weights = *(const void *const *)c->v[3].cp,
 		.result = c->ok ? *(const void *const *)c->result : NULL};
-	struct py_lock_gil h;
+	struct py_object_lock h;
 	const char *why;
 
 	step_part_stop(PART_BACKWARD);
@@ -425,7 +426,7 @@ void ms_handle_graph_return(const struct call *c)
 	struct returned r = {c->ok ? *(const void *const *)c->result : NULL, NAN, false};
 	uint32_t step = 0;
 	unsigned trained = ms_graph_trained(&step);
-	struct py_lock_gil h;
+	struct py_object_lock h;
 	const char *why;
 
 	if (!trained || (trained & TRAINED_UPDATE && !scalars_wanted()) ||
@@ -447,5 +448,5 @@ void ms_gradients_forked(void)
 	pass_cell = NULL;
 	if (gradients)
 		memset(gradients, 0, PLACES * sizeof(*gradients));
-	pending_get_count = 0;
+	pending_count = 0;
 }

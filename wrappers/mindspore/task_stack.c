@@ -39,7 +39,7 @@ struct queued_tasks {
 static _Atomic(struct queued_tasks *) queued_tasks;
 static _Atomic uint32_t taken;
 
-static struct queued_tasks *get_slot_group(const void *task)
+static struct queued_tasks *get_or_map_slot_group(const void *task)
 {
 	struct queued_tasks *w = atomic_load_explicit(&queued_tasks, memory_order_acquire),
 			    *none = NULL;
@@ -66,7 +66,7 @@ static bool lock_slot(struct queued_tasks *w, uintptr_t from)
 
 static void record_task(const void *task, const struct foreign_kept *stack, uint32_t phase)
 {
-	struct queued_tasks *w = get_slot_group(task), *to = NULL;
+	struct queued_tasks *w = get_or_map_slot_group(task), *to = NULL;
 	uintptr_t key = (uintptr_t)task;
 
 	if (!w)
@@ -94,7 +94,7 @@ static void record_task(const void *task, const struct foreign_kept *stack, uint
 
 static const struct foreign_kept *remove_task(const void *task, uint32_t *phase)
 {
-	struct queued_tasks *w = get_slot_group(task);
+	struct queued_tasks *w = get_or_map_slot_group(task);
 
 	for (unsigned i = 0; w && i < WAYS; i++)
 		if (lock_slot(&w[i], (uintptr_t)task)) {

@@ -176,7 +176,7 @@ struct met {
 	struct comm *comm;
 };
 
-static void read_unknown_comm(void *arg)
+static void register_unknown_comm(void *arg)
 {
 	struct met *m = arg;
 
@@ -194,7 +194,7 @@ __attribute__((noinline)) static struct comm *register_unseen_comm(uint64_t h)
 	struct met m = {h, NULL};
 
 	if (h != (uint64_t)mpi.constant[CONST_MPI_COMM_NULL] && h)
-		private_stack_call(read_unknown_comm, &m);
+		private_stack_call(register_unknown_comm, &m);
 	return m.comm;
 }
 
@@ -352,7 +352,7 @@ void mpi_comm_leave(struct call *c)
 		if (h && mpi_request_made(c, h, &end))
 			mpi_comm_arrived(parent, at->cp, s->how);
 		else if (h)
-			async_set_new_comm(c, h, parent, at->p);
+			async_add_new_comm(c, h, parent, at->p);
 		return;
 	}
 	add_new_mpi_comm(parent, at->cp, s->how, get_comm_tag(c), c->note.u[0]);

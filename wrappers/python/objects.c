@@ -517,7 +517,7 @@ static const char *check_locals(void)
 
 /* ---- the GIL ---- */
 
-bool py_lock_objects(struct py_lock_gil *h, const char **why)
+bool py_lock_objects(struct py_object_lock *h, const char **why)
 {
 	int state = atomic_load_explicit(&objects_state, memory_order_acquire);
 	void *tstate;
@@ -562,7 +562,7 @@ bool py_lock_objects(struct py_lock_gil *h, const char **why)
 	return true;
 }
 
-void py_unlock_objects(struct py_lock_gil *h)
+void py_unlock_objects(struct py_object_lock *h)
 {
 	/* Functions called here raise no exception; if one does, the program must not see it. */
 	if (api.exception())

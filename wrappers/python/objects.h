@@ -22,11 +22,11 @@
  * NULL if it may change (not a Python thread, an interpreter that is ending, an exception being
  * raised).
  */
-struct py_lock_gil {
+struct py_object_lock {
 	int state;
 };
-bool py_lock_objects(struct py_lock_gil *h, const char **why);
-void py_unlock_objects(struct py_lock_gil *h);
+bool py_lock_objects(struct py_object_lock *h, const char **why);
+void py_unlock_objects(struct py_object_lock *h);
 
 /* ---- types; subclasses count as their base ---- */
 

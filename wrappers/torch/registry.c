@@ -383,7 +383,7 @@ void (*const torch_fork_handlers[])(void) = {
 static void handle_group_return(struct call *c, int64_t ret)
 {
 	(void)ret;
-	torch_reset_shard_bucket();
+	torch_close_shard_bucket();
 	torch_handle_work_return(c);
 }
 

@@ -46,7 +46,7 @@ static void compute_few_bytes_checksum(const struct tensor_look *look)
 	look->record->flags |= TF_CRC;
 }
 
-static bool is_statistic_wanted(void *state, struct tensor_look *look)
+static bool start_statistics(void *state, struct tensor_look *look)
 {
 	const struct config *cfg = look->cfg;
 	const struct calls_keys *keys = get_calls_keys(cfg);
@@ -117,7 +117,7 @@ static void handle_statistics_end(void *state, struct journal_tensor *record, bo
 
 const struct tensor_observer statistics_observer = {
 	.reach = get_statistics_limit,
-	.wants = is_statistic_wanted,
+	.wants = start_statistics,
 	.piece = update_statistics,
 	.end = handle_statistics_end,
 };
@@ -134,7 +134,7 @@ static bool is_crc_wanted(const struct config *cfg)
 	return get_calls_keys(cfg)->checksum == CHECKSUM_CRC32;
 }
 
-static bool is_checksum_wanted(void *state, struct tensor_look *look)
+static bool start_checksum(void *state, struct tensor_look *look)
 {
 	const struct stats_acc **joined = state;
 
@@ -161,6 +161,6 @@ const struct tensor_observer checksum_observer = {
 	.reach = get_checksum_limit,
 	.needs_bytes = is_crc_wanted,
 	.in_order = true,
-	.wants = is_checksum_wanted,
+	.wants = start_checksum,
 	.end = handle_checksum_end,
 };

@@ -33,7 +33,7 @@ static bool is_saved_by_program(const struct api *row)
 	return strcmp(row->spec->lib->name, "probe") == 0;
 }
 
-static uint64_t get_copy_limit(const struct config *cfg)
+static uint64_t open_pool_and_get_limit(const struct config *cfg)
 {
 	if (!output_has_format(get_files_keys(cfg)->format, FORMAT_DUMP) ||
 		tensor_pool_open((uint64_t)get_dump_keys(cfg)->dump_buffer_mib * MIB) < 0)
@@ -102,7 +102,7 @@ static void set_copy_dims(struct tensor_copy *c, const struct buffer *v)
 	}
 }
 
-static bool is_copy_wanted(void *state, struct tensor_look *look)
+static bool start_copy(void *state, struct tensor_look *look)
 {
 	const struct buffer *v = look->buffer;
 	const struct config *cfg = look->cfg;
@@ -167,10 +167,10 @@ static void handle_copy_end(void *state, struct journal_tensor *record, bool who
 }
 
 const struct tensor_observer copy_observer = {
-	.reach = get_copy_limit,
+	.reach = open_pool_and_get_limit,
 	.needs_bytes = are_tensors_wanted,
 	.in_order = true,
-	.wants = is_copy_wanted,
+	.wants = start_copy,
 	.piece = copy_piece,
 	.end = handle_copy_end,
 };
@@ -196,7 +196,7 @@ static bool is_whole_tensor_needed(const struct config *cfg)
 	return true;
 }
 
-static bool is_wide_xor_wanted(void *state, struct tensor_look *look)
+static bool start_wide_xor(void *state, struct tensor_look *look)
 {
 	(void)look;
 	*(struct wide_xor *)state = (struct wide_xor){0};
@@ -243,7 +243,7 @@ const struct tensor_observer wide_xor_observer = {
 	.reach = get_wide_xor_limit,
 	.needs_bytes = is_whole_tensor_needed,
 	.in_order = true,
-	.wants = is_wide_xor_wanted,
+	.wants = start_wide_xor,
 	.piece = update_wide_xor,
 	.end = handle_wide_xor_end,
 };

@@ -244,7 +244,7 @@ static int add_next_folder(const char *path)
 }
 
 /* Moves rows of steps that run again to <path>.<n>, which is only made if there are such rows. */
-static int remove_repeated_rows(int from, const char *path, uint32_t first)
+static int handle_repeated_rows(int from, const char *path, uint32_t first)
 {
 	char made[64], name[JOURNAL_PATH_MAX + 16];
 	struct split_steps done;
@@ -274,7 +274,7 @@ static int open_monitor_folder(const struct files *f, const char *path)
 		return -errno;
 	err = claim_monitor_folder(fd, f->j);
 	if (!err) {
-		err = remove_repeated_rows(
+		err = handle_repeated_rows(
 			fd, path, (uint32_t)get_steps_keys(f->cfg)->start_iteration);
 		if (err)
 			leave_monitor_folder(fd, f->j);
@@ -366,7 +366,7 @@ static int set_second_monitor_name(const struct files *f, const char *path)
 }
 
 /* Moves files of an earlier run to <name>.<n>. Returns -EEXIST if they could not be moved. */
-static int remove_monitor_files(const struct files *f, bool v2, int32_t rank)
+static int free_monitor_path(const struct files *f, bool v2, int32_t rank)
 {
 	char path[JOURNAL_PATH_MAX];
 	int fd, mark, err;
@@ -402,11 +402,11 @@ int begin_monitor_folder(const struct files *f, bool v2, int32_t rank)
 			      : open_resumed_monitor_folder(f, v2, rank);
 
 	/* If this run does not continue in an earlier run's folder, it gets a new one. */
-	return resumed > 0 ? 0 : remove_monitor_files(f, v2, rank);
+	return resumed > 0 ? 0 : free_monitor_path(f, v2, rank);
 }
 
 int begin_ranks_monitor_folder(const struct files *f, int32_t rank)
 {
-	return is_own_monitor_folder(f) ? remove_monitor_files(f, true, rank)
+	return is_own_monitor_folder(f) ? free_monitor_path(f, true, rank)
 					: begin_monitor_folder(f, true, rank);
 }

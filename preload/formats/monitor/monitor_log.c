@@ -195,7 +195,7 @@ static int compare_kept_numbers(const void *x, const void *y)
  * Returns all numbers of steps below `next`, sorted by step, malloc'd. Returns NULL if there is
  * no memory.
  */
-static const struct kept_number **get_sorted_numbers(
+static const struct kept_number **copy_sorted_numbers(
 	const struct monitor_log *m, uint32_t next, size_t *n)
 {
 	const struct kept_number **all =
@@ -610,7 +610,7 @@ static bool add_step_lines(struct monitor_log *m, uint32_t next)
 	size_t n, end;
 	bool ok;
 
-	all = get_sorted_numbers(m, next, &n);
+	all = copy_sorted_numbers(m, next, &n);
 	ok = all != NULL;
 	for (size_t i = 0; ok && i < n; i = end) {
 		uint32_t step = all[i]->step;

@@ -12,7 +12,7 @@ static bool is_tag_char(unsigned char c)
 }
 
 /* As _clean_tag in tensorboardX's summary.py: characters other than letters, digits and -/_. become _. */
-static void remove_tag_characters(struct text *out, size_t from)
+static void format_clean_tag(struct text *out, size_t from)
 {
 	for (size_t i = from; i < out->len; i++)
 		if (!is_tag_char((unsigned char)out->buf[i]))
@@ -26,7 +26,7 @@ void tb_scalar_tag(struct text *out, const struct record_scalar *e, bool of_samp
 	put_scalar_name(out, e);
 	if (of_samples)
 		text_str(out, " vs samples");
-	remove_tag_characters(out, from);
+	format_clean_tag(out, from);
 }
 
 bool tb_scalar_has_samples(enum scalar which)
@@ -61,7 +61,7 @@ void tb_kind_tag(struct text *out, const struct record_kind *r, const char *what
 		text_char(out, '/');
 	}
 	text_str(out, what);
-	remove_tag_characters(out, from);
+	format_clean_tag(out, from);
 }
 
 void tb_metric_tag(struct text *out, const struct record_kind *r)
@@ -71,7 +71,7 @@ void tb_metric_tag(struct text *out, const struct record_kind *r)
 	text_str(out, r->word);
 	text_char(out, '/');
 	text_escaped(out, r->name);
-	remove_tag_characters(out, from);
+	format_clean_tag(out, from);
 }
 
 void tb_summary_tag(struct text *out, const struct record_kind *r)
@@ -80,7 +80,7 @@ void tb_summary_tag(struct text *out, const struct record_kind *r)
 
 	text_escaped(out, r->name);
 	text_str(out, "/auto");
-	remove_tag_characters(out, from);
+	format_clean_tag(out, from);
 }
 
 const char *tb_monitor_word(const char *word)

@@ -94,7 +94,7 @@ static double get_wall_time(uint64_t ns)
  * Decides once, when the rank is known, where the file will be. Returns false if no file is to be
  * written.
  */
-static bool set_tb_file_place(struct tensorboard *t)
+static bool add_tensorboard_folder(struct tensorboard *t)
 {
 	const struct tensorboard_keys *keys = get_tensorboard_keys(t->cfg);
 	char folder[4300];
@@ -139,7 +139,7 @@ static int write_step_events(struct tensorboard *t, uint32_t step, double wall)
 	struct out_file *o;
 	char *at;
 
-	if (!t->events.len || t->events.failed || !set_tb_file_place(t) ||
+	if (!t->events.len || t->events.failed || !add_tensorboard_folder(t) ||
 		files_table_is_full(t->files, TB_FILE, t->events.len)) {
 		t->files->j->head->lost_rows += t->events.len && !t->off;
 		return 0;
@@ -167,7 +167,7 @@ static int open_tensorboard(void *state, struct files *files)
 	t->cfg = files->cfg;
 	t->off = !t->cfg;
 	/* For `probe export`, which must not append to the job's own file. */
-	return files->from_files && set_tb_file_place(t) ? find_tb_file(t) : 0;
+	return files->from_files && add_tensorboard_folder(t) ? find_tb_file(t) : 0;
 }
 
 /* ---- scalars ---- */

@@ -88,7 +88,7 @@ static void read_alert_names(struct alerts *a, unsigned i)
 		a->rule[i].kinds = 0, a->rule[i].scalars = 0;
 }
 
-static void set_rule_order(struct alerts *a)
+static void set_rule_masks(struct alerts *a)
 {
 	for (unsigned i = 0; i < a->nrule; i++) {
 		const struct alert_rule *r = &a->rule[i];
@@ -186,7 +186,7 @@ static int open_alerts(void *state, struct files *files)
 	a->nrule = alert_rules_read(get_alerts_keys(cfg)->alerts, a->rule, ALERT_RULES_MAX);
 	for (unsigned i = 0; i < a->nrule; i++)
 		read_alert_names(a, i);
-	set_rule_order(a);
+	set_rule_masks(a);
 	if (a->nrule && !read_old_checked(a))
 		write_checked(a);
 	if (get_alerts_keys(cfg)->anomaly_json)

@@ -147,7 +147,7 @@ bool derive_compute_sign_agreement(const struct buffer *a, const struct buffer *
 
 	if (!open_both(&k, a, b))
 		return false;
-	stats_fenv_enter(&fenv);
+	stats_fenv_set(&fenv);
 	for (unsigned n; (n = read_next_block(&k, x, y));) {
 		int block = 0;
 
@@ -156,7 +156,7 @@ bool derive_compute_sign_agreement(const struct buffer *a, const struct buffer *
 		sum += block;
 	}
 	*out = ((double)sum / (double)a->count + 1) / 2;
-	stats_fenv_leave(&fenv);
+	stats_fenv_reset(&fenv);
 	return true;
 }
 
@@ -174,7 +174,7 @@ bool derive_compute_squares(const struct buffer *b, double *sum)
 
 	if (!at)
 		return false;
-	stats_fenv_enter(&fenv);
+	stats_fenv_set(&fenv);
 	for (uint64_t left = b->count; left;) {
 		unsigned n = left < BLOCK ? (unsigned)left : BLOCK;
 
@@ -188,7 +188,7 @@ bool derive_compute_squares(const struct buffer *b, double *sum)
 	}
 	*sum = ((lane[0] + lane[1]) + (lane[2] + lane[3])) +
 	       ((lane[4] + lane[5]) + (lane[6] + lane[7]));
-	stats_fenv_leave(&fenv);
+	stats_fenv_reset(&fenv);
 	return true;
 }
 
@@ -223,7 +223,7 @@ bool derive_adam_update(const struct adam *a, const struct buffer *exp_avg,
 
 	if (!(a->step >= 1) || !open_both(&k, exp_avg, exp_avg_sq))
 		return false;
-	stats_fenv_enter(&fenv);
+	stats_fenv_set(&fenv);
 	of_m = 1 - compute_power(a->beta1, a->step);
 	of_v = 1 - compute_power(a->beta2, a->step);
 	if (bins)
@@ -244,6 +244,6 @@ bool derive_adam_update(const struct adam *a, const struct buffer *exp_avg,
 		sum += block;
 	}
 	*norm = stats_sqrt(sum);
-	stats_fenv_leave(&fenv);
+	stats_fenv_reset(&fenv);
 	return true;
 }

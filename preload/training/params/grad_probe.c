@@ -208,7 +208,7 @@ unsigned grad_probe_measure(
 	if (g.level != GRAD_L0)
 		copy = find_or_add_signs(grad, id, step);
 	g.signs = copy ? tensor_copy_data(copy) : NULL;
-	stats_fenv_enter(&fenv);
+	stats_fenv_set(&fenv);
 	if (g.level == GRAD_L2)
 		read_bounds(&g, keys->bounds);
 	(grad->layout == BUFFER_STRIDED ? scan_strided : measure_dense)(&g, grad, d->size);
@@ -218,7 +218,7 @@ unsigned grad_probe_measure(
 		numbers[n++] = (double)g.in[i] / (double)grad->count;
 	if (g.level == GRAD_L2)
 		numbers[n++] = (double)g.zeros / (double)grad->count;
-	stats_fenv_leave(&fenv);
+	stats_fenv_reset(&fenv);
 	if (copy)
 		tensor_pool_done(copy, true);
 	if (tensor_pool_is_filling())

@@ -135,9 +135,9 @@ void histogram_write(const struct train_value *param_value, unsigned index, cons
 
 	if (!histogram_has_target(v.name, index))
 		return;
-	stats_fenv_enter(&fenv);
+	stats_fenv_set(&fenv);
 	filled = compute_histogram(b, values, &v.nvalue);
-	stats_fenv_leave(&fenv);
+	stats_fenv_reset(&fenv);
 	if (!filled)
 		return;
 	v.kind = TK_HISTOGRAM;

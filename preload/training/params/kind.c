@@ -123,11 +123,11 @@ void train_kind_measure(struct train_value *v, const struct buffer *b)
 	if (!read_shape_of(v, b) || b->nostats)
 		return;
 	own = own_work_start();
-	stats_fenv_enter(&fenv);
+	stats_fenv_set(&fenv);
 	if (!stats_begin(&acc, (enum dtype)b->dtype, keys->eps) &&
 		buffer_read_pieces(b, false, add_kind_piece, &acc))
 		stats_end(&acc, &v->stats);
-	stats_fenv_leave(&fenv);
+	stats_fenv_reset(&fenv);
 	own_work_stop(&own);
 }
 

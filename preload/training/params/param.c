@@ -298,7 +298,7 @@ static bool has_changed(const struct train_param *was, const struct train_param 
 	       was->flags != is->flags || strcmp(was->name, is->name) != 0;
 }
 
-int train_update_params(struct train_param *list, uint32_t n, const char *why)
+int train_register_params(struct train_param *list, uint32_t n, const char *why)
 {
 	const struct param_table *old = atomic_load_explicit(&table_now, memory_order_acquire);
 	uint32_t known = old ? old->params.n : 0, next = known, lost = 0;

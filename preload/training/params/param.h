@@ -106,7 +106,7 @@ void train_handle_params_kept_in(
  * the log. Returns the number of new parameters, or -errno (nothing has changed). One thread at a
  * time: the adapter's lock.
  */
-int train_update_params(struct train_param *list, uint32_t n, const char *why);
+int train_register_params(struct train_param *list, uint32_t n, const char *why);
 
 /*
  * Writes a JE_NAME: the fields of e, its e->e.n dims, three texts. Returns false if the journal

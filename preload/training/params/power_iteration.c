@@ -145,10 +145,10 @@ bool stable_rank_compute(const void *p, uint64_t m, uint64_t n, enum dtype dt, u
 		return false;
 	it.next = it.v + it.lanes;
 	it.row = it.next + it.lanes;
-	stats_fenv_enter(&fenv);
+	stats_fenv_set(&fenv);
 	memset(it.row, 0, it.lanes * sizeof(*it.row));
 	start_vector(&it);
 	done = compute_iterations(&it, p, m, dt, iterations, until, out);
-	stats_fenv_leave(&fenv);
+	stats_fenv_reset(&fenv);
 	return done;
 }

@@ -279,7 +279,7 @@ static bool is_said(uint32_t n)
 	return n <= 4 || (n & (n - 1)) == 0;
 }
 
-void stable_rank_close_step(void)
+void stable_rank_write_meta(void)
 {
 	static uint64_t reported;
 	char part[200];

@@ -31,6 +31,6 @@ bool stable_rank_is_due(uint32_t step);
 void stable_rank_measure(const struct train_value *v, uint32_t id, const struct buffer *b);
 
 /* To be called when all weights of an optimizer have been passed. */
-void stable_rank_close_step(void);
+void stable_rank_write_meta(void);
 
 #endif

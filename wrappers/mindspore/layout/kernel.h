@@ -46,7 +46,7 @@ enum kernel_way { KERNEL_OPERATOR, KERNEL_EXECUTED };
  * Returns the row of kernel `name`, whose calls are passed on to `real`. Returns NULL if there is
  * no memory, or there are too many rows (reported). Keeps errno; call with thread_state.busy.
  */
-struct ms_kernel *ms_get_kernel_row(enum kernel_way way, const char *name, void *real);
+struct ms_kernel *ms_find_or_add_kernel_row(enum kernel_way way, const char *name, void *real);
 
 /* ---- which kernels are listed (kernel_list.c) ---- */
 

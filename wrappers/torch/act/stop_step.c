@@ -13,7 +13,7 @@
 static void stop_job_at_step(const struct torch_train_event *e)
 {
 	char text[STOP_TEXT_MAX];
-	struct py_lock_gil hold;
+	struct py_object_lock hold;
 	const char *why;
 	bool raised;
 

@@ -115,7 +115,7 @@ static void remove_step_gradients(const struct torch_optimizer_view *v)
 }
 
 /* Restores the gradients. Returns how many the step has computed itself, which are kept. */
-static uint32_t reset_step_gradients(void)
+static uint32_t set_removed_gradients(void)
 {
 	mutable_grad_fn *mutable_grad = find_mutable_grad();
 	const void *undefined = torch_get_undefined();
@@ -243,7 +243,7 @@ static void *find_dict_value(const void *dict, const void *key)
 	return NULL;
 }
 
-static void reset_group_entries(void)
+static void set_copied_entries(void)
 {
 	const void *last = NULL;
 
@@ -306,7 +306,7 @@ static void close_withheld_step(void)
 static bool start_withheld_step(
 	const struct torch_train_event *e, const struct torch_optimizer_view *v, const void *self)
 {
-	struct py_lock_gil hold;
+	struct py_object_lock hold;
 	const char *why;
 	bool ok;
 
@@ -341,8 +341,8 @@ static void handle_withheld_end(void)
 	const char *why = NULL, *never;
 	bool changed =
 		!own(held).given_up && compute_weights_hash(own(held).view) != own(held).weights;
-	uint32_t made = reset_step_gradients();
-	struct py_lock_gil hold;
+	uint32_t made = set_removed_gradients();
+	struct py_object_lock hold;
 	char text[400];
 	bool ends;
 
@@ -355,7 +355,7 @@ static void handle_withheld_end(void)
 	pthread_mutex_unlock(&lock);
 	if (py_lock_objects(&hold, &never)) {
 		if (!own(held).given_up)
-			reset_group_entries();
+			set_copied_entries();
 		free_group_entries();
 		if (ends && !py_set_value_error(text))
 			log_info(1, "the job could not be ended: %s", text);
@@ -372,7 +372,7 @@ static void handle_withheld_end(void)
 static struct step_check read_step_guard(void)
 {
 	struct step_check l = {.why = "Python's objects cannot be read"};
-	struct py_lock_gil hold;
+	struct py_object_lock hold;
 	const char *why;
 
 	if (py_lock_objects(&hold, &why)) {
@@ -393,7 +393,7 @@ static void check_inner_step(void)
 	if (!l.why)
 		return;
 	if (own(held).record) {
-		reset_step_gradients();
+		set_removed_gradients();
 		own(held).given_up = true;
 	}
 	stop_withholding(l.why);
@@ -476,7 +476,7 @@ static void handle_withhold_end(const struct torch_train_event *e)
 static void record_first_promise(void)
 {
 	const void *found[SKIP_OPTIMIZERS];
-	struct py_lock_gil hold;
+	struct py_object_lock hold;
 	const char *why;
 	unsigned n = 0;
 	bool needed;
@@ -518,7 +518,7 @@ void torch_withhold_forked(void)
 	pthread_mutex_init(&lock, NULL);
 	/* The child may not see the end of the mark. */
 	if (own(held).record) {
-		reset_step_gradients();
+		set_removed_gradients();
 		own(held).entries = NULL;
 		close_withheld_step();
 	}

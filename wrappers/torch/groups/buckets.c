@@ -181,7 +181,7 @@ static uint32_t find_group_parts(const struct train_params *all, uint32_t group,
 	return of_rank * ranks == count ? n : 0;
 }
 
-uint32_t torch_find_shard_bucket(const struct buffer *v, uint32_t ranks)
+uint32_t torch_open_shard_bucket(const struct buffer *v, uint32_t ranks)
 {
 	const struct train_params *now = train_get_params();
 	const struct train_param *p =
@@ -192,7 +192,7 @@ uint32_t torch_find_shard_bucket(const struct buffer *v, uint32_t ranks)
 	struct train_part *part = t ? thread_get_scratch(t, PARTS_MAX * sizeof(*part)) : NULL;
 	uint32_t n = 0, name = 0;
 
-	torch_reset_shard_bucket();
+	torch_close_shard_bucket();
 	if (!part || (!(p->flags & TP_FLAT) && !p->shard_group))
 		return 0;
 	n = p->shard_group ? find_group_parts(now, p->shard_group, v->count, ranks, part)
@@ -205,7 +205,7 @@ uint32_t torch_find_shard_bucket(const struct buffer *v, uint32_t ranks)
 	return name;
 }
 
-void torch_reset_shard_bucket(void)
+void torch_close_shard_bucket(void)
 {
 	if (own(shard_bucket_open))
 		train_close_bucket();

@@ -175,7 +175,7 @@ static struct comm *add_group_comm(const struct torch_function *row, const char 
 	return m;
 }
 
-static struct comm *get_group_comm(const struct torch_function *row, const char *group)
+static struct comm *find_or_add_group_comm(const struct torch_function *row, const char *group)
 {
 	const char *fields = group + get_group_header_bytes(group);
 	int32_t rank = *(const int32_t *)fields;
@@ -215,7 +215,7 @@ static void add_group_tensor(struct cxx_work *w, const void *impl, bool out)
 	v->io = out ? IO_OUT : IO_IN;
 	v->index = *n;
 	v->name = torch_find_tensor_name(impl, v->base);
-	torch_set_requires_grad(impl, v);
+	torch_set_grad_flag(impl, v);
 	(out ? w->out_impl : w->in_impl)[*n] = impl;
 	++*n;
 }
@@ -279,7 +279,7 @@ static void record_gradients_sent(struct cxx_work *k, const struct comm *m, bool
 		if (torch_find_buffer(k->in_impl[i], &sent))
 			torch_gradients_sent(&sent);
 	if (scatters && m && k->nin == 1 && !k->in[0].name)
-		k->in[0].name = torch_find_shard_bucket(&k->in[0], (uint32_t)m->size);
+		k->in[0].name = torch_open_shard_bucket(&k->in[0], (uint32_t)m->size);
 }
 
 /* Informs observers that need to know that gradients, or a norm, are equal on all ranks. */
@@ -379,7 +379,7 @@ bool torch_read_group_call(struct call *c)
 	struct cxx_work *k;
 
 	torch_record_version();
-	w->comm = get_group_comm(row, c->v[0].cp);
+	w->comm = find_or_add_group_comm(row, c->v[0].cp);
 	w->flags = w->comm ? w->comm->flags : 0;
 	k = torch_add_work(c);
 	if (!k)

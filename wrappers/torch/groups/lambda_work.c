@@ -36,7 +36,7 @@ static void *get_wait_replacement(unsigned i, void *function, const char *class,
 		"_ZN4c10d12_GLOBAL__N_110LambdaWork" WAIT, function, at.path, (uintptr_t)function);
 }
 
-static bool set_shadow_table(void *work)
+static bool set_wait_hook(void *work)
 {
 	static _Atomic int wait_place = -1;
 	int place = atomic_load_explicit(&wait_place, memory_order_relaxed);
@@ -74,7 +74,7 @@ bool torch_watch_wait(void *work)
 		atomic_store_explicit(&other_table, table, memory_order_relaxed);
 		return false;
 	}
-	ok = set_shadow_table(work);
+	ok = set_wait_hook(work);
 	session_record_layout_fact(LAYOUT_TORCH_WORK, ok);
 	if (ok) {
 		atomic_store(&lambda_shadow, *(void **)work);

@@ -67,7 +67,7 @@ static struct module_rows *add_module_rows(const char *op)
 	return r;
 }
 
-struct module_rows *get_module_rows(struct named_module *m, const char *class_name)
+struct module_rows *find_or_add_module_rows(struct named_module *m, const char *class_name)
 {
 	char op[OP_MAX];
 	struct module_rows **head, *r;
@@ -91,7 +91,7 @@ struct api *get_module_row(const struct module_rows *r, enum module_part part)
 	return r->row[part];
 }
 
-struct api *get_module_keyed_row(struct module_rows *r, enum module_part part, const char *name)
+struct api *find_or_add_keyed_row(struct module_rows *r, enum module_part part, const char *name)
 {
 	size_t n = strlen(name) + 1;
 	char op[OP_MAX];

@@ -12,12 +12,12 @@ struct module_rows;
 struct named_module;
 
 /* Returns NULL if there are too many rows, or no memory. */
-struct module_rows *get_module_rows(struct named_module *m, const char *class_name);
+struct module_rows *find_or_add_module_rows(struct named_module *m, const char *class_name);
 
 /* part: FORWARD, OUTPUT, GRADIENT. */
 struct api *get_module_row(const struct module_rows *r, enum module_part part);
 
-/* For the other parts, which have a name of their own. Returns NULL as get_module_rows(). */
-struct api *get_module_keyed_row(struct module_rows *r, enum module_part part, const char *name);
+/* For the other parts, which have a name of their own. Returns NULL as find_or_add_module_rows(). */
+struct api *find_or_add_keyed_row(struct module_rows *r, enum module_part part, const char *name);
 
 #endif

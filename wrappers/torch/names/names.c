@@ -78,7 +78,7 @@ void torch_names_forked(void)
 /* ---- looking ---- */
 
 /* Enters all modules once, as soon as any were found. */
-static void add_module_frames(struct look *l)
+static void write_found_modules(struct look *l)
 {
 	struct tree *t = &l->tree;
 	struct train_module *list =
@@ -122,9 +122,9 @@ static void find_names(struct look *l, struct seen_optimizer *o, const char *why
 		find_other_params(l, o);
 	if (!l->tree.nparam && !l->view)
 		return; /* no module was found: the optimizer will provide the names */
-	n = param_list_update(l, why);
+	n = param_list_register(l, why);
 	if (n >= 0)
-		add_module_frames(l);
+		write_found_modules(l);
 	if (n < 0)
 		log_loss(LOSS_ENTRY, "names: too many parameters: further ones have no names");
 }
@@ -134,7 +134,7 @@ static void find_names(struct look *l, struct seen_optimizer *o, const char *why
 static void handle_names_backward(const struct torch_train_event *e)
 {
 	struct look l;
-	struct py_lock_gil h;
+	struct py_object_lock h;
 	const char *why;
 
 	if (!are_names_wanted() || !e->accumulates || !e->outermost ||
@@ -158,7 +158,7 @@ static void handle_names_backward(const struct torch_train_event *e)
 void torch_find_names_early(void)
 {
 	struct look l;
-	struct py_lock_gil h;
+	struct py_object_lock h;
 	const char *why;
 
 	if (is_forward_searched || !are_names_wanted() || atomic_load(&are_names_impossible) ||
@@ -302,7 +302,7 @@ const struct torch_optimizer_view *torch_read_optimizer_again(void)
 {
 	const struct torch_optimizer_view *was = torch_get_optimizer();
 	struct torch_optimizer_view *v = NULL;
-	struct py_lock_gil h;
+	struct py_object_lock h;
 	const char *why;
 	struct look l;
 
@@ -322,7 +322,7 @@ const struct torch_optimizer_view *torch_read_optimizer_again(void)
 static void open_view(const struct torch_train_event *e)
 {
 	const struct torch_optimizer_view *v = NULL;
-	struct py_lock_gil h;
+	struct py_object_lock h;
 	const char *why;
 
 	(void)e;

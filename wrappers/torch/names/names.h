@@ -22,9 +22,9 @@ struct look {
 
 /*
  * Makes and publishes a table from this result and earlier ones (param_list.c). Returns as
- * train_update_params().
+ * train_register_params().
  */
-int param_list_update(struct look *l, const char *why);
+int param_list_register(struct look *l, const char *why);
 
 /* True if each of the optimizer's parameters is known. */
 bool param_list_is_complete(struct look *l);

@@ -265,7 +265,7 @@ static const char *format_piece_name(
 	return to;
 }
 
-static const char *get_module_prefix(struct look *l, const char *name)
+static const char *copy_module_prefix(struct look *l, const char *name)
 {
 	const char *dot = strrchr(name, '.');
 	size_t n = dot ? (size_t)(dot - name) : 0;
@@ -320,7 +320,7 @@ static void add_piece(struct look *l, uint32_t flat, struct shard_piece *piece)
 	} else {
 		p.id = at + 1;
 	}
-	p.module = get_module_prefix(l, p.name);
+	p.module = copy_module_prefix(l, p.name);
 	p.vpp_stage = f->vpp_stage;
 	p.optimizer = f->optimizer;
 	p.group = f->group;
@@ -450,7 +450,7 @@ static void add_view_params(
 }
 
 /* Lists all parameters of the modules, then those that only the optimizer has. */
-int param_list_update(struct look *l, const char *why)
+int param_list_register(struct look *l, const char *why)
 {
 	const struct train_params *old = train_get_params();
 	uint32_t nold = old ? old->n : 0, nview = l->view ? l->view->nparam : 0;
@@ -483,5 +483,5 @@ int param_list_update(struct look *l, const char *why)
 			ambiguous[t->param[i].root]);
 	add_view_params(l, old, &x);
 	add_all_pieces(l, old, place);
-	return train_update_params(l->list, l->n, why);
+	return train_register_params(l->list, l->n, why);
 }

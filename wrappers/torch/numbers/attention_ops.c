@@ -192,11 +192,11 @@ static void write_logits(void *arg)
 	struct stats_fenv fenv;
 	bool known;
 
-	stats_fenv_enter(&fenv);
+	stats_fenv_set(&fenv);
 	known = torch_get_function(a->call)->attention_op == ATTENTION_FUSED
 			? measure_fused(a, &m)
 			: measure_softmax(a, &m);
-	stats_fenv_leave(&fenv);
+	stats_fenv_reset(&fenv);
 	if (known)
 		write_max_logits(a->frame, &m, false);
 }
@@ -213,9 +213,9 @@ static void write_spread(void *arg)
 	if (!torch_read_tensor(get_operand(a->call, 0), &q) ||
 		!torch_read_tensor(get_operand(a->call, 1), &k) || q.nostats || k.nostats)
 		return;
-	stats_fenv_enter(&fenv);
+	stats_fenv_set(&fenv);
 	known = compute_attention_spread(&q, &k, rows_max, &s);
-	stats_fenv_leave(&fenv);
+	stats_fenv_reset(&fenv);
 	if (!known)
 		return;
 

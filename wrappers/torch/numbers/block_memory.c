@@ -75,8 +75,8 @@ void record_block_event(const struct block_event *e)
 		!session_rank_profiled() || !train_are_kinds_due())
 		return;
 	own = own_work_start();
-	stats_fenv_enter(&fenv);
+	stats_fenv_set(&fenv);
 	private_stack_call(write_block_event, &event);
-	stats_fenv_leave(&fenv);
+	stats_fenv_reset(&fenv);
 	own_work_stop(&own);
 }

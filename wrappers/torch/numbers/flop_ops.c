@@ -157,7 +157,7 @@ static void stop_flop_count(const char *subject, const char *why)
 	session_record_invisible(UNSEEN_NAME, text);
 }
 
-void torch_record_flops_unseen(const char *library)
+void torch_stop_flop_count(const char *library)
 {
 	stop_flop_count(library, "computes in kernels of its own");
 }
@@ -177,7 +177,7 @@ void torch_check_flop_library(const char *module, const char *file)
 		if (strncmp(module, tensor_buffer[i].module, strlen(tensor_buffer[i].module)) ==
 				0 &&
 			(!*tensor_buffer[i].part || (file && strstr(file, tensor_buffer[i].part))))
-			torch_record_flops_unseen(tensor_buffer[i].library);
+			torch_stop_flop_count(tensor_buffer[i].library);
 }
 
 /* ---- whether it counts for the model ---- */
@@ -284,7 +284,7 @@ static enum operand_class find_operand_class(const void *impl)
 	static _Atomic(const void *) plain[2];
 	const void *object = torch_get_python_object(impl), *type;
 	enum operand_class class;
-	struct py_lock_gil hold;
+	struct py_object_lock hold;
 	const char *name, *why;
 
 	if (!object)

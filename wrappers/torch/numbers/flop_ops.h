@@ -33,7 +33,7 @@ void torch_record_flop_op(const struct call *c);
  * A library with kernels of its own for these operators was loaded, or code compiled from a
  * graph.
  */
-void torch_record_flops_unseen(const char *library);
+void torch_stop_flop_count(const char *library);
 
 /* Python extension `module` is loaded from `file`: notes it if it is such a library. */
 void torch_check_flop_library(const char *module, const char *file);

@@ -69,7 +69,7 @@ static void find_total_norm(double norm)
 	atomic_store_explicit(&found, true, memory_order_release);
 }
 
-bool torch_read_clip_norm(double *norm)
+bool torch_read_and_reset_clip_norm(double *norm)
 {
 	if (!atomic_exchange(&found, false))
 		return false;
@@ -85,7 +85,7 @@ bool torch_has_clip_norm(void)
 	return atomic_load(&found) || atomic_load(&is_late_norm_pending);
 }
 
-void torch_remove_used_norm(void)
+void torch_reset_late_norm(void)
 {
 	atomic_store(&is_late_norm_pending, false);
 }
@@ -127,7 +127,7 @@ static bool read_dtensor_number(const void *impl, struct scalar_source *out)
 {
 	const void *local = NULL;
 	const char *why;
-	struct py_lock_gil h;
+	struct py_object_lock h;
 
 	if (!py_lock_objects(&h, &why))
 		return false;

@@ -161,7 +161,7 @@ void torch_record_scale_update(const void *scale)
 		handle_scalar_event(handle_scale_update, NULL, 0, &s, 1);
 }
 
-bool torch_read_loss_scale(double *scale)
+bool torch_read_and_reset_loss_scale(double *scale)
 {
 	if (!atomic_exchange(&scale_there, false))
 		return false;

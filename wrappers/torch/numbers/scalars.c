@@ -364,7 +364,7 @@ static void handle_scalars_backward_end(const struct torch_train_event *e)
 void torch_record_batch(void)
 {
 	uint64_t samples, tokens;
-	struct py_lock_gil h;
+	struct py_object_lock h;
 	const char *why;
 	bool found;
 
@@ -382,7 +382,7 @@ void torch_record_batch(void)
 
 /* ---- optimizers ---- */
 
-static struct optimizer_results *get_optimizer_result(uint64_t optimizer_number)
+static struct optimizer_results *find_or_add_results(uint64_t optimizer_number)
 {
 	for (unsigned i = 0; i < OPTIMIZERS_MAX; i++) {
 		if (!optimizer_results[i].optimizer_number)
@@ -416,7 +416,7 @@ static void handle_step_begin(const void *data, const double *value, const bool 
 	pthread_mutex_lock(&lock);
 	in_optimizer = true;
 	has_inner_pass = false;
-	k = get_optimizer_result(b->optimizer_number);
+	k = find_or_add_results(b->optimizer_number);
 	if (k) {
 		k->ngroup = b->ngroup;
 		memcpy(k->rate, b->rate, b->ngroup * sizeof(*k->rate));
@@ -452,10 +452,10 @@ static void handle_step_end(const void *data, const double *value, const bool *k
 	loss_reset_numbers();
 	pthread_mutex_lock(&lock);
 	in_optimizer = false;
-	k = get_optimizer_result(*(const uint64_t *)data);
+	k = find_or_add_results(*(const uint64_t *)data);
 	close_segment(k ? k : &none);
 	if (k) {
-		if (torch_read_clip_norm(&norm)) {
+		if (torch_read_and_reset_clip_norm(&norm)) {
 			k->norm = norm;
 			k->norm_there = true;
 		} else if (!isnan(own_norm)) {
@@ -472,7 +472,7 @@ static void handle_scalars_optimizer_end(const struct torch_train_event *e)
 		return;
 	step_part_stop(PART_OPTIMIZER);
 	inside_step = false;
-	torch_remove_used_norm();
+	torch_reset_late_norm();
 	handle_scalar_event(
 		handle_step_end, &e->optimizer_number, sizeof(e->optimizer_number), NULL, 0);
 }
@@ -518,14 +518,14 @@ static void write_scalar_sources(uint32_t step)
 {
 	struct optimizer_results now;
 	double norm, scale = 1;
-	bool scaled = torch_read_loss_scale(&scale);
+	bool scaled = torch_read_and_reset_loss_scale(&scale);
 
 	pthread_mutex_lock(&lock);
 	reset_after_losses();
 	/* A step that the gradient scaler has skipped: its passes belong to no optimizer's step. */
 	if (segment.passes && !optimizer_results[0].loss_there)
 		close_segment(&optimizer_results[0]);
-	if (!optimizer_results[0].norm_there && torch_read_clip_norm(&norm)) {
+	if (!optimizer_results[0].norm_there && torch_read_and_reset_clip_norm(&norm)) {
 		optimizer_results[0].norm = norm;
 		optimizer_results[0].norm_there = true;
 	}

@@ -53,7 +53,7 @@ void torch_reset_sums(void);
 bool torch_has_clip_norm(void);
 
 /* An optimizer's step has ended, which used the norm. */
-void torch_remove_used_norm(void);
+void torch_reset_late_norm(void);
 
 /*
  * True if a number that may be the square of the total norm has been summed up, and must be
@@ -64,7 +64,7 @@ bool torch_has_sums(void);
 /*
  * squares: the sum of the squares of this rank's gradients at the start of the step; parts: other
  * ranks have the rest. If one of the noted sums agrees with it, that sum is the square of the
- * total norm, which torch_read_clip_norm() then returns. Returns false if none agrees.
+ * total norm, which torch_read_and_reset_clip_norm() then returns. Returns false if none agrees.
  */
 bool torch_match_norm(double squares, bool parts);
 
@@ -72,7 +72,7 @@ bool torch_match_norm(double squares, bool parts);
  * Stores the total norm that the program has computed since the last call of this function.
  * Returns false if there was none.
  */
-bool torch_read_clip_norm(double *norm);
+bool torch_read_and_reset_clip_norm(double *norm);
 
 /* The gradient scaler has changed its scale, which is in tensor `scale`. */
 void torch_record_scale_update(const void *scale);
@@ -81,6 +81,6 @@ void torch_record_scale_update(const void *scale);
  * Stores the loss scale by which the gradients were divided since the last call of this function.
  * Returns false if they were not divided.
  */
-bool torch_read_loss_scale(double *scale);
+bool torch_read_and_reset_loss_scale(double *scale);
 
 #endif

@@ -124,7 +124,7 @@ uint64_t torch_get_node_number(const void *node)
 	return at > 0 ? ((const uint64_t *)node)[at] : UINT64_MAX;
 }
 
-bool torch_get_next_node(uint64_t *number)
+bool torch_read_next_node_number(uint64_t *number)
 {
 	static _Atomic(uint64_t(*)(void)) peek;
 	static atomic_bool none;
@@ -157,7 +157,7 @@ void torch_set_call_nodes(struct call *c, uint64_t from)
 {
 	uint64_t to;
 
-	if (torch_get_next_node(&to) && to > from)
+	if (torch_read_next_node_number(&to) && to > from)
 		set_node_number(&c->op, from, to - from - 1);
 }
 

@@ -113,7 +113,7 @@ static void write_sums(void *arg)
 		b.name = 0;
 		b.arg = 0;
 		if (exists)
-			torch_set_requires_grad(l->at[i], &b);
+			torch_set_grad_flag(l->at[i], &b);
 		b.arg |= (uint8_t)(i + 1);
 		write_node_part(&b);
 	}

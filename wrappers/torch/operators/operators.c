@@ -288,7 +288,7 @@ void torch_add_tensor(struct cxx_work *w, const void *impl, bool out)
 	v->io = out ? IO_OUT : IO_IN;
 	v->index = *n;
 	v->name = torch_find_tensor_name(impl, v->base);
-	torch_set_requires_grad(impl, v);
+	torch_set_grad_flag(impl, v);
 	(out ? w->out_impl : w->in_impl)[*n] = impl;
 	++*n;
 }
@@ -405,9 +405,10 @@ static bool read_op_call(struct call *c)
 	struct cxx_work *k = torch_add_work(c);
 
 	handle_op_start(c);
-	c->note.p[0] = get_calls_keys(config_now())->backward && torch_get_next_node(&c->note.u[1])
-			       ? c
-			       : NULL;
+	c->note.p[0] =
+		get_calls_keys(config_now())->backward && torch_read_next_node_number(&c->note.u[1])
+			? c
+			: NULL;
 	w->phase = thread_state.phase ? 0 : PHASE_FORWARD;
 	if (!k)
 		return true;

@@ -58,7 +58,7 @@ static const void *find_named_tensor(py_object *self, const char *const *names, 
 
 static uint16_t find_head_count(py_object *self)
 {
-	struct py_lock_gil hold;
+	struct py_object_lock hold;
 	uint16_t heads = 0;
 	const char *why;
 	int64_t n;

@@ -33,7 +33,7 @@ void torch_check_compiled_module(const char *module, const char *file)
 	torch_check_flop_library(module, file);
 	if (!is_compiled(module, file) || atomic_flag_test_and_set(&reported))
 		return;
-	torch_record_flops_unseen("a compiled graph");
+	torch_stop_flop_count("a compiled graph");
 	session_record_invisible("torch.compile",
 		"graphs were compiled: operators inside of them are in no row, collectives and "
 		"steps "

@@ -261,7 +261,7 @@ static uint32_t find_top_of(py_object *module)
 
 static uint32_t find_top(const struct torch_module_call *c)
 {
-	struct py_lock_gil hold;
+	struct py_object_lock hold;
 	uint32_t top = 0;
 	const char *why;
 

@@ -251,7 +251,7 @@ static __attribute__((noinline)) void write_watched_arguments(const struct watch
 	size_t npositional = py_get_nargs(nargsf), more = 0;
 	py_object *const *keywords = NULL;
 	struct number_list s;
-	struct py_lock_gil hold;
+	struct py_object_lock hold;
 	const char *why;
 	int error = errno;
 
@@ -276,7 +276,7 @@ static __attribute__((noinline)) void read_request(
 {
 	size_t npositional = py_get_nargs(nargsf), more = 0, len = strcspn(w->argument, ".");
 	py_object *const *keywords = NULL;
-	struct py_lock_gil hold;
+	struct py_object_lock hold;
 	const char *why;
 	int error = errno;
 
@@ -303,7 +303,7 @@ static __attribute__((noinline)) void read_request(
 static __attribute__((noinline)) void write_result(const char *series, py_object *result)
 {
 	struct number_list s;
-	struct py_lock_gil hold;
+	struct py_object_lock hold;
 	const char *why;
 	int error = errno;
 
@@ -391,7 +391,7 @@ static void find_watched_functions(void)
 			register_watched(&watched[i]);
 }
 
-void torch_find_watched_now(void)
+void torch_set_function_hooks_now(void)
 {
 	if (torch_has_watch_list() && py_is_held())
 		find_watched_functions();

@@ -14,6 +14,6 @@
 bool torch_has_watch_list(void);
 
 /* Looks for functions that are not hooked yet, if the calling thread holds the GIL. */
-void torch_find_watched_now(void);
+void torch_set_function_hooks_now(void);
 
 #endif

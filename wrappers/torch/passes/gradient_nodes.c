@@ -339,7 +339,7 @@ void torch_handle_node_end(uint64_t before)
  * Copies the i-th slot that waits for edge e to *out. *first: the running node's gradient counts,
  * and is the first one. Returns false if there are no more.
  */
-static bool find_edge_gradient(const struct edge *e, unsigned i, struct slot *out, bool *first)
+static bool record_edge_gradient(const struct edge *e, unsigned i, struct slot *out, bool *first)
 {
 	bool hit = false, from_inside;
 
@@ -381,7 +381,7 @@ static void handle_edge_gradients(void *arg)
 
 		if (!e.node || !is_waited_for(e.node) || !torch_find_buffer(all->grads.at[i], &b))
 			continue;
-		for (unsigned k = 0; find_edge_gradient(&e, k, &s, &first); k++)
+		for (unsigned k = 0; record_edge_gradient(&e, k, &s, &first); k++)
 			if (first)
 				s.owner.arrived(&s.owner, &b);
 	}

@@ -565,7 +565,7 @@ static void write_step(void *arg)
 	late_close_tensors();
 	if (is_wanted(TK_STABLE_RANK) && stable_rank_is_due(held.step)) {
 		handle_updated_params(measure_param_rank);
-		stable_rank_close_step();
+		stable_rank_write_meta();
 	}
 	if (is_wanted(TK_HISTOGRAM) && histogram_is_due(held.step))
 		handle_updated_params(update_histograms);

@@ -141,7 +141,7 @@ static _Atomic(struct gradient_slot *)
 	slots; /* by the parameter's number; pages are allocated when used */
 #define SLOTS_BYTES (TRAIN_PARAMS_MAX * sizeof(struct gradient_slot))
 
-static struct gradient_slot *get_gradient_slots(void)
+static struct gradient_slot *get_or_map_gradient_slots(void)
 {
 	struct gradient_slot *s = atomic_load_explicit(&slots, memory_order_acquire), *none = NULL;
 
@@ -195,7 +195,8 @@ static void measure_into_slot(struct gradient_slot *s, const struct buffer *b)
 static void measure_pass(
 	const struct train_params *all, const struct train_param *p, struct buffer b)
 {
-	struct gradient_slot *s = train_param_is_target(all, p) ? get_gradient_slots() : NULL;
+	struct gradient_slot *s =
+		train_param_is_target(all, p) ? get_or_map_gradient_slots() : NULL;
 
 	if (!s)
 		return;
@@ -255,7 +256,7 @@ static void measure_kept(void *arg, const struct train_params *all, const struct
 	if (!size || p->grad_hi > (uintptr_t)b.base + b.bytes || p->flags & TP_FROZEN ||
 		!train_param_is_target(all, p))
 		return;
-	s = get_gradient_slots();
+	s = get_or_map_gradient_slots();
 	if (s && torch_set_buffer_range(&b, (p->grad_lo - (uintptr_t)b.base) / size,
 			 (p->grad_hi - p->grad_lo) / size, p->dims, p->ndim))
 		measure_into_slot(&s[p->id - 1], &b);

@@ -12,7 +12,7 @@
 static void record_model_input(const struct torch_module_call *c)
 {
 	uint64_t samples = 0, tokens = 0;
-	struct py_lock_gil hold;
+	struct py_object_lock hold;
 	bool found = false;
 	const char *why;
 

@@ -189,7 +189,7 @@ static void add_listed_value(struct value_list *s, py_object *o, unsigned arg, u
 	b->arg = 0;
 	if (impl) {
 		b->name = torch_find_tensor_name(impl, b->base);
-		torch_set_requires_grad(impl, b);
+		torch_set_grad_flag(impl, b);
 	} else {
 		set_number_buffer(s, o, b);
 	}
@@ -337,13 +337,13 @@ static void record_parameters(py_object *module, struct module_rows *rows, uint6
 		b.index = 0;
 		b.name = torch_find_tensor_name(impl, b.base);
 		b.arg = 0;
-		torch_set_requires_grad(impl, &b);
+		torch_set_grad_flag(impl, &b);
 		b.arg |= 1;
 		write_module_part(
-			get_module_keyed_row(rows, MODULE_PARAMETER, name), call, &b, 1, 0);
+			find_or_add_keyed_row(rows, MODULE_PARAMETER, name), call, &b, 1, 0);
 		if (gradients && torch_is_grad_required(impl))
 			register_dumped_param(
-				impl, get_module_keyed_row(rows, MODULE_PARAMETER_GRADIENT, name));
+				impl, find_or_add_keyed_row(rows, MODULE_PARAMETER_GRADIENT, name));
 	}
 }
 
@@ -377,7 +377,7 @@ static void free_call_stack(void)
 	own(dumped).call = NULL;
 }
 
-static struct dumped_call *add_dumped_call(void)
+static struct dumped_call *get_dumped_call_slot(void)
 {
 	if (!own(dumped).call && spare_stacks) {
 		own(dumped).call = spare_stacks;
@@ -436,7 +436,7 @@ static void record_module_begin(void *arg)
 	d->seq = r.seq;
 	if (!d->seq)
 		return;
-	if (torch_module_gradients_dumped() && torch_get_next_node(&from)) {
+	if (torch_module_gradients_dumped() && torch_read_next_node_number(&from)) {
 		struct remembered owner;
 
 		d->range = torch_open_range(from);
@@ -450,7 +450,7 @@ static void record_module_begin(void *arg)
 		s.more = false;
 		add_listed_object(&s, m->c->args[i], 1);
 		if (name)
-			write_module_part(get_module_keyed_row(d->rows, MODULE_KEYWORD, name),
+			write_module_part(find_or_add_keyed_row(d->rows, MODULE_KEYWORD, name),
 				d->seq, s.v, s.n, s.more ? CF_MORE : 0);
 	}
 	record_parameters(m->c->self, d->rows, d->seq);
@@ -502,7 +502,7 @@ static void record_module_end(void *arg)
 		struct remembered owner = get_gradient_owner(d, true);
 		uint64_t to;
 
-		torch_close_range(d->range, torch_get_next_node(&to) ? to : 0);
+		torch_close_range(d->range, torch_read_next_node_number(&to) ? to : 0);
 		register_gradients(&s, &owner);
 		owner.output = false;
 		register_unchanged(m->c, &s, &owner);
@@ -513,11 +513,11 @@ static void start_dumped_call(struct module_entry *m, struct named_module *named
 {
 	struct thread *t = thread_get();
 
-	m->d = add_dumped_call();
+	m->d = get_dumped_call_slot();
 	if (!m->d || !t)
 		return;
 	*m->d = (struct dumped_call){.self = m->c->self, .depth = m->c->depth};
-	m->d->rows = get_module_rows(named, py_get_class_name(m->c->self));
+	m->d->rows = find_or_add_module_rows(named, py_get_class_name(m->c->self));
 	if (!m->d->rows)
 		return;
 	m->stack = are_stack_ids_wanted() ? stack_id(t, get_module_row(m->d->rows, MODULE_FORWARD),

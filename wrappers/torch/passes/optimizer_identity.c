@@ -78,7 +78,7 @@ static uint64_t get_identity(uint64_t place, const void *self)
 uint64_t find_optimizer_identity(uint64_t place)
 {
 	uint64_t identity = place;
-	struct py_lock_gil hold;
+	struct py_object_lock hold;
 	const void *self;
 	const char *why;
 

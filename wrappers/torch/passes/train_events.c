@@ -79,7 +79,7 @@ static void lock_train_state(void)
 	}
 }
 
-static void handle_train_mark(enum train_mark m)
+static void handle_mark_and_unlock(enum train_mark m)
 {
 	step_micro_set(train_get_micro_step(&train));
 	if (m == TRAIN_SKIPPED)
@@ -222,7 +222,7 @@ static void handle_backward(struct call *c, bool leaving)
 		set_phase(c->note.u[0] ? (uint32_t)c->note.u[0] : get_default_phase());
 		foreign_stop_lending();
 	}
-	handle_train_mark(m);
+	handle_mark_and_unlock(m);
 }
 
 /*
@@ -315,7 +315,7 @@ static void handle_optimizer_mark(const void *record, uint64_t optimizer_number)
 		torch_handle_step_optimizer();
 	lock_train_state();
 	train_handle_optimizer_begin(&train, optimizer_number);
-	handle_train_mark(TRAIN_NOTHING);
+	handle_mark_and_unlock(TRAIN_NOTHING);
 	set_phase(PHASE_OPTIMIZER);
 	torch_handle_first_step(true);
 	torch_record_seeds();
@@ -404,7 +404,7 @@ static void mark_record_end(struct call *c)
 		for (unsigned k = own(open_marks).n; k-- > i;)
 			m = train_handle_optimizer_end(&train);
 		own(open_marks).n = (uint8_t)i;
-		handle_train_mark(m);
+		handle_mark_and_unlock(m);
 		set_phase(
 			own(open_marks).phase[i] ? own(open_marks).phase[i] : get_default_phase());
 		torch_handle_first_step(false);
@@ -466,7 +466,7 @@ void torch_handle_mark_begin(struct call *c, enum torch_scope s)
 		torch_check_node_sums(c->v[1].cp);
 	} else if (s == SCOPE_GRAD_MODE) {
 		torch_set_module_hook_now();
-		torch_find_watched_now();
+		torch_set_function_hooks_now();
 	}
 }
 
@@ -514,6 +514,6 @@ void torch_handle_mark_end(struct call *c, enum torch_scope s)
 			torch_handle_skipped_step();
 			pthread_mutex_lock(&lock);
 		}
-		handle_train_mark(m);
+		handle_mark_and_unlock(m);
 	}
 }

@@ -538,7 +538,7 @@ bool torch_is_grad_required(const void *impl)
 	return get(impl);
 }
 
-void torch_set_requires_grad(const void *impl, struct buffer *v)
+void torch_set_grad_flag(const void *impl, struct buffer *v)
 {
 	if (__builtin_expect(tensor_watch.grad, 0))
 		v->arg = torch_is_grad_required(impl) ? TENSOR_GRAD : TENSOR_NO_GRAD;

@@ -53,7 +53,7 @@ const void *torch_get_python_object(const void *impl);
 bool torch_is_grad_required(const void *impl);
 
 /* Stores in v->arg whether the tensor requires a gradient, if that is needed. */
-void torch_set_requires_grad(const void *impl, struct buffer *v);
+void torch_set_grad_flag(const void *impl, struct buffer *v);
 
 /* In a forked child. */
 void torch_tensor_forked(void);

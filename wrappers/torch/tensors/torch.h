@@ -220,7 +220,7 @@ uint64_t torch_get_node_number(const void *node);
  * Returns the number that the calling thread's next node will have. Returns false if it is not
  * known.
  */
-bool torch_get_next_node(uint64_t *number);
+bool torch_read_next_node_number(uint64_t *number);
 
 /* Stores in c the nodes that were made since the next node's number was `from`. */
 void torch_set_call_nodes(struct call *c, uint64_t from);
@@ -270,8 +270,8 @@ void torch_bucket_reduced(int ranks);
  * thread accumulated last. Returns the bucket's number with JOURNAL_NAME_BUCKET, 0: not known.
  * The call keeps the bucket until it returns.
  */
-uint32_t torch_find_shard_bucket(const struct buffer *v, uint32_t ranks);
-void torch_reset_shard_bucket(void);
+uint32_t torch_open_shard_bucket(const struct buffer *v, uint32_t ranks);
+void torch_close_shard_bucket(void);
 
 /*
  * A gradient was added to the parameter's: from now on collectives and operators know it by name.
