@@ -34,7 +34,8 @@ struct call_site {
 	/* of its last call; complete but for the call, the clock and the tensors, which the sink sets */
 	struct record record;
 	const struct journal_tensor *tensor[CALL_SITE_TENSORS];
-	uint64_t entry[CALL_SITE_WORDS]; /* of the call that made it */
+	/* of the call that made it; aligned, so that it is compared where it lies */
+	_Alignas(16) uint64_t entry[CALL_SITE_WORDS];
 };
 
 struct call_sites {
@@ -87,7 +88,7 @@ static inline __attribute__((always_inline)) bool is_call_of_site(
 			       CALL_WORD(tid) == sizeof(struct journal_call) / 8 - 1,
 		"all words of a call but seq, start, end, comm_seq and step are compared");
 	_Static_assert(CALL_SITE_TENSORS == 4, "the steps below");
-	const call_word *a = s->entry, *b = (const call_word *)c;
+	const call_word *a = __builtin_assume_aligned(s->entry, 16), *b = (const call_word *)c;
 	call_word_pair pair;
 	call_word other;
 

@@ -115,21 +115,30 @@ static __attribute__((noinline)) int find_latest_file(struct compact *s, uint32_
 	return f->out ? 0 : start_block(s, f, step, s->steps);
 }
 
+static int write_latest(struct compact *s, const struct record *r)
+{
+	s->latest->used = s->pass;
+	return compact_block_add(s->latest->block, r);
+}
+
+/* A function of its own, so that write_record() saves no register. */
+static __attribute__((noinline)) int write_other_file(struct compact *s, const struct record *r)
+{
+	int err = find_latest_file(s, r->call->step);
+
+	return err ? err : write_latest(s, r);
+}
+
 static int write_record(void *state, const struct record *r)
 {
 	struct compact *s = state;
-	uint32_t n = s->files->j->head->block_steps, step = r->call->step;
+	uint32_t n = s->files->j->head->block_steps;
 	const struct open_file *f = s->latest;
 
 	/* Usually the file of the previous call. */
-	if (__builtin_expect(!f || !f->out || n != s->per || step - f->steps >= n, 0)) {
-		int err = find_latest_file(s, step);
-
-		if (err)
-			return err;
-	}
-	s->latest->used = s->pass;
-	return compact_block_add(s->latest->block, r);
+	if (__builtin_expect(!f || !f->out || n != s->per || r->call->step - f->steps >= n, 0))
+		return write_other_file(s, r);
+	return write_latest(s, r);
 }
 
 /* Writes the blocks into the buffers of their files. */
