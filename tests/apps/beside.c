@@ -28,8 +28,8 @@ static void look(const char *when)
 	printf("malloc %d, next %d, none %d, MPI %d, %d\n", dlsym(RTLD_DEFAULT, "malloc") != NULL,
 		dlsym(RTLD_NEXT, "strlen") != NULL, dlsym(RTLD_DEFAULT, "no_such_name") != NULL,
 		dlsym(RTLD_DEFAULT, "MPI_Barrier") != NULL, dlsym(self, "MPI_Barrier") != NULL);
-	printf("%s: versioned %d, close %d\n", when, dlvsym(m, "cos", "GLIBC_2.2.5") != NULL,
-		m ? dlclose(m) : -1);
+	printf("%s: versioned %d, ", when, dlvsym(m, "cos", "GLIBC_2.2.5") != NULL);
+	printf("close %d\n", m ? dlclose(m) : -1);
 }
 
 __attribute__((constructor)) static void early(void)
