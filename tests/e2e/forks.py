@@ -6,6 +6,8 @@ script's stdout goes to FILE, its stderr to FILE.err. RANKS: 0 for one process a
 variables. The answer is a line with the status, as a shell has it: 1 if any rank failed.
 """
 import ctypes
+import gc
+import io
 import os
 import runpy
 import signal
@@ -45,6 +47,10 @@ def become(file, variables, argv):
     sys.argv = argv
     sys.path[0] = os.path.dirname(os.path.abspath(argv[0]))
     runpy.run_path(argv[0], run_name="__main__")
+    # The interpreter's own end does not flush what only a cycle of objects refers to (CPython 3.13).
+    for f in gc.get_objects():
+        if type(f) is io.TextIOWrapper and not f.closed and f.writable():
+            f.flush()
 
 
 def wait_for(pids, seconds):
