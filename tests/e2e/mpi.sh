@@ -14,6 +14,8 @@ export LC_ALL=C
 
 # More ranks than cores: who waits, yields. Copies between processes need a right that containers do not always have.
 export OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl_vader_single_copy_mechanism=none
+# All ranks are on this host; Open MPI 5.0.7 finds no way to a spawned one over an interface whose network is not reachable.
+export OMPI_MCA_btl_tcp_if_include=lo
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 
 mpi_flavours() {
