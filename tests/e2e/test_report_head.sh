@@ -59,7 +59,10 @@ cp -r "$tmp/short" "$tmp/full"
 rm "$tmp/full/rank1"/*
 said=$("$probe" report "$tmp/full")
 like 'an empty folder is reported as one that was not read' "$said" 'rank1 was not read: it is empty: '
-unlike '... and its rank not as killed' "$said" 'killed|did not end properly|by a signal'
+rm "$tmp/full/rank0"/*
+said=$("$probe" report "$tmp/full" 2>&1)
+is 'only empty folders: status' $? 2
+like '... no rank is reported as killed' "$said" '^probe: [^ ]*/full: nothing was recorded: rank0: it is empty: [^:]* ?$'
 
 is 'report --json has its schema in front of all else, and `format` for one version more' \
 	"$("$probe" report --json "$tmp/one" | python3 -c 'import json, sys; print(*list(json.load(sys.stdin).items())[:2])')" "('schema', 1) ('format', 1)"
