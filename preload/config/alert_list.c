@@ -193,12 +193,12 @@ int alert_list_read(struct reader *r, char **out, const char **wrong)
 	return ev < 0 ? ev : 0;
 }
 
-const char *alert_list_parse(const char *text, size_t len, char **out)
+/* As alert_list_parse(), with a line in the report for each value that is wrong. */
+static const char *parse_rules(const char *text, size_t len, char **out, struct report *report)
 {
-	struct report silent = {.file = ""};
 	const char *wrong = NULL;
 	struct reader r;
-	int err = reader_open(&r, text, len, &silent, NULL), ev = 0;
+	int err = reader_open(&r, text, len, report, NULL), ev = 0;
 
 	*out = NULL;
 	while (!err && (ev = reader_next(&r)) > 0 && ev != YAML_STREAM_END_EVENT) {
@@ -222,6 +222,21 @@ const char *alert_list_parse(const char *text, size_t len, char **out)
 		*out = NULL;
 	}
 	return wrong;
+}
+
+const char *alert_list_parse(const char *text, size_t len, char **out)
+{
+	struct report silent = {.file = ""};
+
+	return parse_rules(text, len, out, &silent);
+}
+
+void alert_list_report(const char *text, size_t len, struct report *report)
+{
+	char *lines;
+
+	parse_rules(text, len, &lines, report);
+	free(lines);
 }
 
 static const char *imply_kinds(struct config *cfg, uint32_t kinds)

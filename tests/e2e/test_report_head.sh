@@ -43,10 +43,26 @@ short=(w:barrier:0:100000000:: x:all_reduce:100000000:200000000:20000000:async x
 	w:barrier:500000000:0::)
 folder "$tmp/short" 2 5e8 0.0015 0.003 "${short[@]}"
 is 'a short run: our own time as the time that it is; asynchronous ones apart' "$(head_time "$tmp/short")" \
-	"time 25.0 % of the run in these calls, 350 ms a rank in asynchronous ones (overlaps added up); libprobe itself: 1.50 ms a rank in the job's threads, 3 ms a rank in its own"
+	"time 25.0 % of the run in these calls, 350 ms a rank in asynchronous calls (overlaps added up); libprobe itself: 1.50 ms a rank in the job's threads, 3 ms a rank in its own"
 folder "$tmp/one" 1 5e8 0.0015 0.003 "${short[@]}"
 is 'of one rank' "$(head_time "$tmp/one")" \
-	"time 25.0 % of the run in these calls, 350 ms in asynchronous ones (overlaps added up); libprobe itself: 1.50 ms in the job's threads, 3 ms in its own"
+	"time 25.0 % of the run in these calls, 350 ms in asynchronous calls (overlaps added up); libprobe itself: 1.50 ms in the job's threads, 3 ms in its own"
+
+# Calls before the first recorded one are not counted: "of the 9 made" would claim that the job made no more.
+cp -r "$tmp/one" "$tmp/counted"
+sed -i 's/"seen": 4/"seen": 9/' "$tmp/counted/rank0/meta.json"
+like 'calls that were not recorded are counted from a named point on' "$("$probe" report "$tmp/counted" | grep '^calls')" \
+	'; 5 of the 9 made since recording began were not recorded ?$'
+
+# A full disk leaves a folder without any file: nothing shows how its process ended.
+cp -r "$tmp/short" "$tmp/full"
+rm "$tmp/full/rank1"/*
+said=$("$probe" report "$tmp/full")
+like 'an empty folder is reported as one that was not read' "$said" 'rank1 was not read: it is empty: '
+rm "$tmp/full/rank0"/*
+said=$("$probe" report "$tmp/full" 2>&1)
+is 'only empty folders: status' $? 2
+like '... no rank is reported as killed' "$said" '^probe: [^ ]*/full: nothing was recorded: rank0: it is empty: [^:]* ?$'
 
 is 'report --json has its schema in front of all else, and `format` for one version more' \
 	"$("$probe" report --json "$tmp/one" | python3 -c 'import json, sys; print(*list(json.load(sys.stdin).items())[:2])')" "('schema', 1) ('format', 1)"
@@ -54,14 +70,14 @@ is 'report --json has its schema in front of all else, and `format` for one vers
 # The same calls, and the run goes on to 5 s.
 folder "$tmp/long" 2 5e9 0.02 0.03 "${short[@]}" w:barrier:5000000000:0::
 is 'a long run: our own time as shares of it' "$(head_time "$tmp/long")" \
-	"time 2.5 % of the run in these calls, 350 ms a rank in asynchronous ones (overlaps added up); libprobe itself: 0.4 % of the run in the job's threads, 0.6 % of a core in its own"
+	"time 2.5 % of the run in these calls, 350 ms a rank in asynchronous calls (overlaps added up); libprobe itself: 0.4 % of the run in the job's threads, 0.6 % of a core in its own"
 
 folder "$tmp/sync" 2 5e8 0.0015 0.003 w:barrier:0:100000000:: w:barrier:500000000:0::
 unlike 'without asynchronous ones nothing is reported about them' "$(head_time "$tmp/sync")" asynchronous
 
 # One that did not complete, of the same function.
 folder "$tmp/open" 2 5e8 0.0015 0.003 "${short[@]}" 'x:all_reduce:500000000:::async;open'
-like 'one that is open takes nothing from those that ended' "$(head_time "$tmp/open")" ', 350 ms a rank in asynchronous ones'
+like 'one that is open takes nothing from those that ended' "$(head_time "$tmp/open")" ', 350 ms a rank in asynchronous calls'
 
 # ---- the first bad tensor ----
 
@@ -84,7 +100,7 @@ missing() { # TEXT DIR PATTERN: the only line, on stderr, and status 2
 	like "$1: what to do" "$said" "$3"
 }
 missing 'a folder that is not there' "$tmp/none" \
-	"^probe: $tmp/none: No such file or directory: a process makes it at its first recorded call, or at its end if the settings chose none; .probe check CMD. says what CMD calls, and which of these calls are recorded ?\$"
+	"^probe: $tmp/none: No such file or directory: no process has made a recorded call yet, or the run has another folder; .probe check CMD. says what CMD calls, and which of these calls are recorded ?\$"
 mkdir -p "$tmp/empty" "$tmp/above/probe_output"
 missing 'an empty one' "$tmp/empty" "^probe: $tmp/empty: no rank folders \(rank0, rank1 \.\.\.\): nothing was recorded here; .probe check CMD. says why ?\$"
 missing 'the one above' "$tmp/above" "^probe: $tmp/above: no rank folders here; did you mean $tmp/above/probe_output\? ?\$"
@@ -94,7 +110,7 @@ for verb in 'compare VERB/none VERB/empty' 'recover VERB/none' 'top --once VERB/
 	# shellcheck disable=SC2086
 	said=$("$probe" ${verb//VERB/$tmp} 2>&1)
 	is "${verb%% *} of a folder that is not there: status" $? 2
-	like "... what to do" "$said" "$tmp/none: No such file or directory: a process makes it at its first recorded call, or at its end .*.probe check CMD."
+	like "... what to do" "$said" "$tmp/none: No such file or directory: no process has made a recorded call yet, .*.probe check CMD."
 done
 like 'watch of an empty folder: what it waits for' "$(timeout -s INT 2 "$probe" watch "$tmp/empty" 2>&1)" \
 	'waiting for .*/empty: it has no rank folder yet; a process makes one at its first recorded call'

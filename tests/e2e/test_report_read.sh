@@ -118,14 +118,14 @@ operation() { # DIR: the line of all_reduce, cells with two blanks between them
 	"$probe" report "$tmp/$1" | sed -n '/^Operations/,/^$/{/operation /p;/all_reduce/p}'
 }
 is 'nothing is known of the waiting: no share of the run' "$(head_time unknown)" \
-	'time 400 ms a rank in asynchronous ones (overlaps added up; how long was waited for them is not known)'
+	'time 400 ms a rank in asynchronous calls (overlaps added up; the wait for them is not known)'
 unlike 'and no columns of it' "$(operation unknown)" 'of the run|in Wait|0 ns|0 %'
 is 'known of one half: said of the other' "$(head_time partly)" \
-	'time 2.0 % of the run in these calls, 400 ms a rank in asynchronous ones (overlaps added up; how long was waited for 2 of them is not known)'
-is 'known of all' "$(head_time known)" 'time 6.0 % of the run in these calls, 400 ms a rank in asynchronous ones (overlaps added up)'
+	'time 2.0 % of the run in these calls, 400 ms a rank in asynchronous calls (overlaps added up; the wait for 2 of them is not known)'
+is 'known of all' "$(head_time known)" 'time 6.0 % of the run in these calls, 400 ms a rank in asynchronous calls (overlaps added up)'
 like 'known of all: the columns' "$(operation known)" 'of the run in Wait .* 6.0 % 60 ms'
 is 'beside others that are known' "$(head_time unknown-1)" \
-	'time 20.0 % of the run in these calls, 200 ms in asynchronous ones (overlaps added up; how long was waited for them is not known)'
+	'time 20.0 % of the run in these calls, 200 ms in asynchronous calls (overlaps added up; the wait for them is not known)'
 json() { # DIR EXPRESSION over r
 	"$probe" report --json "$tmp/$1" | python3 -c 'import json, sys; r = json.load(sys.stdin); print(eval(sys.argv[1]))' "$2"
 }

@@ -83,6 +83,8 @@ static void what_is_wrong(void **state)
 	}
 	load_env(&c, "PROBE_ALERTS=[{rule: worse}]", &l);
 	assert_said(&l, "PROBE_ALERTS");
+	assert_said(&l, "rule: \"worse\": not one of the names; accepted: AnomalyTurbulence");
+	assert_lines(&l, 2);
 	assert_int_equal(count_rules(&c), 0);
 	config_free(&c);
 }

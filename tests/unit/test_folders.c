@@ -325,6 +325,33 @@ static void no_meta_at_all(void **state)
 	assert_int_equal(f.dir[1].rank, 1);
 }
 
+/* The disk was full: the folder could be made, but not even meta.json could be written. */
+static void empty_folder_is_no_killed_rank(void **state)
+{
+	char path[128];
+
+	(void)state;
+	put_run_meta("rank0", M(0, 4, 100, 200));
+	snprintf(path, sizeof(path), "%s/rank1", top);
+	assert_int_equal(mkdir(path, 0700), 0);
+	expect("rank0");
+	assert_non_null(strstr(why("rank1"), "it is empty"));
+	assert_int_equal(f.out[0].rank, 1);
+}
+
+static void only_empty_folders_are_no_run(void **state)
+{
+	char path[128];
+
+	(void)state;
+	for (int rank = 0; rank < 2; rank++) {
+		snprintf(path, sizeof(path), "%s/rank%d", top, rank);
+		assert_int_equal(mkdir(path, 0700), 0);
+	}
+	assert_int_equal(opened(top), STATUS_USAGE);
+	assert_int_equal(f.n, 0);
+}
+
 /* A program without ranks leaves only such a folder. */
 static void only_host(void **state)
 {
@@ -390,6 +417,8 @@ int main(void)
 		T(ended_not_written),
 		T(unreadable_meta),
 		T(no_meta_at_all),
+		T(empty_folder_is_no_killed_rank),
+		T(only_empty_folders_are_no_run),
 		T(only_host),
 		T(one_folder_by_path),
 		T(states),

@@ -143,8 +143,8 @@ static void head_calls(const struct report *r)
 	printf("%s, %s, %s of tensors", out_format_count(g->calls),
 		out_format_plural(g->rows, "row", "rows"), out_format_bytes((double)g->bytes));
 	if (seen > recorded)
-		printf("; %s of the %s made were not recorded", out_format_count(seen - recorded),
-			out_format_count(seen));
+		printf("; %s of the %s made since recording began were not recorded",
+			out_format_count(seen - recorded), out_format_count(seen));
 	putchar('\n');
 }
 
@@ -197,11 +197,11 @@ static void head_cost(const struct report *r)
 	if (known || !async)
 		printf("%s of the run in these calls", out_format_percent(blocked / g->life_ns));
 	if (async) {
-		printf("%s%s%s in asynchronous ones (overlaps added up", known ? ", " : "",
+		printf("%s%s%s in asynchronous calls (overlaps added up", known ? ", " : "",
 			out_format_duration(apart / g->folders.n),
 			g->folders.n > 1 ? " a rank" : "");
 		if (unknown)
-			printf("; how long was waited for %s%s is not known",
+			printf("; the wait for %s%s is not known",
 				unknown == async ? "" : out_format_count(unknown),
 				unknown == async ? "them" : " of them");
 		putchar(')');

@@ -108,6 +108,20 @@ bool folders_is_rank(const char *path)
 	       has_calls(path);
 }
 
+/* Returns true if the folder can be listed and has no entry: not even meta.json could be written. */
+static bool is_empty_folder(const char *path)
+{
+	DIR *d = opendir(path);
+	unsigned n = 0;
+
+	if (!d)
+		return false;
+	for (struct dirent *e; !n && (e = readdir(d));)
+		n += strcmp(e->d_name, ".") && strcmp(e->d_name, "..");
+	closedir(d);
+	return !n;
+}
+
 /* ---- one folder ---- */
 
 /* Returns true if the file outside the folder is a regular file of the folder's owner. */
@@ -478,6 +492,23 @@ bool folders_have_rank(const char *path)
 	return have;
 }
 
+static void add_folder(struct folders *f, const struct entry *e)
+{
+	char *path = tool_format("%s/%s", f->path, e->name);
+
+	if (is_empty_folder(path)) {
+		add_unused_folder(f, e->name,
+			tool_strdup(
+				"it is empty: its process could not write into it (a full disk, "
+				"for example; the process has reported the reason on stderr)"),
+			e->rank);
+	} else {
+		TOOL_GROW(f->dir, f->n, f->cap);
+		open_rank_dir(&f->dir[f->n++], f->path, e->name, e->name, e->rank);
+	}
+	free(path);
+}
+
 static void collect_rank_dirs(struct folders *f)
 {
 	unsigned n;
@@ -488,13 +519,10 @@ static void collect_rank_dirs(struct folders *f)
 		if (all[i].class == CLASS_RANK)
 			want = CLASS_RANK;
 	for (unsigned i = 0; i < n; i++) {
-		if (all[i].class == want) {
-			TOOL_GROW(f->dir, f->n, f->cap);
-			open_rank_dir(
-				&f->dir[f->n++], f->path, all[i].name, all[i].name, all[i].rank);
-		} else {
+		if (all[i].class == want)
+			add_folder(f, &all[i]);
+		else
 			add_unused_folder(f, all[i].name, explain_unused(all[i].class), -1);
-		}
 		free(all[i].name);
 	}
 	free(all);
@@ -518,7 +546,10 @@ void folders_each_unused(const struct folders *f, unsigned most,
 
 static int report_no_folder(const struct folders *f)
 {
-	if (f->nout)
+	if (f->nout && f->out[0].rank >= 0)
+		tool_error(
+			"%s: nothing was recorded: %s: %s", f->path, f->out[0].name, f->out[0].why);
+	else if (f->nout)
 		tool_error("%s: no folder named rank<R>, but %s: give its path to read it", f->path,
 			f->out[0].name);
 	else if (file_exists(f->path, "probe_output"))
@@ -536,9 +567,9 @@ void folders_report_missing(const char *verb, const char *path, int err)
 	tool_error("%s%s: %s%s", verb, path, strerror(err),
 		err != ENOENT
 			? ""
-			: ": a process makes it at its first recorded call, or at its end if the "
-			  "settings chose none; `probe check CMD` says what CMD calls, and which "
-			  "of these calls are recorded");
+			: ": no process has made a recorded call yet, or the run has another "
+			  "folder; `probe check CMD` says what CMD calls, and which of these calls "
+			  "are recorded");
 }
 
 int folders_open(struct folders *f, const char *path)
