@@ -72,6 +72,26 @@ const char *io_error_text(int err)
 				  : strerror(-err);
 }
 
+const char *io_get_remedy(int err, const char *otherwise)
+{
+	static const struct {
+		int error;
+		const char *text;
+	} remedies[] = {
+		{ENOSPC, "free space there"},
+		{EDQUOT, "free space there, or raise the quota"},
+		{EFBIG, "raise the limit of file sizes (ulimit -f)"},
+		{EMFILE, "raise the limit of open files (ulimit -n)"},
+		{ENFILE, "raise the system's limit of open files (fs.file-max)"},
+		{ENOMEM, "free memory, or raise its limit (ulimit -v)"},
+	};
+
+	for (unsigned i = 0; i < sizeof(remedies) / sizeof(*remedies); i++)
+		if (-err == remedies[i].error)
+			return remedies[i].text;
+	return otherwise;
+}
+
 ssize_t io_read_file(int dirfd, const char *path, void *buf, size_t cap)
 {
 	int fd = io_open_regular(

@@ -36,6 +36,12 @@ int io_create_file(int dirfd, const char *path);
 const char *io_error_text(int err);
 
 /*
+ * What a user can do about -errno of a limit: "free space there", "raise the limit of open files
+ * (ulimit -n)" ... Returns `otherwise` for other errors.
+ */
+const char *io_get_remedy(int err, const char *otherwise);
+
+/*
  * Reads up to cap bytes from the start of the regular file `path` in folder dirfd (AT_FDCWD: any
  * path). If dirfd is a folder, links are not followed. Returns the number of bytes read, or
  * -errno.

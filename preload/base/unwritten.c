@@ -16,7 +16,12 @@ static const char look[][20] = {"detach", "detach_", "alias", "view*", "_unsafe_
 	"unsqueeze_", "split*", "chunk", "unbind", "unfold", "diagonal", "movedim", "flatten",
 	"unflatten", "lift_fresh", "is_pinned"};
 static const char fill[][20] = {"zero_", "fill_", "copy_", "normal_", "uniform_", "random_",
-	"bernoulli_", "exponential_", "cauchy_", "log_normal_", "geometric_", "_foreach_zero_"};
+	"bernoulli_", "exponential_", "cauchy_", "log_normal_", "geometric_"};
+/*
+ * The same for lists of tensors: FSDP gathers parameters with _foreach_copy_. The length of the first
+ * list is unknown here. A NaN in the second list of _foreach_copy_ is in the outputs, too.
+ */
+static const char fill_list[][20] = {"_foreach_zero_", "_foreach_copy_"};
 
 static bool is_operator_in(const char *op, const char (*list)[20], size_t n)
 {
@@ -40,19 +45,25 @@ bool unwritten_is_made(const char *op)
 
 bool is_possibly_unwritten(const char *op, bool out, int64_t index)
 {
-	return IS_IN(op, look) || IS_IN(op, make) || (!out && index == 0 && IS_IN(op, fill));
+	return IS_IN(op, look) || IS_IN(op, make) || (!out && index == 0 && IS_IN(op, fill)) ||
+	       (!out && IS_IN(op, fill_list));
 }
 
 #define COUNT(list) (sizeof(list) / sizeof(*(list)))
 
-const char *get_unwritten_pattern(unsigned i, bool *fills)
+const char *get_unwritten_pattern(unsigned i, enum unwritten_part *part)
 {
-	*fills = i >= COUNT(make) + COUNT(look);
+	*part = UNWRITTEN_ALL;
 	if (i < COUNT(make))
 		return make[i];
 	i -= COUNT(make);
 	if (i < COUNT(look))
 		return look[i];
 	i -= COUNT(look);
-	return i < COUNT(fill) ? fill[i] : NULL;
+	*part = UNWRITTEN_FIRST_INPUT;
+	if (i < COUNT(fill))
+		return fill[i];
+	i -= COUNT(fill);
+	*part = UNWRITTEN_INPUTS;
+	return i < COUNT(fill_list) ? fill_list[i] : NULL;
 }

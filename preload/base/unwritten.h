@@ -18,10 +18,13 @@ bool unwritten_is_made(const char *op);
  */
 bool is_possibly_unwritten(const char *op, bool out, int64_t index);
 
+/* Which tensors of an operator may be uninitialised. */
+enum unwritten_part { UNWRITTEN_ALL, UNWRITTEN_FIRST_INPUT, UNWRITTEN_INPUTS };
+
 /*
  * Returns the i-th pattern for names of operators (a trailing * matches any text), or NULL if
- * there are fewer. *fills: only the first input of such an operator may be uninitialised.
+ * there are fewer. *part: which of its tensors are meant.
  */
-const char *get_unwritten_pattern(unsigned i, bool *fills);
+const char *get_unwritten_pattern(unsigned i, enum unwritten_part *part);
 
 #endif

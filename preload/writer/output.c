@@ -89,10 +89,9 @@ bool writer_open(uint32_t step)
 	int err = session_take_folder(&output.folder, keys->append_output ? &resume : NULL);
 
 	if (err) {
-		log_loss(LOSS_FOLDER,
-			"output folder %s: %s; nothing is recorded; set PROBE_OUTPUT_DIR to a "
-			"folder that can be written",
-			keys->output_dir, io_error_text(err));
+		log_loss(LOSS_FOLDER, "output folder %s: %s; nothing is recorded; %s",
+			keys->output_dir, io_error_text(err),
+			io_get_remedy(err, "set PROBE_OUTPUT_DIR to a folder that can be written"));
 		return false;
 	}
 	err = session_make_journal();

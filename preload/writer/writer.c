@@ -141,9 +141,9 @@ static void write_opened(bool last)
 static void report_write(int err)
 {
 	log_loss(LOSS_WRITE,
-		"writing to %s: %s; records wait in the journal and are lost when it is full; free "
-		"space there",
-		output.folder.path, io_error_text(err));
+		"writing to %s: %s; records wait in the journal and are lost when it is full; %s",
+		output.folder.path, io_error_text(err),
+		io_get_remedy(err, "let the process write there"));
 }
 
 /*
@@ -217,8 +217,9 @@ static bool is_sign_of_life_due(const struct journal_head *h)
 }
 
 /*
- * To be called after the passes. more: not everything was written. Returns err. Caller has the
- * role.
+ * To be called after the passes. err: -errno if not everything was written. Returns err, or the
+ * error of the last meta.json: without it nothing shows that the process ended, but the journal.
+ * Caller has the role.
  */
 static int stop_writing(int err, bool last)
 {
@@ -262,6 +263,10 @@ static int stop_writing(int err, bool last)
 
 		if (late) {
 			report_write(late);
+			if (last && !err) {
+				atomic_store(&h->state, JS_ENDED);
+				err = late;
+			}
 		} else {
 			output.meta_of_commit = commit;
 			output.meta_of_count = seen;
@@ -289,7 +294,7 @@ int drain_now(bool last)
 	do
 		more = drain_counted(last);
 	while (more > 0);
-	stop_writing(more, last);
+	more = stop_writing(more, last);
 	fpenv_leave(&env);
 	return more;
 }

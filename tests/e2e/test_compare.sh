@@ -58,6 +58,15 @@ compare --exact good same
 like 'without checksums it says so' "$said" 'no checksums'
 is 'a step alone' "$(compare --step 2 --json good changed; json 'd["first"], d["paired"]')" '(None, 80)'
 
+# ---- threads that interleave: communicators that look alike are told apart by their ids ----
+
+compare --json threads threads_moved
+is 'threads: equal calls in another order' "$status $(json 'd["paired"], d["differing"], d["only_a"], d["only_b"], d["first"]')" '0 (48, 0, 0, 0, None)'
+compare --json threads threads_changed
+is 'threads: the one value that differs' "$(json '[d["first"][k] for k in ("comm_seq", "item")], d["differing"], d["only_a"], d["only_b"]')" "([2, 'output 0'], 1, 0, 0)"
+compare threads threads_other_ids
+is 'threads: without common ids, in the same order' $status 0
+
 # ---- key max_overhead on one side: what it did not record is no difference ----
 
 for pair in 'few_values whole' 'whole few_values' 'few_calls whole' 'whole few_calls' 'few_calls few_values'; do

@@ -75,7 +75,7 @@ for f in $flavours; do
 	# ---- the files ----
 	run 'full disk for a while' FAULT=write:28:6:3
 	happened
-	said 'writing to .*: No space left on device; records wait in the journal'
+	said 'writing to .*: No space left on device; records wait in the journal.*; free space there'
 	missing write
 	whole
 	run 'full disk from the start' FAULT=write:28
@@ -119,7 +119,7 @@ for f in $flavours; do
 	# Of a rank: configuration, list, custom.yaml, folder.
 	run 'no descriptors at all' FAULT=openat:24,open:24
 	happened
-	LINES_MAX=8 said 'output folder .*: Too many open files; nothing is recorded'
+	LINES_MAX=8 said 'output folder .*: Too many open files; nothing is recorded; raise the limit of open files'
 	run 'the folder cannot be made' FAULT=mkdir:30
 	happened
 	said 'output folder .*: Read-only file system; nothing is recorded; set PROBE_OUTPUT_DIR'
@@ -130,6 +130,11 @@ for f in $flavours; do
 	run 'meta.json cannot be replaced' FAULT=renameat:13
 	happened
 	is "$name: every row is there" "$(rows "$out" '[len(calls(on(d))) for d in dirs]')" "[$calls, $calls]"
+	said 'let the process write there'
+	unlike "$name: the report calls no rank killed" "$("$probe" report "$out" 2>&1)" 'killed|died'
+	is "$name: the journal stays, as a sign of the end" "$(ls "$out"/rank[01]/journal.bin | wc -l)" 2
+	accounted
+	is "$name: recover counts the calls" "$(rows "$out" '[(M[d]["calls"]["recorded"], M[d]["state"]) for d in dirs]')" "[($calls, 'recovered'), ($calls, 'recovered')]"
 	for first in 1 8 40 100; do
 		run "no memory, from allocation $first on" FAULT=malloc:12:$first
 		happened

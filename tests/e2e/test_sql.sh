@@ -33,9 +33,10 @@ says 'an empty file' 2 'the file is empty' "$probe" sql --file /dev/null "$nan"
 says 'a file that is not there' 2 'nosuch: No such file' "$probe" sql --file nosuch "$nan"
 like '--print: a view for each table' "$("$probe" sql --print "$nan" | grep -oE 'TEMP VIEW [a-z]+' | cut -d' ' -f3 | sort | tr '\n' ' ')" \
 	'^calls comms findings kinds modules names ranks scalars stacks steps $'
-# Values of these operators are no values: any of the first, and only input 0 of those that fill memory.
+# Values of these operators are no values: any of the first, only input 0 of those that fill memory, each input of those that
+# fill lists.
 like '--print: operators on uninitialised memory' "$("$probe" sql --print "$nan" | grep 'is_unwritten(op, io, index) AS')" \
-	"AS regexp_full_match\(.*[(|']empty.*'\) OR \(io = 'in' AND index = 0 AND regexp_full_match\(.*[(|']copy_.*'\)\);"
+	"AS regexp_full_match\(.*[(|']empty.*'\) OR \(io = 'in' AND index = 0 AND regexp_full_match\(.*[(|']copy_.*'\)\) OR \(io = 'in' AND regexp_full_match\(.*[(|']_foreach_copy_.*'\)\);"
 
 # ---- with it ----
 

@@ -20,8 +20,8 @@ struct comm_count {
 };
 
 /*
- * Pairs the collectives of communicators on which both sides made the same number of calls, by
- * their numbers, in any order.
+ * Pairs calls by their numbers, in any order: the collectives of communicators, and the messages of
+ * one direction, peer and tag, if both sides made the same number of them.
  */
 static void match_by_comm_number(
 	const struct run_step *a, const struct run_step *b, uint32_t *partner)
@@ -376,6 +376,7 @@ static int compare_rank_folders(
 
 	open_run_side(c, &a, da, rank, &oa);
 	open_run_side(c, &b, db, rank, &ob);
+	match_run_comms(&a, &b);
 	if (c->exact && has_checksums(read_run_step(&a)) && has_checksums(read_run_step(&b)))
 		mode = COMPARE_CHECKSUM;
 	else if (c->exact)

@@ -193,14 +193,15 @@ static void print_view(FILE *f, const struct view *v, const struct sql_files *fi
 }
 
 /* Prints the patterns of base/unwritten.h. A * in them matches anything. */
-static void print_patterns(FILE *f, bool filled)
+static void print_patterns(FILE *f, enum unwritten_part part)
 {
 	const char *pattern;
-	bool fills, first = true;
+	enum unwritten_part own;
+	bool first = true;
 
 	fputs("regexp_full_match(split_part(op, '.', 1), '", f);
-	for (unsigned i = 0; (pattern = get_unwritten_pattern(i, &fills)); i++) {
-		if (fills != filled)
+	for (unsigned i = 0; (pattern = get_unwritten_pattern(i, &own)); i++) {
+		if (own != part)
 			continue;
 		if (!first)
 			fputc('|', f);
@@ -216,9 +217,11 @@ static void print_unwritten(FILE *f)
 	fputs("-- Operators on unwritten memory, such as torch.empty: its content has no meaning.\n"
 	      "CREATE OR REPLACE TEMP MACRO is_unwritten(op, io, index) AS ",
 		f);
-	print_patterns(f, false);
+	print_patterns(f, UNWRITTEN_ALL);
 	fputs(" OR (io = 'in' AND index = 0 AND ", f);
-	print_patterns(f, true);
+	print_patterns(f, UNWRITTEN_FIRST_INPUT);
+	fputs(") OR (io = 'in' AND ", f);
+	print_patterns(f, UNWRITTEN_INPUTS);
 	fputs(");\n", f);
 }
 

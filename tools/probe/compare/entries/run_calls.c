@@ -280,8 +280,24 @@ static void add_run_row(void *arg, struct calls *s, const struct call *c)
 
 /* ---- calls ---- */
 
+static const char *get_comm_label(const struct comm_info *k)
+{
+	return *intern_get_name(k->name) ? intern_get_name(k->name) : intern_get_name(k->kind);
+}
+
+/* Hashes the description of a communicator, which is the same in every run. */
+static uint64_t compute_description_key(const struct comm_info *k)
+{
+	/* The key of the world omits its ranks: a run with more ranks has the same world communicator. */
+	if (strcmp(intern_get_name(k->kind), "world") == 0)
+		return hash_str(3, "world");
+	return hash_str(hash_str(hash_u64(2, (uint64_t)k->size), get_comm_label(k)),
+		k->ranks ? k->ranks : "");
+}
+
 /*
- * Formats a description of a communicator that is the same in every run. Its id may differ between runs.
+ * Formats a description of a communicator that is the same in every run. Its id may differ between runs: it
+ * is in the key only if both runs have it.
  */
 static const char *format_comm_description(
 	struct run_calls *r, struct run_step *step, const struct call *c, uint64_t *key)
@@ -297,18 +313,61 @@ static const char *format_comm_description(
 		*key = hash_u64(1, (uint64_t)c->size);
 		return pool_format(&step->pool, "a communicator of %" PRId64 " ranks", c->size);
 	}
-	/* The key of the world omits its ranks: a run with more ranks has the same world communicator. */
-	if (strcmp(intern_get_name(k->kind), "world") == 0) {
-		*key = hash_str(3, "world");
+	*key = compute_description_key(k);
+	if (table_find(&r->same_ids, c->comm, 0))
+		*key = hash_u64(*key, c->comm);
+	if (strcmp(intern_get_name(k->kind), "world") == 0)
 		return pool_format(&step->pool, "%s of ranks %s",
 			*intern_get_name(k->name) ? intern_get_name(k->name) : "world",
 			k->ranks ? k->ranks : "");
-	}
-	label = *intern_get_name(k->name) ? intern_get_name(k->name) : intern_get_name(k->kind);
-	*key = hash_str(hash_str(hash_u64(2, (uint64_t)k->size), label), k->ranks ? k->ranks : "");
+	label = get_comm_label(k);
 	if (k->ranks && *k->ranks)
 		return pool_format(&step->pool, "%s of ranks %s", label, k->ranks);
 	return pool_format(&step->pool, "%s of %" PRId64 " ranks", label, k->size);
+}
+
+/* ---- communicators that look alike ---- */
+
+/* Communicators with one description. */
+struct comm_group {
+	struct table_key key; /* a: key of the description */
+	uint32_t a, b, common; /* number on each side, and of ids that both sides have */
+};
+
+static void count_comms(
+	struct table *groups, const struct comms *own, const struct comms *other, bool of_a)
+{
+	for (uint32_t i = 0; i < own->table.n; i++) {
+		const struct comm_info *k = table_at(&own->table, i);
+		const struct comm_info *same = comms_find(other, k->key.a);
+		uint64_t key = compute_description_key(k);
+		struct comm_group *g = table_get(groups, key, 0);
+
+		if (!g)
+			continue;
+		g->a += of_a;
+		g->b += !of_a;
+		g->common += of_a && same && compute_description_key(same) == key;
+	}
+}
+
+void match_run_comms(struct run_calls *a, struct run_calls *b)
+{
+	struct table groups;
+
+	table_init(&groups, sizeof(struct comm_group), UINT32_MAX);
+	count_comms(&groups, &a->comms, &b->comms, true);
+	count_comms(&groups, &b->comms, &a->comms, false);
+	for (uint32_t i = 0; i < a->comms.table.n; i++) {
+		const struct comm_info *k = table_at(&a->comms.table, i);
+		const struct comm_group *g = table_find(&groups, compute_description_key(k), 0);
+
+		if (!g || g->a < 2 || g->a != g->b || g->a != g->common)
+			continue;
+		table_get(&a->same_ids, k->key.a, 0);
+		table_get(&b->same_ids, k->key.a, 0);
+	}
+	table_free(&groups);
 }
 
 struct nth_op {
@@ -322,9 +381,12 @@ static void compute_run_keys(struct run_call *call, const struct call *c, const 
 	struct run_key *k = &call->key;
 	uint64_t content = 1;
 
-	k->comm = comm && c->comm_seq != NO_NUMBER && !(c->bits & CALL_P2P) ? comm : 0;
-	if (comm && c->comm_seq != NO_NUMBER)
-		k->numbered = hash_u64(hash_u64(op, comm), (uint64_t)c->peer) | 1;
+	if (comm && c->comm_seq != NO_NUMBER) {
+		k->numbered = hash_u64(hash_u64(hash_u64(op, comm), (uint64_t)c->peer),
+				      (uint64_t)c->tag) |
+			      1;
+		k->comm = c->bits & CALL_P2P ? k->numbered : comm;
+	}
 	k->name = hash_u64(hash_u64(op, comm), (uint64_t)(c->peer != NO_NUMBER)) | 1;
 	for (unsigned i = 0; i < call->e.n; i++) {
 		const struct item *x = &call->e.item[i];
@@ -441,6 +503,7 @@ void open_run_calls(struct run_calls *r, const struct rank_dir *dir, uint32_t ra
 	*r = (struct run_calls){.steps = steps, .late_steps = STEPS_LATE, .meta = &dir->meta};
 	table_init(&r->stacks, sizeof(struct run_stack), STACKS_MAX);
 	comms_init(&r->comms);
+	table_init(&r->same_ids, sizeof(struct table_key), UINT32_MAX);
 	comms_read(&r->comms, dir, o);
 	read_run_stacks(r, dir->path);
 	if (o->path)
@@ -458,6 +521,7 @@ void close_run_calls(struct run_calls *r)
 {
 	calls_close(&r->calls);
 	comms_free(&r->comms);
+	table_free(&r->same_ids);
 	table_free(&r->stacks);
 	pool_free(&r->texts);
 	for (unsigned i = 0; i < r->nstep; i++) {

@@ -14,10 +14,14 @@ struct run_key {
 	uint64_t stack; /* name and call site */
 	uint64_t frames; /* name and functions on the stack */
 	uint64_t name; /* operation and communicator */
-	uint64_t comm; /* collectives: communicator; other calls: 0 */
 	/*
-	 * Communicator, operation, peer and comm_seq, which identify the call; 0 if comm_seq is not
-	 * known.
+	 * What comm_seq counts: the collectives of a communicator, or its messages of one
+	 * direction, peer and tag. 0 if comm_seq is not known.
+	 */
+	uint64_t comm;
+	/*
+	 * Communicator, operation, peer and tag, which identify the call together with comm_seq; 0
+	 * if comm_seq is not known.
 	 */
 	uint64_t numbered;
 };
@@ -41,6 +45,7 @@ struct run_step {
 struct run_calls {
 	struct calls calls;
 	struct comms comms;
+	struct table same_ids; /* see match_run_comms() */
 	struct table stacks; /* stacks of stack_info.csv */
 	struct pool texts;
 	struct run_step *step; /* ascending */
@@ -62,6 +67,13 @@ struct run_calls {
 void open_run_calls(struct run_calls *r, const struct rank_dir *dir, uint32_t rank,
 	const struct overlay *o, const struct ranges *steps);
 void close_run_calls(struct run_calls *r);
+
+/*
+ * Tells communicators with one description (64 dups of the world, say) apart by their ids, if both
+ * runs have the same ids. Otherwise their calls are paired by call site and values. To be called
+ * before the first step is read.
+ */
+void match_run_comms(struct run_calls *a, struct run_calls *b);
 
 /*
  * Returns the lowest step that is complete, or that has too many calls to wait for the rest.
