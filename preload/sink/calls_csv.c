@@ -366,29 +366,36 @@ static inline bool has_same_statistics(const struct stats *a, const struct stats
 }
 
 /*
- * The columns of the statistics. A buffer that has not changed since the last call, a flag or a constant has those of the
- * last row. They are kept when the minimum comes a second time: other numbers cost nothing.
+ * The columns of statistics that nine digits show. A buffer that has not changed since the last call, a flag or a constant
+ * has those of the last row. They are kept when the minimum comes a second time: other numbers cost nothing.
  */
+static inline __attribute__((always_inline)) char *write_repeated_statistics(
+	char *p, const struct record *r, const struct journal_tensor *t, struct row_memory *memory)
+{
+	const struct stats *s = &t->stats;
+	struct row_statistics *last = &memory->statistics[t->io != IO_IN];
+
+	if (last->of.min.u == s->min.u)
+		return last->bytes && has_same_statistics(&last->of, s)
+			       ? copy_steps(p, last->text, last->bytes)
+			       : write_kept_statistics(p, r, t, last);
+	last->of.min.u = s->min.u;
+	last->bytes = 0;
+	return write_nine_digits(p, r, t);
+}
+
 static inline char *write_statistics(
 	char *p, const struct record *r, const struct journal_tensor *t, struct row_memory *memory)
 {
 	static const struct row_values none;
-	const struct stats *s = &t->stats;
-	struct row_statistics *k = &memory->statistics[t->io != IO_IN];
 
-	if (!s->n) {
+	if (!t->stats.n) {
 		memset(p, ',', COL_infs - COL_min + 1);
 		return p + (COL_infs - COL_min + 1);
 	}
 	if (__builtin_expect(!has_nine_digits(dtype_info(t->dtype)), 0))
 		return put_columns(p, r, t, "", &none, COL_min, COL_infs);
-	if (k->of.min.u == s->min.u)
-		return k->bytes && has_same_statistics(&k->of, s)
-			       ? copy_steps(p, k->text, k->bytes)
-			       : write_kept_statistics(p, r, t, k);
-	k->of.min.u = s->min.u;
-	k->bytes = 0;
-	return write_nine_digits(p, r, t);
+	return write_repeated_statistics(p, r, t, memory);
 }
 
 /* True if all columns after the tag are empty. */
@@ -575,13 +582,14 @@ static char *write_plain_rows(char *p, const struct record *r, struct row_memory
 
 /* ---- rows of a known site ---- */
 
-/* Makes the text of the record's site. Returns false if it is not kept. */
+/* Makes the text of the record's site. Returns false, and notes the site as refused, if its text cannot be kept. */
 static __attribute__((noinline)) bool init_site_rows(struct site_rows *k, const struct record *r)
 {
 	const struct row_values v = settle_plain_row(r->clock, r->call, r->tensor[0]);
 	char text[4 * ROW_STRING_MAX * 2 + 2048], *end = text, *from = text;
 
 	k->serial = 0;
+	k->refused = r->site->serial;
 	for (unsigned i = 1; i < r->n; i++)
 		if ((r->tensor[i]->flags ^ r->tensor[0]->flags) & TF_NOSTATS)
 			return false;
@@ -605,6 +613,7 @@ static __attribute__((noinline)) bool init_site_rows(struct site_rows *k, const 
 		return false;
 	memcpy(k->text, text, (size_t)(end - text));
 	k->serial = r->site->serial;
+	k->refused = 0;
 	return true;
 }
 
@@ -613,18 +622,10 @@ static inline __attribute__((always_inline)) char *write_site_statistics(char *p
 	const struct record *r, unsigned i, struct row_memory *memory, const struct site_rows *k)
 {
 	const struct journal_tensor *t = r->tensor[i];
-	const struct stats *s = &t->stats;
-	struct row_statistics *last = &memory->statistics[t->io != IO_IN];
 
-	if (__builtin_expect(!s->n || !k->has_nine_digits[i], 0))
+	if (__builtin_expect(!t->stats.n || !k->has_nine_digits[i], 0))
 		return write_statistics(p, r, t, memory);
-	if (last->of.min.u == s->min.u)
-		return last->bytes && has_same_statistics(&last->of, s)
-			       ? copy_steps(p, last->text, last->bytes)
-			       : write_kept_statistics(p, r, t, last);
-	last->of.min.u = s->min.u;
-	last->bytes = 0;
-	return write_nine_digits(p, r, t);
+	return write_repeated_statistics(p, r, t, memory);
 }
 
 /* The rows of a call of a known site with a number on its communicator. */
@@ -699,7 +700,8 @@ size_t rows_format(char *at, const struct record *r, struct row_memory *memory)
 	if (__builtin_expect(memory && r->site && r->call->comm_seq >= 0, 1)) {
 		struct site_rows *k = &memory->known[r->site->slot];
 
-		if (__builtin_expect(k->serial == r->site->serial, 1) || init_site_rows(k, r))
+		if (__builtin_expect(k->serial == r->site->serial, 1) ||
+			(k->refused != r->site->serial && init_site_rows(k, r)))
 			return (size_t)(write_site_rows(at, r, memory, k) - at);
 	}
 	return format_any_rows(at, r, memory);

@@ -62,6 +62,7 @@ struct row_shape {
 /* The text that all rows of a call's site (call_site.h) have in common, in the order of the rows. */
 struct site_rows {
 	uint64_t serial; /* of the site; 0: none */
+	uint64_t refused; /* serial of the last site whose text cannot be kept; 0: none */
 	uint16_t api; /* bytes of lib to comm */
 	uint16_t call; /* bytes of rank to peer */
 	uint16_t tail; /* bytes from the thread on */
