@@ -254,7 +254,8 @@ uint32_t stack_id(struct thread *t, const struct api *api, uintptr_t pc, uintptr
 	struct stack_note note = {.at = 0};
 	uint32_t mine = 0;
 
-	if (__builtin_expect(atomic_load_explicit(&foreign_is_absent, memory_order_acquire), 1)) {
+	if (__builtin_expect(
+		    atomic_load_explicit(&foreign_languages_absent, memory_order_acquire), 1)) {
 		w->foreign.language = NULL;
 		w->foreign.n = 0;
 		w->foreign.hash = 0;
