@@ -78,7 +78,7 @@ const struct stack_text *stacks_get(struct stacks *s, uint32_t rank, uint32_t id
 
 char *stack_whole(struct stacks *s, const struct stack_text *t, bool lines)
 {
-	char *all, *was, line[LINE_MAX];
+	char *all, line[LINE_MAX];
 	const char *f;
 	size_t n;
 
@@ -88,10 +88,8 @@ char *stack_whole(struct stacks *s, const struct stack_text *t, bool lines)
 	all = tool_strdup(t->python);
 	for (unsigned i = 0; (f = stack_frame(t->native, i, &n)); i++) {
 		where_find(&s->where, (uint32_t)t->key.a, f, n, line, sizeof(line));
-		was = all;
-		all = tool_format("%s%s%.*s%s%s%s", was, *was ? STACK_JOINT : "", (int)n, f,
-			*line ? " (" : "", line, *line ? ")" : "");
-		free(was);
+		tool_add_item(&all, STACK_JOINT, "%.*s%s%s%s", (int)n, f, *line ? " (" : "", line,
+			*line ? ")" : "");
 	}
 	return all;
 }
@@ -165,10 +163,7 @@ static char *brief_python_frame(const char *f, size_t n)
 
 static void join_text(char **all, const char *joint, char *one)
 {
-	char *was = *all;
-
-	*all = tool_format("%s%s%s", was, *was ? joint : "", one);
-	free(was);
+	tool_add_item(all, joint, "%s", one);
 	free(one);
 }
 

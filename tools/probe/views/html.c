@@ -84,7 +84,7 @@ static void write_run(const struct html *h, struct target *t)
 static void write_verdict(const struct html *h, struct target *t)
 {
 	const struct run_verdict *v = &h->r->verdict;
-	char *text = format_verdict(v), *detail = format_verdict_detail(v), *save = NULL;
+	char *text = format_verdict(v), *detail = format_verdict_detail(v), *rest = detail;
 
 	write_page_key(t, "verdict");
 	target_print(t, "{\"faults\":%u,\"warnings\":%u,\"incomplete\":%s", v->faults, v->warnings,
@@ -92,7 +92,7 @@ static void write_verdict(const struct html *h, struct target *t)
 	write_page_string(t, "text", text);
 	write_page_key(t, "detail");
 	target_write_text(t, "[");
-	for (char *line = strtok_r(detail, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+	for (char *line; (line = tool_read_line(&rest));) {
 		write_page_separator(t, line > detail);
 		target_write_json(t, line);
 	}

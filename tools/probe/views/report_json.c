@@ -245,10 +245,10 @@ static void json_reasons(const struct run_verdict *v, const char *key, enum chec
 
 static void write_verdict_detail(const struct run_verdict *v)
 {
-	char *detail = format_verdict_detail(v), *save = NULL;
+	char *detail = format_verdict_detail(v), *rest = detail;
 
 	json_list("detail");
-	for (char *line = strtok_r(detail, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+	for (char *line; (line = tool_read_line(&rest));)
 		json_string(NULL, line);
 	json_end();
 	free(detail);

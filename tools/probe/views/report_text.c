@@ -24,21 +24,19 @@ static void print_label(const char *word)
 static char *rank_states_text(const struct gather *g)
 {
 	unsigned n[RANK_STATES] = {0};
-	char *all = tool_strdup(""), *was;
+	char *all = tool_strdup("");
 
 	for (unsigned i = 0; i < g->folders.n; i++)
 		n[g->folders.dir[i].state]++;
 	for (int s = 0; s < RANK_STATES; s++) {
 		if (!n[s])
 			continue;
-		was = all;
 		if (n[s] == g->folders.n)
-			all = tool_format("%s%s", n[s] > 1 ? "all " : "",
+			tool_add_text(&all, "%s%s", n[s] > 1 ? "all " : "",
 				rank_state_name((enum rank_state)s));
 		else
-			all = tool_format("%s%s%u %s", was, *was ? ", " : "", n[s],
-				rank_state_name((enum rank_state)s));
-		free(was);
+			tool_add_item(
+				&all, ", ", "%u %s", n[s], rank_state_name((enum rank_state)s));
 	}
 	return all;
 }
@@ -322,11 +320,11 @@ static void print_verdict(const struct report *r)
 /* Prints which kinds were checked, and which rules of key `alerts` were on. */
 static void print_checks(const struct report *r)
 {
-	char *detail = format_verdict_detail(&r->verdict), *save = NULL;
+	char *detail = format_verdict_detail(&r->verdict), *rest = detail;
 
 	if (*detail)
 		out_print_heading("What was checked");
-	for (char *line = strtok_r(detail, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+	for (char *line; (line = tool_read_line(&rest));) {
 		fputs("  ", stdout);
 		out_print_wrapped(line, 2, 4);
 	}

@@ -233,14 +233,12 @@ static bool has_come_to_folder(const struct shares *s, unsigned k)
 
 static char *name_missing_parts(const struct shares *s)
 {
-	char *names = tool_strdup(""), *was;
+	char *names = tool_strdup("");
 
 	for (unsigned k = 1; k < s->division.parts; k++) {
 		if (has_come_to_folder(s, k))
 			continue;
-		was = names;
-		names = tool_format("%s%s%u", was, *was ? ", " : "", k);
-		free(was);
+		tool_add_item(&names, ", ", "%u", k);
 	}
 	return names;
 }
