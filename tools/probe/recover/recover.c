@@ -156,7 +156,9 @@ static int add_recovered_folders(struct list *l, const char *path, const struct 
 	free(name);
 	if (l->n || w->clean)
 		return STATUS_DONE;
-	tool_error("recover: %s: contains no rank folders (rank0, rank1 ...)", path);
+	tool_error(
+		"recover: %s: has no rank folders (rank0, rank1 ...); give the job's output folder",
+		path);
 	return STATUS_USAGE;
 }
 
