@@ -21,7 +21,7 @@
 struct finder {
 	struct rounds *out;
 	struct period period;
-	struct round_end kept[PERIOD_KEPT]; /* ends of the calls that the period stores */
+	struct round_end kept[PERIOD_KEPT]; /* end of each call that `period` keeps */
 	uint64_t *token; /* token of each call that ended */
 	unsigned cap;
 	uint64_t first;
