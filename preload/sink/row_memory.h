@@ -107,7 +107,7 @@ static inline char *copy_steps(char *p, const char *from, size_t n)
 	return p + n;
 }
 
-static inline char *keep_row_number(char *p, struct row_number *last, uint64_t v)
+static inline char *write_kept_number(char *p, struct row_number *last, uint64_t v)
 {
 	char *end = write_u64(p, v);
 
@@ -120,11 +120,11 @@ static inline char *keep_row_number(char *p, struct row_number *last, uint64_t v
 	return end;
 }
 
-/* One that mostly is the one before and 1: only its last digit changes, but for one in ten. */
+/* Writes a number that is usually one larger than the last: nine times in ten only the last digit changes. */
 static inline char *write_growing_number(char *p, struct row_number *last, uint64_t v)
 {
 	if (!last->bytes || v != last->value + 1 || last->text[last->bytes - 1] == '9')
-		return keep_row_number(p, last, v);
+		return write_kept_number(p, last, v);
 	last->value = v;
 	++last->text[last->bytes - 1];
 	memcpy(p, last->text, COPY_NUMBER);

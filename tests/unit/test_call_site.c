@@ -45,7 +45,7 @@ static unsigned find_tensors(struct entry *e, struct journal_tensor **tensor)
 
 	for (unsigned i = 0; i < get_call(e)->e.n; i++) {
 		tensor[i] = (struct journal_tensor *)p;
-		p += journal_tensor_bytes(tensor[i]->ndim);
+		p += journal_get_tensor_bytes(tensor[i]->ndim);
 	}
 	return (unsigned)(p - (char *)e->word) / 8;
 }

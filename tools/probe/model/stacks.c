@@ -170,7 +170,7 @@ static void join_text(char **all, const char *joint, char *one)
 char *stack_brief(struct stacks *s, const struct stack_text *t, unsigned frames)
 {
 	const char *text = *t->python ? t->python : t->native, *f;
-	unsigned first = *t->python ? stack_own_frame(text) : 0, shown = 0;
+	unsigned first = *t->python ? stack_find_own_frame(text) : 0, shown = 0;
 	char *all = tool_strdup("");
 	size_t n;
 
@@ -205,7 +205,7 @@ bool stack_line(
 	char buf[LINE_MAX], *colon;
 	size_t n;
 
-	f = stack_frame(text, *t->python ? stack_own_frame(text) : 0, &n);
+	f = stack_frame(text, *t->python ? stack_find_own_frame(text) : 0, &n);
 	if (!f)
 		return false;
 	if (*t->python) {

@@ -432,7 +432,7 @@ static bool add_to_circle(struct report *r, const struct stuck *s)
 }
 
 /* No rank is blocked in a call, but none makes any more, and some are stopped. */
-static void find_stopped_alone(struct report *r)
+static void add_stopped_ranks_hang(struct report *r)
 {
 	struct finding *f;
 	char *text = tool_strdup("no rank makes calls any more");
@@ -462,8 +462,8 @@ void find_stuck(struct report *r)
 	const struct stuck *s = report_stuck(r, &hang);
 	char *call_name, *ranks, *text, *place;
 
-	if (!s && !r->left && is_job_behind_stopped_rank(r))
-		find_stopped_alone(r);
+	if (!s && !r->left && is_job_held_by_stopped_rank(r))
+		add_stopped_ranks_hang(r);
 	if (!s || r->left || r->ended_together || has_reported_circle(r) || add_to_circle(r, s))
 		return;
 	call_name = report_kind(r, s);

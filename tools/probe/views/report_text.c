@@ -21,7 +21,7 @@ static void print_label(const char *word)
 }
 
 /* Formats "4 finished" or "3 running, 1 killed". */
-static char *rank_states_text(const struct gather *g)
+static char *format_rank_states(const struct gather *g)
 {
 	unsigned n[RANK_STATES] = {0};
 	char *all = tool_strdup("");
@@ -41,10 +41,10 @@ static char *rank_states_text(const struct gather *g)
 	return all;
 }
 
-static void head_ranks(const struct report *r)
+static void print_rank_states(const struct report *r)
 {
 	const struct gather *g = &r->g;
-	char *state = rank_states_text(g), *list = NULL;
+	char *state = format_rank_states(g), *list = NULL;
 
 	print_label("ranks");
 	if (g->folders.n == 1) {
@@ -70,7 +70,7 @@ static void head_ranks(const struct report *r)
 }
 
 /* Prints one line per attempt if there are several. */
-static void head_attempts(const struct report *r)
+static void print_attempts(const struct report *r)
 {
 	char *text, *line;
 
@@ -86,7 +86,7 @@ static void head_attempts(const struct report *r)
 	}
 }
 
-static void head_steps(const struct report *r)
+static void print_step_range(const struct report *r)
 {
 	const struct gather *g = &r->g;
 	const char *source = g->folders.dir[0].meta.step_source;
@@ -128,7 +128,7 @@ static void head_steps(const struct report *r)
 	putchar('\n');
 }
 
-static void head_calls(const struct report *r)
+static void print_call_counts(const struct report *r)
 {
 	const struct gather *g = &r->g;
 	uint64_t seen = 0, recorded = 0;
@@ -150,7 +150,7 @@ static void head_calls(const struct report *r)
  * Formats a share of the ranks' run time. For short runs it formats seconds, because the start
  * takes most of their time.
  */
-static const char *own_time(const struct gather *g, double ns)
+static const char *format_time_share(const struct gather *g, double ns)
 {
 	const unsigned n = g->folders.n;
 	static char text[2][64];
@@ -163,7 +163,7 @@ static const char *own_time(const struct gather *g, double ns)
 	return text[at];
 }
 
-static void head_cost(const struct report *r)
+static void print_time_shares(const struct report *r)
 {
 	const struct gather *g = &r->g;
 	const bool share = g->life_ns >= 1e9 * g->folders.n;
@@ -205,11 +205,11 @@ static void head_cost(const struct report *r)
 		putchar(')');
 	}
 	printf("; libprobe itself: %s%s in the job's threads, %s%s in its own\n",
-		own_time(g, calls * 1e9), share ? " of the run" : "", own_time(g, writer * 1e9),
-		share ? " of a core" : "");
+		format_time_share(g, calls * 1e9), share ? " of the run" : "",
+		format_time_share(g, writer * 1e9), share ? " of a core" : "");
 }
 
-static void head_journals(const struct report *r)
+static void print_journal_size(const struct report *r)
 {
 	const struct folders *f = &r->g.folders;
 	uint64_t bytes = folders_journal_bytes(f);
@@ -247,12 +247,12 @@ static void print_report_head(const struct report *r)
 		out_print_clean(m->libraries[i].text);
 		putchar('\n');
 	}
-	head_ranks(r);
-	head_attempts(r);
-	head_steps(r);
-	head_calls(r);
-	head_cost(r);
-	head_journals(r);
+	print_rank_states(r);
+	print_attempts(r);
+	print_step_range(r);
+	print_call_counts(r);
+	print_time_shares(r);
+	print_journal_size(r);
 }
 
 /*
@@ -429,7 +429,7 @@ void report_open(struct report *r)
 
 /* ---- NaN and Inf ---- */
 
-void report_bad(struct report *r)
+void print_bad_values(struct report *r)
 {
 	const struct bad *b = &r->g.bad;
 	const struct bad_row *f = bad_first(b);
@@ -486,7 +486,7 @@ static void print_left_out(const struct report *r)
 		printf("  and %u more (--top)\n", f->nout - r->top);
 }
 
-void report_text(struct report *r)
+void print_report_text(struct report *r)
 {
 	print_verdict(r);
 	print_findings(r, FIND_BAD, NULL);
@@ -496,8 +496,8 @@ void report_text(struct report *r)
 	putchar('\n');
 	print_report_head(r);
 	report_open(r);
-	report_bad(r);
+	print_bad_values(r);
 	step_numbers_text(&r->numbers, &r->g);
-	report_tables(r);
+	print_report_tables(r);
 	print_left_out(r);
 }
