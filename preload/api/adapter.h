@@ -26,7 +26,7 @@ struct dtype_desc {
 static inline void set_plain_dtype(struct dtype_desc *d, uint8_t dtype)
 {
 	d->dtype = dtype;
-	d->size = dtype_info(dtype)->size;
+	d->size = get_dtype_info(dtype)->size;
 	d->extent = (int64_t)d->size;
 }
 

@@ -98,7 +98,7 @@ struct api {
 	struct plan plan;
 };
 
-static inline uint32_t api_word(const struct api *a)
+static inline uint32_t get_api_word(const struct api *a)
 {
 	return atomic_load_explicit(&a->word, memory_order_acquire);
 }
@@ -107,7 +107,7 @@ static inline uint32_t api_word(const struct api *a)
  * Sets the row's state to `to` if it is one of `from` (bits of enum api_state, or API_NEW); the
  * other bits stay. Returns false if it is in another state.
  */
-static inline bool api_change_state(struct api *a, uint32_t from, uint32_t to)
+static inline bool set_api_state(struct api *a, uint32_t from, uint32_t to)
 {
 	uint32_t w = atomic_load(&a->word);
 
@@ -119,9 +119,9 @@ static inline bool api_change_state(struct api *a, uint32_t from, uint32_t to)
 }
 
 /* Makes the row's next call decide its state and traits again. */
-static inline void api_renew(struct api *a)
+static inline void reset_api(struct api *a)
 {
-	api_change_state(a, API_STATES, API_NEW);
+	set_api_state(a, API_STATES, API_NEW);
 }
 
 /*

@@ -21,7 +21,7 @@ struct api_arg {
 	 * CT_P to an array of integers: bytes of one integer (4 or 8); to handles: 0, the adapter
 	 * knows
 	 */
-	uint8_t elem;
+	uint8_t elem_bytes;
 	uint8_t dtype; /* CT_P to a number: its enum dtype; DT_OTHER: not known */
 	/* CT_STRUCT: number of 8-byte words; v[] contains a pointer to the struct */
 	uint16_t words;

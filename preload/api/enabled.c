@@ -5,7 +5,7 @@ _Atomic uint32_t pass_states = API_SKIP;
 
 static _Atomic uint32_t off_reasons;
 
-void recording_switch(enum off_reason why, bool off)
+void set_off_reason(enum off_reason why, bool off)
 {
 	uint32_t all;
 

@@ -39,13 +39,13 @@ static inline bool recording_enabled(void)
 }
 
 /* Sets or removes a reason. Any thread may call it, signal handlers too. Keeps errno. */
-void recording_switch(enum off_reason why, bool off);
+void set_off_reason(enum off_reason why, bool off);
 
 /*
  * True if calls of f go straight to the real function. Reads the global word first, then the
  * row's: this takes as many instructions as reading the row's alone.
  */
-static inline __attribute__((always_inline)) bool api_passes(const struct api *f)
+static inline __attribute__((always_inline)) bool is_passed_through(const struct api *f)
 {
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
 	uint32_t states;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a call does and where its buffers are: roles of arguments, tasks, kinds of operations and their extents. */
+/* The work of a call and the places of its buffers: roles of arguments, tasks, kinds of operations and their extents. */
 #ifndef PROBE_API_KIND_H
 #define PROBE_API_KIND_H
 
@@ -89,7 +89,7 @@ enum role {
 	ROLE_NROLES
 };
 
-/* What a call does. */
+/* The work of a call. */
 enum task {
 	TASK_DATA, /* moves data or synchronises: has a kind and produces rows */
 	TASK_WAIT, /* completes requests, blocking; the form is spec->sub (enum sub) */
@@ -160,7 +160,7 @@ enum term {
 	TERM_NTERMS
 };
 
-/* How many elements a buffer has, and where they are. */
+/* Number and place of a buffer's elements. */
 enum extent_form {
 	EXT_NONE,
 	EXT_PRODUCT, /* product of the terms, contiguous, starting at `offset` (a product, too) */

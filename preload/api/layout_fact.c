@@ -3,14 +3,14 @@
 
 uint8_t layout_states[LAYOUT_FACTS_MAX];
 
-const char *layout_state_name(enum layout_state s)
+const char *get_layout_state_name(enum layout_state s)
 {
 	return s == LAYOUT_VERIFIED ? "verified" : s == LAYOUT_FAILED ? "failed" : "unseen";
 }
 
-bool layout_fact_note(unsigned fact, bool holds)
+bool record_layout_fact(unsigned fact, bool holds)
 {
-	uint8_t was = (uint8_t)layout_fact_state(fact),
+	uint8_t was = (uint8_t)get_layout_state(fact),
 		now = holds ? LAYOUT_VERIFIED : LAYOUT_FAILED;
 
 	while (was != now && was != LAYOUT_FAILED)

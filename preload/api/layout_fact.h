@@ -34,17 +34,17 @@ extern const struct layout_fact layout_facts[] __attribute__((weak));
 
 extern uint8_t layout_states[LAYOUT_FACTS_MAX];
 
-static inline enum layout_state layout_fact_state(unsigned fact)
+static inline enum layout_state get_layout_state(unsigned fact)
 {
 	return (enum layout_state)__atomic_load_n(&layout_states[fact], __ATOMIC_RELAXED);
 }
 
-const char *layout_state_name(enum layout_state s);
+const char *get_layout_state_name(enum layout_state s);
 
 /*
  * Notes whether the fact was verified; a failure is permanent. Returns true if this result is
  * new. Adapters call session_record_layout_fact() instead.
  */
-bool layout_fact_note(unsigned fact, bool holds);
+bool record_layout_fact(unsigned fact, bool holds);
 
 #endif

@@ -18,7 +18,7 @@ static const uint8_t stand_in[ROLE_NROLES] = {
 };
 
 /* Returns 1 + the index of the argument with this role, or with its substitute; 0: none. */
-static inline unsigned argument_of(const struct api_spec *s, unsigned role)
+static inline unsigned find_argument_with_role(const struct api_spec *s, unsigned role)
 {
 	unsigned i = s->at[role];
 

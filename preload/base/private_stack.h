@@ -34,8 +34,8 @@ static inline bool is_on_private_stack(void)
 void private_stack_call(void (*fn)(void *), void *arg);
 
 /*
- * The same on a new stack of PRIVATE_STACK_DEEP_BYTES that is unmapped afterwards, for work whose need is not known, as a driver's
- * compiler. Slow: two mappings a call.
+ * Like private_stack_call(), on a new stack of PRIVATE_STACK_DEEP_BYTES that is unmapped afterwards. For work that
+ * needs an unknown amount of stack, such as a driver's compiler. Slow: two mappings a call.
  */
 #define PRIVATE_STACK_DEEP_BYTES (8u << 20)
 void private_stack_call_deep(void (*fn)(void *), void *arg);

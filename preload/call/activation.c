@@ -24,10 +24,10 @@ static _Atomic uint64_t answers[PLACES];
 
 static bool is_marker_frame(const struct foreign_stack *s, const struct foreign_frame *f)
 {
-	uint64_t key = hash_u64(hash_u64(1 + generation_now()->number, f->code), f->check) | 1;
+	uint64_t key = hash_u64(hash_u64(1 + get_generation()->number, f->code), f->check) | 1;
 	_Atomic uint64_t *place = &answers[(key >> 1) % PLACES];
 	uint64_t have = atomic_load_explicit(place, memory_order_relaxed);
-	const char *marker = get_steps_keys(config_now())->step_marker;
+	const char *marker = get_steps_keys(get_config())->step_marker;
 	struct foreign_name n;
 	struct marker m;
 	bool yes;
@@ -88,7 +88,10 @@ static bool is_other_activation(const struct foreign_stack *s, int i,
 	return now->at < was->at && s->language->goes_back && !s->language->goes_back(f, was->at);
 }
 
-/* True if this is another activation than before; false for the very first. */
+/*
+ * True if frame `at` belongs to another call of its function than the frame that was seen last for this owner. False if
+ * none was seen yet.
+ */
 static bool is_new_activation(const struct foreign_stack *s, int at)
 {
 	bool is, was_any = any;

@@ -123,7 +123,7 @@ static void remove_claimed(struct pending_claim *claim)
 
 bool async_is_recording(void)
 {
-	return recording_enabled() && !generation_now()->paused && session_rank_selected() &&
+	return recording_enabled() && !get_generation()->paused && session_rank_selected() &&
 	       session_rank_profiled() && step_profiled() && session_start();
 }
 
@@ -141,7 +141,7 @@ static int64_t set_start_number(struct operation *w, const struct api *f)
 	const struct kind *k = f->spec->kind;
 	int64_t comm_seq = JOURNAL_NONE64;
 
-	if (!(api_word(f) & API_NUMBERED)) {
+	if (!(get_api_word(f) & API_NUMBERED)) {
 		/*
 		 * Starts before the function was switched on are not known, so this one has no
 		 * number.
@@ -189,7 +189,7 @@ void async_open_start(
 	s->p = *p;
 	pending_close(a->claim[i].entry);
 	comm_seq = set_start_number(&s->p.op, s->p.api);
-	s->p.op.config = config_now();
+	s->p.op.config = get_config();
 	if (!async_is_recording() || !(c->t = thread_get()))
 		return;
 	thread_count(c->t, JC_SEEN);

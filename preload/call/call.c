@@ -142,7 +142,7 @@ static bool handle_rowless_call(struct call *c)
 		thread_count(c->t, JC_SEEN);
 		thread_count(c->t, why);
 	} else if (!session_is_on()) {
-		session_leave_out(c->word & API_LISTED);
+		session_record_exclusion(c->word & API_LISTED);
 	}
 	return true;
 }
@@ -201,7 +201,7 @@ static void start_data_call(
 	c->mode = CALL_NESTED;
 	if (!(c->word & API_LISTED) || (why != JC_RECORDED && !session_is_on())) {
 		if (!session_is_on())
-			session_leave_out(c->word & API_LISTED);
+			session_record_exclusion(c->word & API_LISTED);
 		return;
 	}
 	if (!session_is_on() && !session_start())
@@ -302,7 +302,7 @@ static void *find_real_anyway(const struct api *f, uintptr_t pc)
 	void *real = bound_take(f);
 	bool several;
 
-	if (!real && !(api_word(f) & API_MULTI))
+	if (!real && !(get_api_word(f) & API_MULTI))
 		real = call_get_real(f);
 	api_fill(); /* WRAPPER_ENTER reads `spec` if there is no real function */
 	return real ? real : real_find(f->spec, pc, &several);
@@ -393,13 +393,13 @@ static inline __attribute__((always_inline)) void *enter_wrapped_call(struct cal
 	if (!plain && !(word & API_STATES))
 		word = call_first_use(f, real ? (uintptr_t)real : pc);
 	if (!real && (plain || !(word & API_GONE)))
-		real = !plain && word & API_MULTI ? real_of_caller(f, pc) : call_get_real(f);
+		real = !plain && word & API_MULTI ? real_find_for_caller(f, pc) : call_get_real(f);
 	if (real && (plain || (is_followed(word) && recording_enabled()))) {
 		const struct api_spec *s = f->spec;
 
 		start_own_time(c, w);
 		c->word = word;
-		c->generation = generation_now();
+		c->generation = get_generation();
 		c->api = f;
 		c->real = real;
 		c->v = v;
@@ -441,13 +441,14 @@ static void start_on_private_stack(void *arg)
 	struct thread_self *w = thread_inside();
 
 	if (w->busy > 1) {
-		if (!thread_has_block() && api_word(e->f) & API_LISTED && session_is_on())
+		if (!thread_has_block() && get_api_word(e->f) & API_LISTED && session_is_on())
 			thread_handle_lost_call();
 		e->real = find_real_anyway(e->f, e->pc);
 		return;
 	}
 	thread_bounds_find();
-	e->real = enter_wrapped_call(e->c, e->f, e->v, e->pc, e->frame, w, api_word(e->f), false);
+	e->real =
+		enter_wrapped_call(e->c, e->f, e->v, e->pc, e->frame, w, get_api_word(e->f), false);
 }
 
 /*
@@ -469,7 +470,7 @@ __attribute__((noinline)) static void *start_call_carefully(
 void *call_enter(struct call *c, struct api *f, union arg *v, uintptr_t pc, uintptr_t frame)
 {
 	struct thread_self *w = thread_inside();
-	uint32_t word = api_word(f);
+	uint32_t word = get_api_word(f);
 	int err = errno;
 	void *real;
 

@@ -411,7 +411,7 @@ static uint64_t get_next_recipe_number(uint64_t recipe)
 uint64_t comm_compute_id(uint64_t parent, const char *how, int64_t tag, const int32_t *a,
 	uint32_t na, const int32_t *b, uint32_t nb)
 {
-	const struct config *cfg = config_now();
+	const struct config *cfg = get_config();
 	const struct steps_keys *keys = get_steps_keys(cfg);
 	uint64_t h = hash_str(parent, how);
 

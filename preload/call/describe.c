@@ -30,7 +30,7 @@ static inline struct args get_args(const struct call *c)
 
 static inline const union arg *get_role_arg(struct args a, unsigned role)
 {
-	unsigned i = argument_of(a.s, role);
+	unsigned i = find_argument_with_role(a.s, role);
 
 	return i ? a.v + i - 1 : NULL;
 }
@@ -233,8 +233,8 @@ static void set_segment_arrays(struct args args, const struct extent *e, struct 
 
 	v->counts = counts ? counts->cp : NULL;
 	v->displs = displs ? displs->cp : NULL;
-	v->width = counts ? args.s->args[counts - args.v].elem : 4;
-	v->dwidth = displs ? args.s->args[displs - args.v].elem : 0;
+	v->width = counts ? args.s->args[counts - args.v].elem_bytes : 4;
+	v->dwidth = displs ? args.s->args[displs - args.v].elem_bytes : 0;
 	v->n = (uint32_t)get_term_value(args, e->length ? e->length : TERM_SIZE);
 	if (!v->counts)
 		v->n = 0;

@@ -81,8 +81,8 @@ static uint32_t compute_traits(const struct api *f, const struct generation *g, 
  */
 static uint32_t set_row_word(struct api *f, uintptr_t pc)
 {
-	uint32_t was = api_word(f), given = was & API_GIVEN, traits = 0, next;
-	uint32_t loads = real_loads();
+	uint32_t was = get_api_word(f), given = was & API_GIVEN, traits = 0, next;
+	uint32_t loads = real_get_loads();
 	bool several = false, wanted;
 	const struct generation *g;
 	void *real;
@@ -94,7 +94,7 @@ static uint32_t set_row_word(struct api *f, uintptr_t pc)
 	if (!real)
 		return API_GONE;
 	wanted = session_configure();
-	g = generation_now();
+	g = get_generation();
 	if (wanted)
 		traits = compute_traits(f, g, given);
 	log_config_now();
@@ -113,13 +113,13 @@ static uint32_t set_row_word(struct api *f, uintptr_t pc)
 	 * undecided.
 	 */
 	if (!(given & API_BOUND) && !real_settled(loads))
-		api_change_state(f, API_ON | API_SKIP, API_MULTI);
+		set_api_state(f, API_ON | API_SKIP, API_MULTI);
 	if (!(given & API_BOUND) && atomic_load(&f->elsewhere))
-		api_change_state(f, API_ON | API_SKIP, API_MULTI);
+		set_api_state(f, API_ON | API_SKIP, API_MULTI);
 	/* Checks the configuration again: it may have changed while the row was being decided. */
-	if (generation_now()->number != g->number)
-		api_renew(f);
-	return api_word(f);
+	if (get_generation()->number != g->number)
+		reset_api(f);
+	return get_api_word(f);
 }
 
 uint32_t call_first_use(struct api *f, uintptr_t pc)

@@ -23,8 +23,8 @@ struct kept_arrays;
 struct kept_arrays *kept_copy_arrays(const struct operation *w);
 
 /*
- * Lets the buffers of w, itself a copy, refer to the arrays in k. k NULL: buffers that need
- * arrays are not measured.
+ * Makes the buffers of w, the copy of an operation, point to the arrays in k. If k is NULL, buffers
+ * that need arrays are not measured.
  */
 void kept_set_arrays(struct operation *w, struct kept_arrays *k);
 

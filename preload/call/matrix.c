@@ -29,14 +29,14 @@ static int64_t read_integer_at(const void *p, unsigned size)
 static int64_t get_integer_arg(const struct call *c, unsigned role, int64_t none)
 {
 	const struct api_spec *s = c->api->spec;
-	unsigned i = argument_of(s, role);
+	unsigned i = find_argument_with_role(s, role);
 
 	if (!i)
 		return none;
 	if (s->args[i - 1].ctype != CT_P)
 		return c->v[i - 1].i;
 	return c->v[i - 1].cp
-		       ? read_integer_at(c->v[i - 1].cp, dtype_info(s->args[i - 1].dtype)->size)
+		       ? read_integer_at(c->v[i - 1].cp, get_dtype_info(s->args[i - 1].dtype)->size)
 		       : none;
 }
 
@@ -134,7 +134,7 @@ static void write_vector(
  */
 static bool is_array_of_pointers(const struct call *c, uint8_t role)
 {
-	unsigned i = argument_of(c->api->spec, role);
+	unsigned i = find_argument_with_role(c->api->spec, role);
 
 	return i && c->api->spec->args[i - 1].pointers;
 }
@@ -183,8 +183,8 @@ void describe_matrix_buffer(struct call *c, const struct extent *e, struct buffe
 /* All bits except the signs are tested. */
 bool is_zero_element(const void *p, unsigned dt)
 {
-	const struct dtype_info *t = dtype_info(dt);
-	unsigned size = t->component == DT_OTHER ? t->size : dtype_info(t->component)->size;
+	const struct dtype_info *t = get_dtype_info(dt);
+	unsigned size = t->component == DT_OTHER ? t->size : get_dtype_info(t->component)->size;
 	uint8_t any = 0;
 
 	for (unsigned i = 0; i < t->size; i++)
@@ -194,7 +194,7 @@ bool is_zero_element(const void *p, unsigned dt)
 
 bool is_factor_set(const struct api_spec *s, const union arg *v, enum extent_where factor)
 {
-	unsigned i = argument_of(s, factor == ON_ALPHA ? ROLE_ALPHA : ROLE_BETA);
+	unsigned i = find_argument_with_role(s, factor == ON_ALPHA ? ROLE_ALPHA : ROLE_BETA);
 	const struct api_arg *a = i ? &s->args[i - 1] : NULL;
 
 	if (!a)

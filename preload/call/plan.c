@@ -9,12 +9,13 @@
  */
 static bool is_plain(struct plain_buffer *b, const struct api_spec *s, const struct extent *e)
 {
-	unsigned buf = argument_of(s, e->buf), dtype = argument_of(s, e->dtype), count;
+	unsigned buf = find_argument_with_role(s, e->buf),
+		 dtype = find_argument_with_role(s, e->dtype), count;
 
 	if (e->form != EXT_PRODUCT || e->where != ON_ALL || e->noffset || e->nterm != 1 ||
 		e->term[0] >= ROLE_NROLES)
 		return false;
-	count = argument_of(s, e->term[0]);
+	count = find_argument_with_role(s, e->term[0]);
 	if (!buf || !dtype || !count)
 		return false;
 	*b = (struct plain_buffer){(uint8_t)(buf - 1), (uint8_t)(count - 1), (uint8_t)(dtype - 1)};

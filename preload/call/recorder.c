@@ -51,7 +51,7 @@ static void handle_thread_end(void *arg)
 	/* In a child made without pthread_atfork, the journal is still the parent's. */
 	if (*session.alive && getpid() == session.pid) {
 		claims_reset(t->claims);
-		chain_detach(&t->chain);
+		chain_close(&t->chain);
 	}
 	if (t->scratch)
 		munmap(t->scratch, t->scratch_bytes);
@@ -122,17 +122,17 @@ static struct thread *add_thread(void)
 	if (t == MAP_FAILED)
 		return NULL;
 	t->tid = read_tid();
-	while (chain_attach(&t->chain, &session.journal, t->tid) < 0)
+	while (chain_open(&t->chain, &session.journal, t->tid) < 0)
 		if (journal_grow(&session.journal, JP_THREADS) < 0) {
 			munmap(t, mapped_bytes());
 			return NULL;
 		}
 	journal_grow_for_threads(&session.journal);
-	t->claims = claims_get((unsigned)(t->chain.slot - journal_thread(&session.journal, 0)));
+	t->claims = claims_get((unsigned)(t->chain.slot - journal_get_thread(&session.journal, 0)));
 	t->walked = (void *)((char *)t + OWN_BYTES);
 	thread_bounds_find();
 	t->bounds = *thread_get_bounds();
-	if (get_calls_keys(config_now())->stack)
+	if (get_calls_keys(get_config())->stack)
 		t->stacks = stack_cache_new();
 	if (have_key)
 		pthread_setspecific(key, t);

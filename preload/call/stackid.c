@@ -129,7 +129,7 @@ _Atomic bool stack_id_by_code;
 void stack_id_update(void)
 {
 	static const struct calls_keys *rules_of;
-	const struct calls_keys *keys = get_calls_keys(config_now());
+	const struct calls_keys *keys = get_calls_keys(get_config());
 	struct foreign_rules *r;
 	const char *wrong;
 	char why[128];
@@ -222,7 +222,7 @@ static void write_stack_text(void *arg)
 		len = foreign_write_text(&w->foreign, rules, text, sizeof(text), &selected);
 	if (!selected)
 		new->id = ID_UNWANTED;
-	else if (get_calls_keys(config_now())->stack)
+	else if (get_calls_keys(get_config())->stack)
 		new->id = write_stack(new->t, new->api, w, text, len);
 }
 
@@ -249,12 +249,13 @@ uint32_t stack_id(struct thread *t, const struct api *api, uintptr_t pc, uintptr
 {
 	struct walked *w = t->walked;
 	_Atomic uint64_t *tab;
-	const struct calls_keys *keys = get_calls_keys(config_now());
+	const struct calls_keys *keys = get_calls_keys(get_config());
 	uint64_t h, epoch = atomic_load_explicit(&rules_epoch, memory_order_relaxed);
 	struct stack_note note = {.at = 0};
 	uint32_t mine = 0;
 
-	if (__builtin_expect(atomic_load_explicit(&foreign_is_absent, memory_order_acquire), 1)) {
+	if (__builtin_expect(
+		    atomic_load_explicit(&foreign_languages_absent, memory_order_acquire), 1)) {
 		w->foreign.language = NULL;
 		w->foreign.n = 0;
 		w->foreign.hash = 0;

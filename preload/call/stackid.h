@@ -50,7 +50,7 @@ extern _Atomic bool stack_id_by_code
 /* True if call stacks are recorded at all. */
 static inline bool are_stack_ids_wanted(void)
 {
-	return get_calls_keys(config_now())->stack ||
+	return get_calls_keys(get_config())->stack ||
 	       atomic_load_explicit(&stack_id_by_code, memory_order_relaxed);
 }
 

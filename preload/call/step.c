@@ -43,7 +43,7 @@ void step_update_config(void)
 
 	if (!atomic_exchange(&offset, true))
 		atomic_fetch_add(
-			&step_state.now, (uint32_t)get_steps_keys(config_now())->start_iteration);
+			&step_state.now, (uint32_t)get_steps_keys(get_config())->start_iteration);
 
 	/*
 	 * If two threads do this at the same time, the later one must not store the earlier one's
@@ -51,14 +51,14 @@ void step_update_config(void)
 	 */
 	do {
 		step = step_now();
-		g = generation_now();
+		g = get_generation();
 		bool wanted = config_step_wanted(g->cfg, step);
 		bool profiled =
 			wanted && ranges_contain(&get_steps_keys(g->cfg)->profile_step, step);
 
 		atomic_store(&step_state.selected, wanted);
 		changed |= atomic_exchange(&step_state.profiled, profiled) != profiled;
-	} while (atomic_load(&step_state.now) != step || generation_now() != g);
+	} while (atomic_load(&step_state.now) != step || get_generation() != g);
 	if (changed)
 		session_hooks.window_changed();
 }
@@ -72,7 +72,7 @@ uint32_t step_end(enum step_source s)
 	if (b > s)
 		return step_now();
 
-	if (config_scalars(config_now()) | config_metrics(config_now()))
+	if (config_scalars(get_config()) | config_metrics(get_config()))
 		session_hooks.step_ending(step_now());
 	/*
 	 * Done before the number changes: a call that reads the new number then uses the new
@@ -104,7 +104,7 @@ void step_write(void)
 
 void step_handle_marker(void)
 {
-	int64_t count = get_steps_keys(config_now())->step_marker_count;
+	int64_t count = get_steps_keys(get_config())->step_marker_count;
 	uint32_t every = count > 1 ? (uint32_t)count : 1;
 
 	if ((atomic_fetch_add_explicit(&hits, 1, memory_order_relaxed) + 1) % every == 0)

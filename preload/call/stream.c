@@ -416,7 +416,7 @@ struct open_group {
 static THREAD_OWN struct {
 	struct open_group open[GROUPS];
 	uint32_t n; /* number of calls in thread->group */
-	uint32_t age; /* real_generation() for which base[] is valid */
+	uint32_t age; /* real_get_generation() for which base[] is valid */
 	struct {
 		const void *real;
 		uintptr_t copy;
@@ -435,7 +435,7 @@ static uintptr_t find_library_copy(const void *real)
 __attribute__((noinline)) static uintptr_t find_other_copy(const void *real)
 {
 	unsigned i = (unsigned)(hash_mix((uintptr_t)real) % BASES);
-	uint32_t age = real_generation();
+	uint32_t age = real_get_generation();
 
 	if (own(thread_groups).age != age)
 		memset(own(thread_groups).base, 0, sizeof(own(thread_groups).base));

@@ -135,14 +135,14 @@ static bool set_device_tensor(
 		.hi = hi,
 		.count = v->count,
 		.dtype = v->dtype,
-		.eps = get_calls_keys(config_now())->eps};
+		.eps = get_calls_keys(get_config())->eps};
 	if (v->layout == BUFFER_CONTIG)
 		return true;
 	if (!(v->layout == BUFFER_SEGMENTS ? buffer_compute_segment_walk : buffer_compute_walk)(
 		    v, &w))
 		return false;
 	t->address = w.base;
-	if (w.n == 1 && w.stride_bytes[0] == dtype_info(v->dtype)->size)
+	if (w.n == 1 && w.stride_bytes[0] == get_dtype_info(v->dtype)->size)
 		return true;
 	if (w.n > STATS_DIMS - 1)
 		return false;
@@ -177,14 +177,14 @@ static uint32_t measure_on_device(
 uint32_t stream_point_mark(struct stream_point *p, bool alone)
 {
 	if (alone && !p->open && p->backend && p->backend->driver && tensor_watch.reach &&
-		get_calls_keys(config_now())->device <= CONFIG_DEVICE_KERNEL && !tensor_watch.bytes)
+		get_calls_keys(get_config())->device <= CONFIG_DEVICE_KERNEL && !tensor_watch.bytes)
 		open_batch(p, NULL);
 	return p->open ? device_batch_mark(&p->batch, alone) : 0;
 }
 
 void stream_init_device(void)
 {
-	enum config_device how = get_calls_keys(config_now())->device;
+	enum config_device how = get_calls_keys(get_config())->device;
 	const struct device_backend *b = device_present();
 
 	if (!b || how == CONFIG_DEVICE_OFF)
@@ -200,7 +200,7 @@ void stream_init_device(void)
 
 void stream_decide(struct stream_point *p, struct buffer *v)
 {
-	enum config_device how = get_calls_keys(config_now())->device;
+	enum config_device how = get_calls_keys(get_config())->device;
 	/* Observers that need the bytes themselves get a copy. */
 	bool copy = how == CONFIG_DEVICE_COPY || (how != CONFIG_DEVICE_OFF && tensor_watch.bytes);
 	bool kernel = how <= CONFIG_DEVICE_KERNEL && !copy, ours;
@@ -275,14 +275,14 @@ void stream_point_start(struct stream_point *p, uint64_t stream)
 
 uint32_t stream_measure(struct stream_point *p, const struct buffer *v)
 {
-	enum config_device how = get_calls_keys(config_now())->device;
+	enum config_device how = get_calls_keys(get_config())->device;
 	enum device_memory kind;
 	uintptr_t lo, hi;
 
 	if (!p->backend || how == CONFIG_DEVICE_OFF || !v->device || !v->base ||
 		v->dtype == DT_OTHER || !buffer_get_bounds(v, &lo, &hi))
 		return 0;
-	/* What is put on a stream that is captured would become part of the job's graph. */
+	/* Work that is put on a stream while it is captured would become part of the job's graph. */
 	if (!p->open && p->backend->capturing(p->stream))
 		return 0;
 	device_is_host(p->backend, (const void *)lo, hi - lo, &kind);
@@ -302,7 +302,7 @@ static void measure_snapshot(const void *at, enum dtype dtype, uint64_t count, s
 
 	out->n = 0;
 	stats_fenv_set(&fenv);
-	if (!stats_begin(&acc, dtype, get_calls_keys(config_now())->eps)) {
+	if (!stats_begin(&acc, dtype, get_calls_keys(get_config())->eps)) {
 		stats_add(&acc, at, count);
 		stats_end(&acc, out);
 	}

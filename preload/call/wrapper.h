@@ -33,7 +33,7 @@ typedef uintptr_t handle;
 
 #define WRAPPER_EXPORT __attribute__((visibility("default")))
 
-#define WRAPPER_OFF(f) __builtin_expect(api_passes(f), 1)
+#define WRAPPER_OFF(f) __builtin_expect(is_passed_through(f), 1)
 #define WRAPPER_REAL(f) atomic_load_explicit(&(f)->real, memory_order_relaxed)
 
 /* ret: the return type of the wrapper. */

@@ -112,7 +112,7 @@ static const char *add_rule_line(struct list *l, const struct alert_rule *rule)
 
 	if (l->n == ALERT_RULES_MAX)
 		return "more than 32 rules";
-	alert_rule_put(&t, rule);
+	alert_rule_write(&t, rule);
 	if (t.cut)
 		return "too long";
 	more = realloc(l->lines, l->len + t.len + 2);
@@ -153,7 +153,7 @@ static int take_rule(struct reader *r, struct list *l)
 	if (ev < 0)
 		return ev;
 	if (!wrong) {
-		whole = alert_rule_complete(&rule);
+		whole = alert_rule_set_defaults(&rule);
 		if (!whole)
 			whole = add_rule_line(l, &rule);
 		if (whole && whole != config_oom)
@@ -242,7 +242,7 @@ void alert_list_report(const char *text, size_t len, struct report *report)
 static const char *imply_kinds(struct config *cfg, uint32_t kinds)
 {
 	const struct config_key *k = config_key_find("kinds", 5, false);
-	uint32_t have = train_kinds_of(cfg->kinds);
+	uint32_t have = parse_kinds(cfg->kinds);
 	char *all = NULL;
 	const char *wrong = NULL;
 
@@ -281,9 +281,9 @@ static const char *add_spike_rule(struct config *cfg)
 	size_t len = strlen(cfg->alerts);
 	char *all;
 
-	if (alert_rule_complete(&r))
+	if (alert_rule_set_defaults(&r))
 		return NULL;
-	alert_rule_put(&t, &r);
+	alert_rule_write(&t, &r);
 	/* If a configuration is read again, it has the rule already. */
 	if (t.cut || strstr(cfg->alerts, line))
 		return NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which steps are recorded, from the keys step, start_step, step_interval, collect_times, start_iteration together. */
+/* Selects the steps that are recorded, by the keys step, start_step, step_interval, collect_times, start_iteration together. */
 #include "config/rooms/room.h"
 #include "config/rooms/steps.h"
 

@@ -37,8 +37,9 @@ struct device_driver {
 	/* Like enter(), for the thread's current context. Returns false if the thread has none. */
 	bool (*enter_current)(struct device_guard *g);
 	/*
-	 * The same for the context of the n-th device that its runtime shares in the process (the primary one). Returns 1, 0 (the
-	 * program has not started that device; nothing is started for it), or -1 (there is no n-th device).
+	 * Like enter(), for the context of the n-th device that its runtime shares in the process (the primary one).
+	 * Returns 1, 0 (the program has not started that device; nothing is started for it), or -1 (there is no n-th
+	 * device).
 	 */
 	int (*enter_device)(struct device_guard *g, unsigned n);
 	void (*leave)(struct device_guard *g);

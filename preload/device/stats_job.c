@@ -47,8 +47,8 @@ static void write_dims(
 
 bool stats_job_make(struct stats_job *job, const struct device_tensor *t)
 {
-	const struct dtype_info *info = dtype_info(t->dtype);
-	uint64_t component = dtype_info(info->component)->size, all = t->address;
+	const struct dtype_info *info = get_dtype_info(t->dtype);
+	uint64_t component = get_dtype_info(info->component)->size, all = t->address;
 	uint64_t blocks, parts;
 	struct stats_acc acc;
 

@@ -51,15 +51,15 @@ static void check_api(struct api *a, void *arg)
 {
 	const struct api_spec *s = a->spec;
 	struct provider p[2] = {{0}};
-	int n = elfsym_after_us(real_name(s), p, 2);
+	int n = elfsym_after_us(get_real_name(s), p, 2);
 	/*
 	 * Adapters with rules of their own have decided already: aten::add is add.Tensor in the
 	 * row.
 	 */
 	bool listed = s->task != TASK_DATA ||
-		      ((api_word(a) & API_CHOSEN ||
-			       wraplist_match(list_now(), s->lib->name, s->list_name)) &&
-			      is_function_chosen(config_now(), s->symbol, s->list_name,
+		      ((get_api_word(a) & API_CHOSEN ||
+			       wraplist_match(get_wraplist(), s->lib->name, s->list_name)) &&
+			      is_function_chosen(get_config(), s->symbol, s->list_name,
 				      s->kind ? s->kind->op : NULL));
 	struct text *t = arg;
 
@@ -123,7 +123,7 @@ static void check_layout_facts(struct text *t)
 {
 	for (unsigned i = 0; layout_facts && layout_facts[i].name[0]; i++)
 		text_fmt(t, "# layout %s\t%s\t%s\t%s\t%s\n", layout_facts[i].name,
-			layout_state_name(layout_fact_state(i)), layout_facts[i].versions,
+			get_layout_state_name(get_layout_state(i)), layout_facts[i].versions,
 			layout_facts[i].verified_by, layout_facts[i].off);
 }
 
@@ -154,7 +154,7 @@ static void write_into(void *dir)
 	char *buf = malloc(cap);
 
 	program[n > 0 ? n : 0] = 0;
-	if (buf && list_now() &&
+	if (buf && get_wraplist() &&
 		(size_t)snprintf(path, sizeof(path), "%s/%d.check", (const char *)dir,
 			(int)getpid()) < sizeof(path)) {
 		struct text t = text_over(buf, cap);

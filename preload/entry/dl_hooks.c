@@ -35,7 +35,7 @@ typedef void *dlvsym_fn(void *handle, const char *name, const char *version);
 static void *find_real_of(const char *name, _Atomic(void *) *cached)
 {
 	if (!*cached)
-		*cached = real_symbol(name);
+		*cached = real_find_symbol(name);
 	return *cached;
 }
 
@@ -77,9 +77,9 @@ static struct tail find_in_scope(struct tail to, void *handle, const char *name,
 
 	if ((!wrapper && !elfsym_stub(name, &stub)) || !is_search_after_libprobe(handle, name, pc))
 		return to;
-	there = real_next(name) || (handle == RTLD_DEFAULT && elfsym_scope(name, pc, &own));
+	there = real_find_next(name) || (handle == RTLD_DEFAULT && elfsym_scope(name, pc, &own));
 	if (wrapper && !there)
-		return (struct tail){.value = real_next(name)};
+		return (struct tail){.value = real_find_next(name)};
 	if (!wrapper && there)
 		return (struct tail){.value = stub.addr};
 	return to;
@@ -99,7 +99,7 @@ static void *get_wrapper_of_found(void *p, const char *name, uintptr_t pc)
 	if (at.us && !is_exported_by_us(name))
 		return p;
 	if (at.us || at.stubs)
-		return elfsym_before_us(name) || real_next(name) ? p : real_next(name);
+		return elfsym_before_us(name) || real_find_next(name) ? p : real_find_next(name);
 	if (!recording_enabled() || (!api_find(name) && !runtime_wants(name, at.path)))
 		return p;
 	return bind_wrapper(name, p, at.path, pc);
@@ -231,7 +231,7 @@ struct tail hook_dlopen(
 	(void)a3;
 	(void)from;
 	device_loading(mode & RTLD_DEEPBIND);
-	real_loading();
+	real_start_loading();
 	stub_before_load(file, mode, pc);
 	return (struct tail){.target = find_real_of("dlopen", &cached)};
 }
@@ -246,7 +246,7 @@ struct tail hook_dlmopen(
 	(void)from;
 	device_loading(true); /* the library may call the dlopen() of the other namespace */
 	if (space == LM_ID_BASE) {
-		real_loading();
+		real_start_loading();
 		stub_before_load(file, mode, pc);
 	}
 	return (struct tail){.target = find_real_of("dlmopen", &cached)};
@@ -258,9 +258,9 @@ struct tail hook_dlclose(void)
 	static _Atomic(void *) cached;
 
 	real_loaded();
-	real_forget();
+	real_reset_caches();
 	stub_forget();
 	for (unsigned i = 0; i < api_count; i++)
-		api_renew(api_get(i));
+		reset_api(api_get(i));
 	return (struct tail){.target = find_real_of("dlclose", &cached)};
 }

@@ -206,9 +206,8 @@ static void remove_duplicate_names(struct stub_names *l)
 			continue;
 		}
 		log_loss(LOSS_ENTRY,
-			"%s has several versions; it is not recorded: a wrapper could not tell "
-			"them "
-			"apart",
+			"%s is not recorded: the library defines several versions of it, and a "
+			"wrapper has one",
 			one.text);
 		free(one.text);
 	}
@@ -255,7 +254,7 @@ void stub_collect(struct stub_names *names, const char *program, const char *get
 static bool is_any_in_use(void)
 {
 	for (unsigned i = 0; i < api_count; i++)
-		if (api_word(api_get(i)) & API_STATES)
+		if (get_api_word(api_get(i)) & API_STATES)
 			return true;
 	return false;
 }
@@ -265,8 +264,8 @@ static void record_second_copies(const struct elf_file *f)
 	for (unsigned i = 0; i < api_count; i++) {
 		struct api *a = api_get(i);
 
-		if (api_word(a) & (API_ON | API_SKIP) && elf_file_defines(f, a->spec->symbol))
-			api_change_state(a, API_ON | API_SKIP, API_MULTI);
+		if (get_api_word(a) & (API_ON | API_SKIP) && elf_file_defines(f, a->spec->symbol))
+			set_api_state(a, API_ON | API_SKIP, API_MULTI);
 	}
 }
 

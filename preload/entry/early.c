@@ -46,7 +46,7 @@ static bool has_prefix(const char *s, const char *prefix)
 }
 
 /*
- * Which objects define the name: any before libprobe.so, libprobe.so itself, and the first after
+ * The objects that define the name: any before libprobe.so, libprobe.so itself, and the first after
  * it.
  */
 struct found_in {

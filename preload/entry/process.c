@@ -21,7 +21,7 @@
                                                                             \
 		session_exec();                                             \
 		if (!real)                                                  \
-			real = real_symbol(#name);                          \
+			real = real_find_symbol(#name);                     \
 		return (struct tail){.target = real, .value = (void *)-1L}; \
 	}
 
@@ -38,18 +38,18 @@ struct tail hook_exit(int code)
 {
 	session_hooks.exiting(code);
 	check_write();
-	return (struct tail){.target = real_symbol("_exit")};
+	return (struct tail){.target = real_find_symbol("_exit")};
 }
 
 struct tail hook_Exit(int code)
 {
 	session_hooks.exiting(code);
 	check_write();
-	return (struct tail){.target = real_symbol("_Exit")};
+	return (struct tail){.target = real_find_symbol("_Exit")};
 }
 
 struct tail hook_abort(void)
 {
 	session_hooks.aborting();
-	return (struct tail){.target = real_symbol("abort")};
+	return (struct tail){.target = real_find_symbol("abort")};
 }

@@ -110,8 +110,8 @@ void meta_format(struct text *t, const struct journal *j, const struct journal_c
 	uint64_t count[JC_COUNT], self = 0;
 
 	memcpy(count, h->count, sizeof(count));
-	for (uint32_t i = 0, n = journal_nthread(j); i < n; i++) {
-		const struct journal_thread *s = journal_thread(j, i);
+	for (uint32_t i = 0, n = journal_get_nthread(j); i < n; i++) {
+		const struct journal_thread *s = journal_get_thread(j, i);
 
 		for (int k = 0; k < JC_COUNT; k++)
 			count[k] += __atomic_load_n(&s->count[k], __ATOMIC_RELAXED);
@@ -131,7 +131,7 @@ void meta_format(struct text *t, const struct journal *j, const struct journal_c
 	text_json(t, h->journal_path);
 	write_meta_key(t, "journal");
 	text_str(t, "{\"bytes\": ");
-	text_u64(t, journal_size(j));
+	text_u64(t, journal_get_size(j));
 	text_str(t, ", \"kind\": ");
 	text_json(t, kind_name[j->kind]);
 	text_fmt(t, ", \"crash_safe\": %s, \"outside\": ", j->safe ? "true" : "false");
@@ -176,7 +176,7 @@ void meta_format(struct text *t, const struct journal *j, const struct journal_c
 	else
 		text_str(t, "null");
 	text_str(t, ", \"source\": ");
-	text_json(t, step_source_name(h->step_source));
+	text_json(t, get_step_source_name(h->step_source));
 	text_str(t, ", \"per_file\": ");
 	text_u64(t, h->block_steps);
 	text_char(t, '}');

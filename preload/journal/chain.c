@@ -8,8 +8,8 @@
 /* Takes the first free slot from number `from` on. Returns -1 if none is free. */
 static int64_t take_slot(struct journal *j, uint32_t from)
 {
-	for (uint32_t i = from, n = journal_nslot(j); i < n; i++) {
-		struct journal_thread *s = journal_thread(j, i);
+	for (uint32_t i = from, n = journal_get_nslot(j); i < n; i++) {
+		struct journal_thread *s = journal_get_thread(j, i);
 		uint32_t is_free = JT_FREE;
 
 		if (atomic_load_explicit(&s->state, memory_order_relaxed) == JT_FREE &&
@@ -19,7 +19,7 @@ static int64_t take_slot(struct journal *j, uint32_t from)
 	return -1;
 }
 
-int chain_attach(struct chain *c, struct journal *j, int64_t tid)
+int chain_open(struct chain *c, struct journal *j, int64_t tid)
 {
 	uint32_t from = atomic_load_explicit(&j->slots_from, memory_order_relaxed);
 	int64_t i = take_slot(j, from);
@@ -31,7 +31,7 @@ int chain_attach(struct chain *c, struct journal *j, int64_t tid)
 		return -EAGAIN;
 	/* If a slot below is freed, journal_free_slot() lowers the hint again. */
 	atomic_compare_exchange_strong(&j->slots_from, &from, (uint32_t)i + 1);
-	s = journal_thread(j, (uint32_t)i);
+	s = journal_get_thread(j, (uint32_t)i);
 	s->tid = tid;
 	atomic_store_explicit(&s->wait_api, 0, memory_order_relaxed);
 	atomic_store_explicit(&s->first, 0, memory_order_relaxed);
@@ -51,12 +51,12 @@ void journal_free_slot(struct journal *j, uint32_t i)
 {
 	uint32_t from = atomic_load_explicit(&j->slots_from, memory_order_relaxed);
 
-	atomic_store_explicit(&journal_thread(j, i)->state, JT_FREE, memory_order_release);
+	atomic_store_explicit(&journal_get_thread(j, i)->state, JT_FREE, memory_order_release);
 	while (from > i && !atomic_compare_exchange_weak(&j->slots_from, &from, i))
 		;
 }
 
-void chain_detach(struct chain *c)
+void chain_close(struct chain *c)
 {
 	uint32_t live = JT_LIVE;
 
@@ -110,7 +110,7 @@ static int64_t claim_chunk(struct journal *j, uint32_t slot)
 static bool leave_lost_chain(struct chain *c)
 {
 	return atomic_load_explicit(&c->slot->state, memory_order_relaxed) != JT_LOST ||
-	       chain_attach(c, c->j, c->slot->tid) == 0;
+	       chain_open(c, c->j, c->slot->tid) == 0;
 }
 
 /* Returns the number of chunks in use at which the writer is woken. */
@@ -145,7 +145,7 @@ static bool next_chunk(struct chain *c, bool last, bool *wake)
 	if (touched && touched < all && (uint32_t)i >= touched / 4 * 3)
 		*wake = true;
 
-	struct journal_chunk *n = journal_chunk(c->j, (uint32_t)i);
+	struct journal_chunk *n = journal_get_chunk(c->j, (uint32_t)i);
 
 	atomic_store_explicit(&n->used, 0, memory_order_relaxed);
 	atomic_store_explicit(&n->next, 0, memory_order_relaxed);
@@ -157,7 +157,7 @@ static bool next_chunk(struct chain *c, bool last, bool *wake)
 		atomic_store_explicit(&c->slot->first, (uint32_t)i + 1, memory_order_release);
 	c->chunk = n;
 	c->used = 0;
-	c->cap = journal_chunk_cap(c->j);
+	c->cap = journal_get_chunk_cap(c->j);
 	return true;
 }
 
@@ -208,13 +208,13 @@ static struct dict_entry *reserve_dict_entry(
 	 * could point anywhere.
 	 */
 	do {
-		uint64_t space = journal_space(j, JP_DICT), end = dict_end(space, kind);
+		uint64_t space = journal_get_space(j, JP_DICT), end = dict_end(space, kind);
 
 		while (at % 8 == 0 && at <= space && (at > end || need > end - at)) {
 			uint64_t before = space;
 
 			journal_grow(j, JP_DICT);
-			space = journal_space(j, JP_DICT);
+			space = journal_get_space(j, JP_DICT);
 			end = dict_end(space, kind);
 			if (space == before)
 				return NULL;

@@ -49,7 +49,7 @@ static const char phase_words[PHASES][12] = {
 #include "journal/flags.def"
 };
 
-const char *phase_word(unsigned phase)
+const char *get_phase_word(unsigned phase)
 {
 	return phase_words[phase < PHASES ? phase : PHASE_NONE];
 }

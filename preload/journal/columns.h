@@ -56,7 +56,7 @@ extern const struct call_flag_word call_flag_words[CALL_FLAGS];
 /* For each bit of journal_name.flags. */
 extern const char name_flag_words[JN_FLAGS][12];
 
-const char *phase_word(unsigned phase); /* "" if phase is not valid */
+const char *get_phase_word(unsigned phase); /* "" if phase is not valid */
 
 /* Objects inside `calls` of meta.json. */
 enum count_group { COUNTS_TOP, COUNTS_DROPPED, COUNTS_SKIPPED };

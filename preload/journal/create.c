@@ -164,7 +164,7 @@ static void fill_journal_head(struct journal *j, void *p, const struct journal_g
 		.none_parked = true,
 		.early_chunks = g->nchunk / JOURNAL_EARLY,
 		.lock = {.fd = -1}};
-	get_most_space(g, mapped, j->most);
+	get_most_space(g, mapped, j->space_max);
 }
 
 /*
@@ -298,7 +298,7 @@ int journal_create_segment(struct journal *j, uint64_t seed, size_t bytes, char 
 		return err;
 	get_most_space(&g, g.bytes, space);
 	fill_journal_head(j, p, &g, space, most, JK_SEGMENT);
-	segment_path(&s, at);
+	segment_format_path(&s, at);
 	snprintf(path, cap, "%s", at);
 	return 0;
 }
@@ -369,7 +369,7 @@ static int check_journal_head(const struct journal_head *h, struct journal_geome
 	return is_sound(h) ? 0 : -EINVAL;
 }
 
-/* What a process that may still be running uses. Read before the pieces, which are added first. */
+/* The space that a process, which may still run, uses. Read before the pieces, because a process adds a piece first. */
 struct used_space {
 	uint64_t space[JP_COUNT];
 	uint32_t nchunk, nthread;
@@ -391,7 +391,7 @@ static struct journal_piece read_piece(const struct journal_head *h, uint32_t i)
 }
 
 /*
- * Checks the pieces, maps them to p (NULL: they are mapped already), and sets j->most. fd, flags:
+ * Checks the pieces, maps them to p (NULL: they are mapped already), and sets j->space_max. fd, flags:
  * for mmap(). bytes: size of the file or segment. Returns 0, -EINVAL, or -errno.
  */
 static int map_pieces(struct journal *j, const struct journal_head *h,
@@ -420,10 +420,11 @@ static int map_pieces(struct journal *j, const struct journal_head *h,
 	}
 	if (end[0] < g->thread_off || end[1] < g->dict_off)
 		return -EINVAL;
-	j->most[JP_THREADS] = (end[0] < g->commit_off ? end[0] : g->commit_off) - g->thread_off;
-	j->most[JP_DICT] = (end[2] < g->pending_off ? end[2] : g->pending_off) - g->dict_off;
-	j->most[JP_PENDING] = (end[3] < g->chunk_off ? end[3] : g->chunk_off) - g->pending_off;
-	j->most[JP_CHUNKS] = end[4] - g->chunk_off;
+	j->space_max[JP_THREADS] =
+		(end[0] < g->commit_off ? end[0] : g->commit_off) - g->thread_off;
+	j->space_max[JP_DICT] = (end[2] < g->pending_off ? end[2] : g->pending_off) - g->dict_off;
+	j->space_max[JP_PENDING] = (end[3] < g->chunk_off ? end[3] : g->chunk_off) - g->pending_off;
+	j->space_max[JP_CHUNKS] = end[4] - g->chunk_off;
 	return 0;
 }
 
@@ -431,7 +432,7 @@ static int map_pieces(struct journal *j, const struct journal_head *h,
 static bool is_space_mapped(const struct journal *j, const struct used_space *u)
 {
 	for (int i = 0; i < JP_COUNT; i++)
-		if (u->space[i] > j->most[i] || u->space[i] % j->head->align)
+		if (u->space[i] > j->space_max[i] || u->space[i] % j->head->align)
 			return false;
 	return (uint64_t)u->nchunk * j->head->chunk_bytes <= u->space[JP_CHUNKS] &&
 	       u->nthread * sizeof(struct journal_thread) <= u->space[JP_THREADS];
@@ -463,7 +464,7 @@ static int open_segment(struct journal *j, const struct segment *s, bool rdonly)
 		err = -EINVAL;
 	/* A segment has its maximum size from the start. */
 	if (!err && !rdonly)
-		j->most[JP_CHUNKS] = bytes - g.chunk_off;
+		j->space_max[JP_CHUNKS] = bytes - g.chunk_off;
 	if (err) {
 		munmap(p, bytes);
 		*j = (struct journal){.lock = {.fd = -1}};
@@ -533,7 +534,7 @@ static int map_parts(struct journal *j, const struct journal_head *h, int fd, en
 	}
 	/* Recovery, and a copy, may need more space than the process had. */
 	if (mode != OPEN_READ)
-		get_most_space(&g, g.most_bytes, j->most);
+		get_most_space(&g, g.most_bytes, j->space_max);
 	return 0;
 }
 
@@ -592,12 +593,13 @@ void journal_close(struct journal *j)
 	io_kept_close(&j->lock);
 }
 
-bool journal_exists(const char *path)
+bool has_journal(const char *path)
 {
 	struct segment_state state;
 	struct segment s;
 
-	return segment_parse(path, &s) ? segment_look(&s, &state) == 0 : access(path, F_OK) == 0;
+	return segment_parse(path, &s) ? segment_read_state(&s, &state) == 0
+				       : access(path, F_OK) == 0;
 }
 
 int journal_remove(const char *path)

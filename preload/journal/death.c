@@ -57,10 +57,10 @@ void start_death_watch(struct death_watch *w, struct journal *j)
 		(long)(offsetof(struct journal_lock, word) - offsetof(struct journal_lock, next));
 	/* Replaces the C library's own list, which is empty: this thread takes no lock of the program. */
 	if (syscall(SYS_set_robust_list, &w->list, sizeof(w->list)) < 0)
-		end_death_watch(w);
+		stop_death_watch(w);
 }
 
-void end_death_watch(struct death_watch *w)
+void stop_death_watch(struct death_watch *w)
 {
 	void *page = atomic_load(&w->page);
 
@@ -76,7 +76,7 @@ void end_death_watch(struct death_watch *w)
 	munmap(page, PAGE_BYTES);
 }
 
-void drop_death_watch(struct death_watch *w)
+void free_death_watch(struct death_watch *w)
 {
 	void *page = atomic_exchange(&w->page, NULL);
 

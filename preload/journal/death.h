@@ -34,13 +34,13 @@ struct death_watch {
  * thread, because the kernel reads it when the thread ends.
  */
 void start_death_watch(struct death_watch *w, struct journal *j);
-void end_death_watch(struct death_watch *w);
+void stop_death_watch(struct death_watch *w);
 
 /*
  * For a forked child, whatever the parent's thread was doing: releases the page, which would
  * otherwise keep the lock of the journal's file.
  */
-void drop_death_watch(struct death_watch *w);
+void free_death_watch(struct death_watch *w);
 
 /* Returns the time of death for the journal in file fd, ns, Unix epoch; 0: not known. */
 uint64_t find_moment_of_death(const struct journal_head *h, int fd, const struct stat *st);

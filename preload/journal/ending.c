@@ -19,7 +19,7 @@ static void write_ending_number(struct text *t, const char *key, int v)
 		text_i64(t, v);
 }
 
-int journal_keep_ending(struct journal *j, const struct ending *e, char *buf, size_t cap)
+int journal_record_ending(struct journal *j, const struct ending *e, char *buf, size_t cap)
 {
 	struct text t;
 	size_t len;

@@ -24,7 +24,7 @@ struct ending {
  * Adds *e to the dictionary; it replaces an earlier one. buf: space for its JSON text, which is
  * cut if longer. Returns 0 or -errno.
  */
-int journal_keep_ending(struct journal *j, const struct ending *e, char *buf, size_t cap);
+int journal_record_ending(struct journal *j, const struct ending *e, char *buf, size_t cap);
 
 /* True if the journal's dictionary has an ending. */
 bool journal_has_ending(const struct journal *j);

@@ -41,10 +41,10 @@ static bool is_kind_whole(const struct journal_kind_row *k)
 	return n == 0;
 }
 
-const struct journal_entry *journal_entry_at(
+const struct journal_entry *journal_get_entry_at(
 	const struct journal *j, const struct journal_chunk *chunk, uint32_t used, uint32_t offset)
 {
-	if (used > journal_chunk_cap(j) || offset > used || offset % 8 ||
+	if (used > journal_get_chunk_cap(j) || offset > used || offset % 8 ||
 		used - offset < sizeof(struct journal_entry))
 		return NULL;
 
@@ -70,16 +70,16 @@ const struct journal_entry *journal_entry_at(
 	return e;
 }
 
-const struct journal_tensor *journal_tensor_first(const struct journal_entry *e)
+const struct journal_tensor *journal_get_first_tensor(const struct journal_entry *e)
 {
 	return journal_get_tensor_at(e, fixed_bytes(e));
 }
 
-const struct journal_tensor *journal_tensor_next(
+const struct journal_tensor *journal_get_next_tensor(
 	const struct journal_entry *e, const struct journal_tensor *t)
 {
-	return journal_get_tensor_at(
-		e, (uint32_t)((const char *)t - (const char *)e) + journal_tensor_bytes(t->ndim));
+	return journal_get_tensor_at(e,
+		(uint32_t)((const char *)t - (const char *)e) + journal_get_tensor_bytes(t->ndim));
 }
 
 /*
@@ -120,14 +120,14 @@ static uint64_t skip_gap(const char *base, uint64_t at, uint64_t end)
 	return to;
 }
 
-const struct dict_entry *journal_dict_next(const struct journal *j, uint64_t *at, bool *gap)
+const struct dict_entry *journal_dict_read_next(const struct journal *j, uint64_t *at, bool *gap)
 {
 	const struct journal_head *h = j->head;
 	const char *base = (const char *)h + h->dict_off;
 	uint64_t end = atomic_load_explicit(&h->dict_used, memory_order_acquire);
 
-	if (end > journal_space(j, JP_DICT))
-		end = journal_space(j, JP_DICT);
+	if (end > journal_get_space(j, JP_DICT))
+		end = journal_get_space(j, JP_DICT);
 	end &= ~UINT64_C(7);
 	while (*at < end && end - *at >= sizeof(struct dict_entry)) {
 		const struct dict_entry *e = (const void *)(base + *at);
@@ -160,7 +160,7 @@ const char *journal_dict_get(const struct journal *j, enum dict_kind kind, uint1
 	uint64_t at = 0;
 	bool gap;
 
-	while ((e = journal_dict_next(j, &at, &gap)))
+	while ((e = journal_dict_read_next(j, &at, &gap)))
 		if (e->kind == kind && e->id == id) {
 			found = (const char *)(e + 1);
 			if (kind != DICT_META)

@@ -12,7 +12,7 @@
 #include "base/io.h"
 #include "journal/journal.h"
 
-static uint64_t round_up(uint64_t v, uint64_t to)
+static uint64_t round_to_multiple(uint64_t v, uint64_t to)
 {
 	return (v + to - 1) / to * to;
 }
@@ -21,7 +21,7 @@ static uint64_t round_up(uint64_t v, uint64_t to)
  * Number of thread slots: a small journal has few, because slots and their positions should take
  * only a small part of it.
  */
-static uint32_t slots_for(uint64_t bytes)
+static uint32_t compute_slot_count(uint64_t bytes)
 {
 	uint64_t n = bytes >> 12;
 
@@ -32,24 +32,25 @@ static uint32_t slots_for(uint64_t bytes)
 
 int compute_journal_geometry(struct journal_geometry *g, uint64_t bytes, uint32_t align)
 {
-	uint64_t at = round_up(sizeof(struct journal_head), align);
+	uint64_t at = round_to_multiple(sizeof(struct journal_head), align);
 
-	*g = (struct journal_geometry){.bytes = bytes, .align = align, .nslot = slots_for(bytes)};
+	*g = (struct journal_geometry){
+		.bytes = bytes, .align = align, .nslot = compute_slot_count(bytes)};
 	g->thread_off = at;
-	at = round_up(at + sizeof(struct journal_thread) * g->nslot, align);
+	at = round_to_multiple(at + sizeof(struct journal_thread) * g->nslot, align);
 	g->commit_off = at;
-	at = round_up(at + 2 * journal_commit_bytes(g->nslot), align);
+	at = round_to_multiple(at + 2 * journal_get_commit_bytes(g->nslot), align);
 	g->dict_off = at;
-	g->dict_bytes = round_up(bytes / 16, align);
+	g->dict_bytes = round_to_multiple(bytes / 16, align);
 	at += g->dict_bytes;
 	g->pending_off = at;
-	g->pending_bytes = round_up(bytes / 8, align);
+	g->pending_bytes = round_to_multiple(bytes / 8, align);
 	at += g->pending_bytes;
 	g->chunk_off = at;
 	if (bytes % align || at + JOURNAL_CHUNK_MIN > bytes)
 		return -EINVAL;
 
-	uint64_t size = round_up((bytes - at) / JOURNAL_CHUNKS_MAX, 4096);
+	uint64_t size = round_to_multiple((bytes - at) / JOURNAL_CHUNKS_MAX, 4096);
 
 	g->chunk_bytes = (uint32_t)(size < JOURNAL_CHUNK_MIN ? JOURNAL_CHUNK_MIN : size);
 
@@ -58,7 +59,7 @@ int compute_journal_geometry(struct journal_geometry *g, uint64_t bytes, uint32_
 	g->nchunk = n < JOURNAL_CHUNKS_MAX ? (uint32_t)n : JOURNAL_CHUNKS_MAX;
 	g->most_chunks = g->nchunk + g->nslot < JOURNAL_CHUNKS_MAX ? g->nchunk + g->nslot
 								   : JOURNAL_CHUNKS_MAX;
-	g->most_bytes = round_up(at + (uint64_t)g->most_chunks * g->chunk_bytes, align);
+	g->most_bytes = round_to_multiple(at + (uint64_t)g->most_chunks * g->chunk_bytes, align);
 	if (g->most_bytes < bytes)
 		g->most_bytes = bytes;
 	return 0;
@@ -72,7 +73,7 @@ void get_most_space(const struct journal_geometry *g, uint64_t mapped, uint64_t 
 	space[JP_CHUNKS] = mapped - g->chunk_off;
 }
 
-/* What a file has at first: JOURNAL_BYTES_MIN, of which the chunks get the rest. */
+/* Space in a new file: JOURNAL_BYTES_MIN in total; the chunks get what the other parts leave. */
 #define FIRST_SLOTS 512u
 #define FIRST_DICT (128u << 10)
 #define FIRST_PENDING (64u << 10)
@@ -90,15 +91,15 @@ void get_first_space(const struct journal_geometry *g, uint64_t space[JP_COUNT])
 	get_most_space(g, g->bytes, space);
 	if (g->bytes <= JOURNAL_BYTES_MIN)
 		return;
-	space[JP_THREADS] = get_lesser(
-		space[JP_THREADS], round_up(FIRST_SLOTS * sizeof(struct journal_thread), g->align));
+	space[JP_THREADS] = get_lesser(space[JP_THREADS],
+		round_to_multiple(FIRST_SLOTS * sizeof(struct journal_thread), g->align));
 	space[JP_DICT] = get_lesser(space[JP_DICT], FIRST_DICT);
 	space[JP_PENDING] = get_lesser(space[JP_PENDING], FIRST_PENDING);
 	used = g->thread_off + space[JP_THREADS] + (g->dict_off - g->commit_off) + space[JP_DICT] +
 	       space[JP_PENDING];
 	if (used + chunks < JOURNAL_BYTES_MIN)
 		chunks = JOURNAL_BYTES_MIN - used;
-	space[JP_CHUNKS] = get_lesser(space[JP_CHUNKS], round_up(chunks, g->align));
+	space[JP_CHUNKS] = get_lesser(space[JP_CHUNKS], round_to_multiple(chunks, g->align));
 }
 
 static uint64_t get_part_offset(const struct journal_head *h, enum journal_part part)
@@ -202,12 +203,12 @@ static int extend_part(struct journal *j, enum journal_part part, uint64_t bytes
 	char *memory = (char *)h + at;
 	int err = 0;
 
-	if (space > j->most[part] || bytes > j->most[part] - space)
+	if (space > j->space_max[part] || bytes > j->space_max[part] - space)
 		return -EFBIG;
 	if (!can_add_piece(h, at))
 		return -ENOSPC;
 	if (j->kind == JK_FILE)
-		err = extend_file(j, memory, journal_size(j), bytes);
+		err = extend_file(j, memory, journal_get_size(j), bytes);
 	/* A segment gets memory as it is touched. */
 	else if (j->kind == JK_MEMORY && mprotect(memory, bytes, PROT_READ | PROT_WRITE) < 0)
 		err = -errno;
@@ -238,7 +239,7 @@ static uint64_t get_chunks_step(const struct journal *j, uint32_t want)
 {
 	const struct journal_head *h = j->head;
 	uint64_t space = atomic_load(&h->space[JP_CHUNKS]),
-		 to = round_up((uint64_t)want * h->chunk_bytes, h->align);
+		 to = round_to_multiple((uint64_t)want * h->chunk_bytes, h->align);
 
 	return to > space ? to - space : 0;
 }
@@ -247,7 +248,7 @@ static uint64_t get_chunks_step(const struct journal *j, uint32_t want)
 static uint64_t get_step_for_threads(const struct journal *j, enum journal_part part)
 {
 	const struct journal_head *h = j->head;
-	uint32_t threads = journal_nthread(j), n = atomic_load(&h->nchunk),
+	uint32_t threads = journal_get_nthread(j), n = atomic_load(&h->nchunk),
 		 own = count_own_chunks(h), most = own + h->nslot, want;
 
 	(void)part;
@@ -274,12 +275,12 @@ static uint64_t get_step(const struct journal *j, enum journal_part part)
 	uint32_t n = atomic_load(&h->nchunk), own = count_own_chunks(h),
 		 want = n + (n < GROW_DOUBLE ? n : n / 4);
 
-	/* With the journal's own size reached, it still grows with its threads. */
+	/* A journal that has reached its own size still grows with its threads. */
 	if (part == JP_CHUNKS && n >= own)
 		return get_step_for_threads(j, part);
 	if (part == JP_CHUNKS)
 		return get_chunks_step(j, want < own ? want : own);
-	return space < j->most[part] ? get_lesser(space, j->most[part] - space) : 0;
+	return space < j->space_max[part] ? get_lesser(space, j->space_max[part] - space) : 0;
 }
 
 /*
@@ -300,11 +301,11 @@ static int wait_for_growth(const struct journal *j)
 }
 
 /*
- * Adds to a part what step() says. If another thread is adding something: wait for it, or
- * -EAGAIN.
+ * Adds get_bytes() bytes to a part. If another thread is growing the journal: waits for it if
+ * `wait` is set, else returns -EAGAIN.
  */
 static int extend_alone(struct journal *j, enum journal_part part,
-	uint64_t step(const struct journal *, enum journal_part), bool wait)
+	uint64_t get_bytes(const struct journal *, enum journal_part), bool wait)
 {
 	const struct journal_head *h = j->head;
 	int before = errno, err = 0;
@@ -313,7 +314,7 @@ static int extend_alone(struct journal *j, enum journal_part part,
 	/* A forked child has zeros where its parent's journal lay. */
 	if (!atomic_load_explicit(&h->npiece, memory_order_relaxed) || !h->align || !h->chunk_bytes)
 		return -ENOSPC;
-	bytes = step(j, part);
+	bytes = get_bytes(j, part);
 	if (!bytes)
 		return -ENOSPC;
 	if (atomic_load_explicit(&j->refused_ns, memory_order_relaxed))
@@ -323,7 +324,7 @@ static int extend_alone(struct journal *j, enum journal_part part,
 		errno = before;
 		return err;
 	}
-	bytes = step(j, part);
+	bytes = get_bytes(j, part);
 	if (bytes)
 		err = extend_part(j, part, bytes);
 	if (err)
@@ -353,17 +354,17 @@ void journal_grow_ahead(struct journal *j)
 		atomic_store(&j->refused_ns, 0);
 	if (atomic_load(&h->free_chunks) <= n / 2)
 		journal_grow(j, JP_CHUNKS);
-	if (atomic_load(&h->dict_used) > journal_space(j, JP_DICT) / 2)
+	if (atomic_load(&h->dict_used) > journal_get_space(j, JP_DICT) / 2)
 		journal_grow(j, JP_DICT);
-	if (journal_nthread(j) > journal_nslot(j) / 2)
+	if (journal_get_nthread(j) > journal_get_nslot(j) / 2)
 		journal_grow(j, JP_THREADS);
 }
 
 void journal_grow_for_threads(struct journal *j)
 {
-	if (journal_nthread(j) > journal_nslot(j) / 2)
+	if (journal_get_nthread(j) > journal_get_nslot(j) / 2)
 		journal_grow(j, JP_THREADS);
 	/* Usually there are enough chunks, and nothing else is checked. */
-	if (2 * journal_nthread(j) >= atomic_load(&j->head->nchunk))
+	if (2 * journal_get_nthread(j) >= atomic_load(&j->head->nchunk))
 		extend_alone(j, JP_CHUNKS, get_step_for_threads, true);
 }

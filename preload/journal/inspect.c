@@ -14,7 +14,7 @@ struct seen_pending {
 };
 
 struct look {
-	const struct journal *j;
+	const struct journal *journal;
 	void (*fn)(void *, const struct inspect_call *);
 	void *arg;
 	uint32_t n;
@@ -26,7 +26,7 @@ struct look {
 
 static void fill_api_names(const struct look *l, uint32_t id, struct inspect_call *c)
 {
-	const char *p = journal_dict_get(l->j, DICT_API, (uint16_t)id);
+	const char *p = journal_dict_get(l->journal, DICT_API, (uint16_t)id);
 
 	c->lib = c->api = c->op = "";
 	if (p) {
@@ -56,7 +56,7 @@ static void show_open_call(struct look *l, const struct journal_call *r, size_t 
 		.seq = r->seq,
 		.comm = r->comm,
 		.comm_seq = r->comm ? r->comm_seq : JOURNAL_NONE64,
-		.start_ns = clock_to_real(&l->j->head->clock, r->start),
+		.start_ns = clock_to_real(&l->journal->head->clock, r->start),
 		.step = r->step,
 		.stack = r->stack,
 		.tid = r->tid,
@@ -73,7 +73,7 @@ static void show_open_call(struct look *l, const struct journal_call *r, size_t 
 	c.redop = redop_name[r->redop < REDOP_COUNT ? r->redop : 0];
 	c.dtype = "";
 	if (t) {
-		c.dtype = dtype_info(t->dtype)->name;
+		c.dtype = get_dtype_info(t->dtype)->name;
 		c.count = t->count;
 		c.bytes = t->bytes;
 	}
@@ -105,7 +105,7 @@ static void record_pending(struct look *l, const struct journal_call *c, size_t 
 static void walk_chain(struct look *l, uint32_t slot, const struct journal_commit *commit,
 	void (*visit)(struct look *, const struct journal_entry *))
 {
-	const struct journal_thread *t = journal_thread(l->j, slot);
+	const struct journal_thread *t = journal_get_thread(l->journal, slot);
 	const struct journal_pos *pos = &commit->pos[slot];
 	uint32_t state = atomic_load_explicit(&t->state, memory_order_acquire);
 	bool same = pos->generation == t->generation && pos->chunk;
@@ -114,9 +114,9 @@ static void walk_chain(struct look *l, uint32_t slot, const struct journal_commi
 
 	if (state != JT_LIVE && state != JT_DEAD)
 		return;
-	for (uint32_t all = journal_nchunk(l->j), left = all; chunk && chunk <= all && left;
-		left--) {
-		const struct journal_chunk *k = journal_chunk(l->j, chunk - 1);
+	for (uint32_t all = journal_get_nchunk(l->journal), left = all;
+		chunk && chunk <= all && left; left--) {
+		const struct journal_chunk *k = journal_get_chunk(l->journal, chunk - 1);
 		uint32_t used = atomic_load_explicit(&k->used, memory_order_acquire);
 
 		if (!journal_chunk_is_of(k, slot, t->generation))
@@ -126,7 +126,7 @@ static void walk_chain(struct look *l, uint32_t slot, const struct journal_commi
 		 * after it was checked.
 		 */
 		for (const struct journal_entry *e;
-			at < used && (e = journal_entry_at(l->j, k, used, at));) {
+			at < used && (e = journal_get_entry_at(l->journal, k, used, at));) {
 			uint32_t bytes = e->bytes;
 
 			visit(l, e);
@@ -167,8 +167,8 @@ static void visit_end(struct look *l, const struct journal_entry *e)
 
 static void show_pending_calls(struct look *l, uint64_t commit)
 {
-	const struct journal_head *h = l->j->head;
-	uint32_t n = (uint32_t)(journal_space(l->j, JP_PENDING) / PENDING_UNIT);
+	const struct journal_head *h = l->journal->head;
+	uint32_t n = (uint32_t)(journal_get_space(l->journal, JP_PENDING) / PENDING_UNIT);
 
 	for (uint32_t i = 0; i < n;) {
 		const struct pending_slot *s = (const void *)((const char *)h + h->pending_off +
@@ -190,13 +190,13 @@ static void show_pending_calls(struct look *l, uint64_t commit)
 
 static void show_waits(struct look *l)
 {
-	for (uint32_t i = 0, n = journal_nthread(l->j); i < n; i++) {
-		const struct journal_thread *t = journal_thread(l->j, i);
+	for (uint32_t i = 0, n = journal_get_nthread(l->journal); i < n; i++) {
+		const struct journal_thread *t = journal_get_thread(l->journal, i);
 		uint32_t api = atomic_load_explicit(&t->wait_api, memory_order_acquire);
 		struct inspect_call c = {
 			.comm_seq = JOURNAL_NONE64,
-			.start_ns = clock_to_real(&l->j->head->clock, t->wait_tick),
-			.step = l->j->head->step,
+			.start_ns = clock_to_real(&l->journal->head->clock, t->wait_tick),
+			.step = l->journal->head->step,
 			.stack = t->wait_stack,
 			.tid = (uint32_t)t->tid,
 			.rank = -1,
@@ -231,15 +231,15 @@ static void show_waits(struct look *l)
 uint32_t inspect_open(
 	const struct journal *j, void (*fn)(void *arg, const struct inspect_call *c), void *arg)
 {
-	struct look l = {.j = j, .fn = fn, .arg = arg};
+	struct look l = {.journal = j, .fn = fn, .arg = arg};
 	uint64_t seq = atomic_load_explicit(&j->head->commit_seq, memory_order_acquire);
-	size_t bytes = journal_commit_bytes(j->head->nslot);
+	size_t bytes = journal_get_commit_bytes(j->head->nslot);
 	struct journal_commit *commit = malloc(bytes);
-	uint32_t n = journal_nthread(j);
+	uint32_t n = journal_get_nthread(j);
 
 	if (!commit)
 		return 0;
-	memcpy(commit, journal_commit(j, seq), bytes);
+	memcpy(commit, journal_get_commit(j, seq), bytes);
 	show_pending_calls(&l, seq);
 	for (uint32_t i = 0; i < n; i++)
 		walk_chain(&l, i, commit, visit_call);
@@ -269,15 +269,15 @@ static void visit_time(struct look *l, const struct journal_entry *e)
 		l->latest = at;
 }
 
-uint64_t inspect_latest(const struct journal *j)
+uint64_t find_latest_event(const struct journal *j)
 {
-	struct look l = {.j = j};
+	struct look l = {.journal = j};
 	uint64_t seq = atomic_load_explicit(&j->head->commit_seq, memory_order_acquire);
 
-	for (uint32_t i = 0, n = journal_nthread(j); i < n; i++) {
-		const struct journal_thread *t = journal_thread(j, i);
+	for (uint32_t i = 0, n = journal_get_nthread(j); i < n; i++) {
+		const struct journal_thread *t = journal_get_thread(j, i);
 
-		walk_chain(&l, i, journal_commit(j, seq), visit_time);
+		walk_chain(&l, i, journal_get_commit(j, seq), visit_time);
 		if (t->wait_api && t->wait_tick > l.latest)
 			l.latest = t->wait_tick;
 	}

@@ -35,6 +35,6 @@ uint32_t inspect_open(
  * Returns the time of the latest event in the journal (ns, Unix epoch); 0: the journal is empty.
  * Drained entries are not considered.
  */
-uint64_t inspect_latest(const struct journal *j);
+uint64_t find_latest_event(const struct journal *j);
 
 #endif

@@ -19,7 +19,7 @@ struct journal {
 	struct journal_head *head;
 	/* size of the mapping; what is beyond the space of a part is memory without a file */
 	size_t bytes;
-	uint64_t most[JP_COUNT]; /* maximum space of each part; a reader: what it has mapped */
+	uint64_t space_max[JP_COUNT]; /* maximum space of each part; a reader: what it has mapped */
 	enum journal_kind kind;
 	bool safe; /* the memory is a file or a segment, so it survives the process */
 	bool rdonly;
@@ -44,7 +44,7 @@ struct journal {
 	struct io_kept lock;
 };
 
-/* What follows from the size of a journal and of a memory page. */
+/* Layout of a journal, computed from its size and the size of a memory page. */
 struct journal_geometry {
 	uint64_t bytes; /* without chunks for more threads */
 	uint64_t most_bytes; /* with them */
@@ -84,7 +84,7 @@ int journal_create(struct journal *j, int dirfd, const char *name, size_t bytes)
  */
 int journal_grow(struct journal *j, enum journal_part part);
 
-/* The same, but does not wait for another thread, and returns -EAGAIN. */
+/* Like journal_grow(), but returns -EAGAIN instead of waiting for another thread. */
 int journal_grow_if_free(struct journal *j, enum journal_part part);
 
 /*
@@ -134,52 +134,52 @@ void journal_close(struct journal *j);
 /*
  * True if a file or segment with this absolute path exists. journal_remove() returns 0 or -errno.
  */
-bool journal_exists(const char *path);
+bool has_journal(const char *path);
 int journal_remove(const char *path);
 
-static inline struct journal_thread *journal_thread(const struct journal *j, uint32_t slot)
+static inline struct journal_thread *journal_get_thread(const struct journal *j, uint32_t slot)
 {
 	return (struct journal_thread *)((char *)j->head + j->head->thread_off) + slot;
 }
 
-static inline uint64_t journal_commit_bytes(uint32_t nslot)
+static inline uint64_t journal_get_commit_bytes(uint32_t nslot)
 {
 	return sizeof(struct journal_commit) + nslot * sizeof(struct journal_pos);
 }
 
-static inline struct journal_commit *journal_commit(const struct journal *j, uint64_t seq)
+static inline struct journal_commit *journal_get_commit(const struct journal *j, uint64_t seq)
 {
 	return (struct journal_commit *)((char *)j->head + j->head->commit_off +
-					 (seq & 1) * journal_commit_bytes(j->head->nslot));
+					 (seq & 1) * journal_get_commit_bytes(j->head->nslot));
 }
 
 /* Bytes of a part that may be used; another thread may be raising it. */
-static inline uint64_t journal_space(const struct journal *j, enum journal_part part)
+static inline uint64_t journal_get_space(const struct journal *j, enum journal_part part)
 {
 	uint64_t space = atomic_load_explicit(&j->head->space[part], memory_order_acquire);
 
-	return space < j->most[part] ? space : j->most[part];
+	return space < j->space_max[part] ? space : j->space_max[part];
 }
 
 /* Number of slots that threads may take. */
-static inline uint32_t journal_nslot(const struct journal *j)
+static inline uint32_t journal_get_nslot(const struct journal *j)
 {
-	uint64_t n = journal_space(j, JP_THREADS) / sizeof(struct journal_thread);
+	uint64_t n = journal_get_space(j, JP_THREADS) / sizeof(struct journal_thread);
 
 	return n < j->head->nslot ? (uint32_t)n : j->head->nslot;
 }
 
 /* Number of slots that were ever used. */
-static inline uint32_t journal_nthread(const struct journal *j)
+static inline uint32_t journal_get_nthread(const struct journal *j)
 {
 	uint32_t n = atomic_load_explicit(&j->head->nthread, memory_order_acquire);
-	uint32_t slots = journal_nslot(j);
+	uint32_t slots = journal_get_nslot(j);
 
 	return n < slots ? n : slots;
 }
 
 /* Current size of the journal in bytes, which is that of its file. */
-static inline uint64_t journal_size(const struct journal *j)
+static inline uint64_t journal_get_size(const struct journal *j)
 {
 	const struct journal_head *h = j->head;
 	uint32_t n = atomic_load_explicit(&h->npiece, memory_order_acquire);
@@ -191,15 +191,15 @@ static inline uint64_t journal_size(const struct journal *j)
 }
 
 /* Number of chunks; another thread may be adding some. */
-static inline uint32_t journal_nchunk(const struct journal *j)
+static inline uint32_t journal_get_nchunk(const struct journal *j)
 {
 	uint32_t n = atomic_load_explicit(&j->head->nchunk, memory_order_acquire);
-	uint64_t most = n ? j->most[JP_CHUNKS] / j->head->chunk_bytes : 0;
+	uint64_t most = n ? j->space_max[JP_CHUNKS] / j->head->chunk_bytes : 0;
 
 	return n < most ? n : (uint32_t)most;
 }
 
-static inline struct journal_chunk *journal_chunk(const struct journal *j, uint32_t i)
+static inline struct journal_chunk *journal_get_chunk(const struct journal *j, uint32_t i)
 {
 	return (struct journal_chunk *)((char *)j->head + j->head->chunk_off +
 					(uint64_t)i * j->head->chunk_bytes);
@@ -215,7 +215,7 @@ static inline bool journal_chunk_is_of(
 	return k->slot == slot && k->generation == generation;
 }
 
-static inline uint32_t journal_chunk_cap(const struct journal *j)
+static inline uint32_t journal_get_chunk_cap(const struct journal *j)
 {
 	return j->head->chunk_bytes - (uint32_t)sizeof(struct journal_chunk);
 }
@@ -231,11 +231,11 @@ struct chain {
 };
 
 /* Takes a thread slot. Returns 0, or -EAGAIN if all are taken. */
-int chain_attach(struct chain *c, struct journal *j, int64_t tid);
+int chain_open(struct chain *c, struct journal *j, int64_t tid);
 /* Frees the slot for new threads. Called by the writer. */
 void journal_free_slot(struct journal *j, uint32_t i);
 /* Gives the slot to the writer, which frees it when everything in it has been written. */
-void chain_detach(struct chain *c);
+void chain_close(struct chain *c);
 
 /*
  * Reserves `bytes` for an entry (a multiple of 8, at most JOURNAL_ENTRY_MAX). Returns NULL if no
@@ -295,7 +295,7 @@ const char *journal_dict_get(const struct journal *j, enum dict_kind kind, uint1
  * Returns NULL after the last complete entry. Sets *gap if it skipped an entry that is being
  * filled in, or that its process never completed.
  */
-const struct dict_entry *journal_dict_next(const struct journal *j, uint64_t *at, bool *gap);
+const struct dict_entry *journal_dict_read_next(const struct journal *j, uint64_t *at, bool *gap);
 
 /* ---- reading entries ---- */
 
@@ -303,8 +303,8 @@ const struct dict_entry *journal_dict_next(const struct journal *j, uint64_t *at
  * Tensors of a call or completion, one after the other. Return NULL if the entry has no such
  * tensor.
  */
-const struct journal_tensor *journal_tensor_first(const struct journal_entry *e);
-const struct journal_tensor *journal_tensor_next(
+const struct journal_tensor *journal_get_first_tensor(const struct journal_entry *e);
+const struct journal_tensor *journal_get_next_tensor(
 	const struct journal_entry *e, const struct journal_tensor *t);
 
 /*
@@ -313,7 +313,7 @@ const struct journal_tensor *journal_tensor_next(
  */
 const struct journal_tensor *journal_awaited(const struct journal_call *c);
 
-static inline uint32_t journal_tensor_bytes(unsigned ndim)
+static inline uint32_t journal_get_tensor_bytes(unsigned ndim)
 {
 	return (uint32_t)sizeof(struct journal_tensor) +
 	       (ndim == JOURNAL_NDIM_NONE ? 0 : 8 * (uint32_t)ndim);
@@ -323,7 +323,7 @@ static inline uint32_t journal_tensor_bytes(unsigned ndim)
  * Returns the entry at `offset` of a chunk with `used` valid bytes, with all its lengths checked.
  * Returns NULL if the entry is not valid (a damaged journal).
  */
-const struct journal_entry *journal_entry_at(
+const struct journal_entry *journal_get_entry_at(
 	const struct journal *j, const struct journal_chunk *chunk, uint32_t used, uint32_t offset);
 
 #endif

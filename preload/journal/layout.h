@@ -25,7 +25,7 @@
  * So at any moment: files up to their committed length + everything in the journal after the
  * committed positions = all records. Recovery cuts each file to its committed length and drains.
  * Before a file grows for the first time, a separate commit records its length (sink/files.c:
- * announce).
+ * record_lengths()).
  *
  * An asynchronous call is two entries: CALL with state ASYNC, from the thread that started it,
  * and END, from the thread that completed it. The writer keeps a drained CALL in flight in a
@@ -82,7 +82,7 @@ struct journal_owner {
 	uint64_t start_time; /* field 22 of /proc/<pid>/stat */
 };
 
-/* What became of calls: counts.def. */
+/* Numbers of calls by what was done with them (recorded, dropped, skipped): counts.def. */
 enum journal_count {
 #define CALL_COUNT(id, group, name, help) JC_##id,
 #include "journal/counts.def"
@@ -461,7 +461,7 @@ struct journal_kind_row {
 	struct stats stats; /* n == 0: not measured */
 	uint64_t tick; /* when it was measured */
 	uint32_t step, micro_step; /* micro_step UINT32_MAX: the file has no such column */
-	uint32_t ops; /* columns of the file: train_op_at() */
+	uint32_t ops; /* columns of the file: get_train_op() */
 	uint16_t vpp_stage;
 	uint8_t kind; /* enum train_kind */
 	uint8_t dtype;

@@ -20,7 +20,7 @@ bool segment_parse(const char *path, struct segment *s)
 	       sscanf(path, "shm:%d:0x%8x%n", &s->id, &s->key, &end) == 2 && end && path[end] == 0;
 }
 
-void segment_path(const struct segment *s, char path[SEGMENT_PATH_MAX])
+void segment_format_path(const struct segment *s, char path[SEGMENT_PATH_MAX])
 {
 	snprintf(path, SEGMENT_PATH_MAX, "shm:%d:0x%08x", s->id, s->key);
 }
@@ -66,7 +66,7 @@ void *segment_make(struct segment *s, uint64_t seed, size_t bytes, int *err)
 	return NULL;
 }
 
-int segment_look(const struct segment *s, struct segment_state *state)
+int segment_read_state(const struct segment *s, struct segment_state *state)
 {
 	struct shmid_ds ds;
 
@@ -86,7 +86,7 @@ void *segment_map(const struct segment *s, size_t *bytes, bool rdonly, int *err)
 {
 	struct segment_state state;
 
-	*err = segment_look(s, &state);
+	*err = segment_read_state(s, &state);
 	if (*err)
 		return NULL;
 	*bytes = state.bytes;
@@ -96,7 +96,7 @@ void *segment_map(const struct segment *s, size_t *bytes, bool rdonly, int *err)
 int segment_remove(const struct segment *s)
 {
 	struct segment_state state;
-	int err = segment_look(s, &state);
+	int err = segment_read_state(s, &state);
 
 	return err ? err : shmctl(s->id, IPC_RMID, NULL) < 0 ? -errno : 0;
 }

@@ -22,7 +22,7 @@ struct segment {
 
 /* Returns true and fills in *s if `path` is the path of a segment, whether it exists or not. */
 bool segment_parse(const char *path, struct segment *s);
-void segment_path(const struct segment *s, char path[SEGMENT_PATH_MAX]);
+void segment_format_path(const struct segment *s, char path[SEGMENT_PATH_MAX]);
 
 /*
  * Makes and maps a segment, mode 0600, with an unused key. seed: selects the keys to try. Returns
@@ -44,7 +44,7 @@ struct segment_state {
 };
 
 /* Returns 0 or -errno; -ENOENT as in segment_map(). */
-int segment_look(const struct segment *s, struct segment_state *state);
+int segment_read_state(const struct segment *s, struct segment_state *state);
 
 /* Marks the segment for removal together with its last mapping. Returns 0 or -errno. */
 int segment_remove(const struct segment *s);

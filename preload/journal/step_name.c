@@ -9,7 +9,7 @@ static const char *const names[STEP_SOURCES] = {
 	[STEP_API] = "api",
 };
 
-const char *step_source_name(uint32_t s)
+const char *get_step_source_name(uint32_t s)
 {
 	return names[s < STEP_SOURCES ? s : STEP_NONE];
 }

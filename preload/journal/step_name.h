@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What ended a step: values in the journal and names in meta.json. */
+/* The event that ended a step: values in the journal and names in meta.json. */
 #ifndef PROBE_JOURNAL_STEP_NAME_H
 #define PROBE_JOURNAL_STEP_NAME_H
 
@@ -15,6 +15,6 @@ enum step_source {
 	STEP_SOURCES
 };
 
-const char *step_source_name(uint32_t s); /* for meta.json */
+const char *get_step_source_name(uint32_t s); /* for meta.json */
 
 #endif

@@ -19,11 +19,11 @@ static inline const struct journal_tensor *journal_get_tensor_at(
 
 	if (at > e->bytes || e->bytes - at < sizeof(struct journal_tensor))
 		return NULL;
-	return e->bytes - at < journal_tensor_bytes(t->ndim) ? NULL : t;
+	return e->bytes - at < journal_get_tensor_bytes(t->ndim) ? NULL : t;
 }
 
 /*
- * Like journal_entry_at(), for calls, which are nearly all entries. Returns NULL for another or a
+ * Like journal_get_entry_at(), for calls, which are nearly all entries. Returns NULL for another or a
  * damaged entry.
  */
 static inline const struct journal_entry *journal_get_call_at(

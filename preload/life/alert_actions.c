@@ -74,7 +74,7 @@ static struct generation_pair *add_capture_generation(const struct preset *p, un
 	if (!pair)
 		return NULL;
 	cfg = &pair->cfg;
-	*cfg = *config_now();
+	*cfg = *get_config();
 	set_preset_keys(cfg, p);
 	cfg->start_step = 0;
 	cfg->step_interval = 1;
@@ -95,7 +95,7 @@ static void start_capture(const struct alert_rule *r, struct text *done)
 {
 	unsigned preset;
 	const struct preset *p = find_capture_preset(alert_preset_words[r->preset], &preset);
-	const struct generation_pair *base = generation_base();
+	const struct generation_pair *base = generation_get_base();
 
 	if (!p || preset > PRESET_STATE || captures >= CAPTURES_MAX) {
 		text_str(done, captures >= CAPTURES_MAX ? "not done: the limit of 16 is reached"
@@ -123,7 +123,7 @@ static bool is_watched(void)
 	struct stat st;
 	struct timespec now;
 
-	snprintf(path, sizeof(path), "%s/" WATCHER_FILE, config_now()->output_dir);
+	snprintf(path, sizeof(path), "%s/" WATCHER_FILE, get_config()->output_dir);
 	if (stat(path, &st))
 		return false;
 	clock_gettime(CLOCK_REALTIME, &now);

@@ -196,7 +196,7 @@ static void register_generations(bool again, const char *by)
 	const struct ctl_change *now = ctl_change_at(&watch.wanted, step);
 	unsigned n = 0;
 
-	if (again || compute_change_hash(now) != generation_now()->change) {
+	if (again || compute_change_hash(now) != get_generation()->change) {
 		if (add_generation_of_change(now, by, &pair[0]) == 0) {
 			if (again)
 				pair[0]->running.asked = 0;
@@ -283,7 +283,7 @@ static bool read_changed_config(void)
  */
 static bool has_list_changed(void)
 {
-	const char *path = config_now()->wrap_ops;
+	const char *path = get_config()->wrap_ops;
 	struct file_mark now = read_file_mark(path);
 
 	if (!now.ino || is_mark_equal(&now, &watch.list) || !is_file_settled(&now))
@@ -295,7 +295,7 @@ static bool has_list_changed(void)
 void config_watch_start(void)
 {
 	watch.config = read_file_mark(life_config_file);
-	watch.list = read_file_mark(config_now()->wrap_ops);
+	watch.list = read_file_mark(get_config()->wrap_ops);
 	watch.config_read_ns = clock_ns(CLOCK_MONOTONIC);
 }
 
@@ -316,7 +316,7 @@ static void read_config_text(void)
 static void record_monitor_end(void)
 {
 	static uint32_t noted; /* 1 + number of the generation */
-	const struct generation *g = generation_now();
+	const struct generation *g = get_generation();
 	struct file_mark now;
 
 	if (!g->cfg->dynamic_monitor || !g->cfg->dynamic_on || noted == g->number + 1 ||
@@ -350,7 +350,7 @@ static void check_watched_files(void *arg)
 		register_generations(by != NULL, by ? by : CTL_FILE);
 	/* The file was replaced by another one meanwhile. */
 	if (by)
-		watch.list = read_file_mark(config_now()->wrap_ops);
+		watch.list = read_file_mark(get_config()->wrap_ops);
 	if (clock_ns(CLOCK_MONOTONIC) - watch.config_read_ns > OTHERS_READ_NS)
 		record_monitor_end();
 }

@@ -125,13 +125,13 @@ static void load_session_config(void)
 	if (!cfg->disable)
 		generation_first.running.list =
 			load_list(cfg, log_missing_list, log_config_problem, NULL);
-	generation_pair_up(&generation_first, 0);
+	generation_init_pair(&generation_first, 0);
 	config_watch_start();
 	if (cfg->disable)
 		return;
 	step_update_config();
 	stack_id_update();
-	tensor_watch_update(config_now());
+	tensor_watch_update(get_config());
 }
 
 /*
@@ -146,7 +146,7 @@ static void check_list_names(void)
 	api_fill();
 	for (unsigned i = 0; i < api_count; i++)
 		if (api_get(i)->spec->task == TASK_DATA)
-			wraplist_match(list_now(), api_get(i)->spec->lib->name,
+			wraplist_match(get_wraplist(), api_get(i)->spec->lib->name,
 				api_get(i)->spec->list_name);
 	for (unsigned i = 0; i < api_count; i++) {
 		const struct adapter *l = api_get(i)->spec->lib;
@@ -157,7 +157,7 @@ static void check_list_names(void)
 		if (k < n || n == 64)
 			continue;
 		seen[n++] = l;
-		wraplist_report_unknown(list_now(), l->name, log_config_problem, NULL);
+		wraplist_report_unknown(get_wraplist(), l->name, log_config_problem, NULL);
 	}
 }
 
@@ -181,12 +181,13 @@ static void load_config_once(void *arg)
 	pthread_mutex_lock(&session.lock);
 	if (atomic_load(&session.phase) == SESSION_NEW) {
 		load_session_config();
-		if (config_now()->disable || !list_now()) {
-			session_settle(SESSION_OFF);
+		if (get_config()->disable || !get_wraplist()) {
+			session_set_final_phase(SESSION_OFF);
 		} else {
 			check_list_names();
-			report_unknown_words(config_now(), life_config_file,
-				startup_get_environment(), list_now(), log_config_problem, NULL);
+			report_unknown_words(get_config(), life_config_file,
+				startup_get_environment(), get_wraplist(), log_config_problem,
+				NULL);
 			atomic_store_explicit(&session.phase, SESSION_READY, memory_order_release);
 		}
 	}

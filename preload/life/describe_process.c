@@ -115,11 +115,11 @@ static void write_layout_facts(void)
 	char value[160];
 
 	for (unsigned i = 0; layout_facts && layout_facts[i].name[0]; i++) {
-		enum layout_state s = layout_fact_state(i);
+		enum layout_state s = get_layout_state(i);
 
 		if (s == LAYOUT_UNSEEN)
 			continue;
-		snprintf(value, sizeof(value), "%s%s%s", layout_state_name(s),
+		snprintf(value, sizeof(value), "%s%s%s", get_layout_state_name(s),
 			s == LAYOUT_FAILED ? "; off: " : "",
 			s == LAYOUT_FAILED ? layout_facts[i].off : "");
 		list_add(&t, layout_facts[i].name, value, false);
@@ -132,7 +132,7 @@ static void write_layout_facts(void)
 
 void session_record_layout_fact(unsigned fact, bool holds)
 {
-	if (!layout_fact_note(fact, holds))
+	if (!record_layout_fact(fact, holds))
 		return;
 	if (!holds)
 		log_info(2, "%s does not hold in this process; switched off: %s",
@@ -153,7 +153,7 @@ static int write_config_meta(void)
 	struct text t = list_begin(text, sizeof(text), '{');
 
 	for (size_t i = 0; i < config_nkeys; i++) {
-		int n = config_format(config_now(), &config_keys[i], value, sizeof(value));
+		int n = config_format(get_config(), &config_keys[i], value, sizeof(value));
 
 		list_add(&t, config_keys[i].name,
 			n > 0 && (size_t)n < sizeof(value) ? value : "null", true);
@@ -209,7 +209,7 @@ void session_config_changed(uint64_t step)
 
 	snprintf(from, sizeof(from), "%llu", (unsigned long long)step);
 	pthread_mutex_lock(&session.lock);
-	record_switch(generation_now(), step);
+	record_switch(get_generation(), step);
 	/* The step is written first: its configuration replaces the one from process start. */
 	if (session_is_on() &&
 		!(err = session_set_meta(META_CONFIG_STEP, "config_from_step", from)))
@@ -240,7 +240,7 @@ static ssize_t get_title_length(const char *line, ssize_t n)
 
 static void write_process(void)
 {
-	const struct training_keys *keys = get_training_keys(config_now());
+	const struct training_keys *keys = get_training_keys(get_config());
 	static char text[META_PART_MAX], value[4096];
 	struct text t;
 	bool fits = true;

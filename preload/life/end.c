@@ -27,7 +27,7 @@ static void close_on_private_stack(void *arg)
 	late_end();
 	if (atomic_compare_exchange_strong(&session.phase, &on, SESSION_ENDED)) {
 		write_last_words();
-		session_settle(SESSION_ENDED);
+		session_set_final_phase(SESSION_ENDED);
 		stats_threads_stop();
 		writer_end();
 		config_watch_stop();

@@ -164,8 +164,8 @@ void child_after_fork(void)
 	if (phase != SESSION_ON && phase != SESSION_ENDED)
 		return;
 	run_handlers(recorded_fork_handlers);
-	if (get_process_keys(config_now())->fork != FORK_FOLLOW) {
-		session_settle(SESSION_OFF);
+	if (get_process_keys(get_config())->fork != FORK_FOLLOW) {
+		session_set_final_phase(SESSION_OFF);
 		writer_leave_journal();
 		return;
 	}
@@ -173,5 +173,5 @@ void child_after_fork(void)
 	if (session.wiped)
 		*(volatile uint32_t *)(uintptr_t)session.alive = 1;
 	atomic_store(&session.phase, SESSION_READY);
-	recording_switch(OFF_SETTLED, false);
+	set_off_reason(OFF_SETTLED, false);
 }

@@ -155,7 +155,7 @@ void write_last_words(void)
 		e.text = words.shown.text;
 		e.at_ns = words.shown.at_ns;
 	}
-	journal_keep_ending(&session.journal, &e, json, sizeof(json));
+	journal_record_ending(&session.journal, &e, json, sizeof(json));
 }
 
 void record_exception(const char *text)
@@ -190,7 +190,7 @@ void record_exit_requested(int code)
 
 	if (session_is_on() && is_exit_with_code(&e) && was_exception_shown() &&
 		!atomic_load(&words.said))
-		journal_keep_ending(&session.journal, &e, json, sizeof(json));
+		journal_record_ending(&session.journal, &e, json, sizeof(json));
 }
 
 void reset_last_words(void)

@@ -89,7 +89,7 @@ int probe_stats_next(unsigned long *at, const char **kind, const char **name, co
 	if (session_is_on()) {
 		if (!place)
 			probe_flush();
-		ret = stats_store_next(&place, kind, name, op, &number, value);
+		ret = stats_store_get_next(&place, kind, name, op, &number, value);
 		*at = (unsigned long)place;
 		*step = (long)number;
 	}

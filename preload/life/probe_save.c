@@ -109,7 +109,7 @@ static bool set_saved_buffer(struct buffer *v, const void *p, const char *dtype,
 		return false;
 	*v = (struct buffer){.base = p,
 		.count = (uint64_t)count,
-		.bytes = (uint64_t)count * dtype_info((unsigned)dt)->size,
+		.bytes = (uint64_t)count * get_dtype_info((unsigned)dt)->size,
 		.dtype = (uint8_t)dt,
 		.layout = BUFFER_STRIDED,
 		.io = IO_IN,
@@ -125,7 +125,7 @@ static bool set_saved_buffer(struct buffer *v, const void *p, const char *dtype,
 
 static bool is_saving_wanted(void)
 {
-	return session_configure() && recording_enabled() && !generation_now()->paused &&
+	return session_configure() && recording_enabled() && !get_generation()->paused &&
 	       session_rank_selected() && step_selected() && (session_is_on() || session_start());
 }
 
@@ -144,7 +144,7 @@ static int record_saved(struct api *row, const struct buffer *v, uintptr_t pc, u
 		thread_count(t, JC_SKIP_CALLER);
 		return -1;
 	}
-	w.config = config_now();
+	w.config = get_config();
 	w.in[0] = *v;
 	w.nin = 1;
 	r = record_open(t, row, &w, JOURNAL_NONE64, stack, 0);

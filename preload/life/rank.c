@@ -14,7 +14,7 @@
 static void check_selected_ranks(int rank, int size)
 {
 	static bool reported;
-	const struct ranges *r = &get_steps_keys(config_now())->rank;
+	const struct ranges *r = &get_steps_keys(get_config())->rank;
 	char all[160];
 	struct text t = text_over(all, sizeof(all));
 	bool some = false;

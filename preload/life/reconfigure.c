@@ -60,7 +60,7 @@ static void handle_wrong_change(void *arg, const char *line)
 	if (config_is_note(line))
 		return;
 
-	/* What the message says of the start of a job is not true here. */
+	/* The part of the message about the start of a job is wrong while the job runs: it is cut off. */
 	static const char *const outcomes[] = {"; the default ", "; nothing is recorded ",
 		" It is ignored", "; it is ignored", "; the last one is used"};
 	const char *end = line + strlen(line);
@@ -156,8 +156,8 @@ static void reset_outdated_row(struct api *a, void *arg)
 {
 	const uint32_t *number = arg;
 
-	if (api_word(a) >> API_GENERATION != *number)
-		api_renew(a);
+	if (get_api_word(a) >> API_GENERATION != *number)
+		reset_api(a);
 }
 
 static void handle_changed_config(void *step)
@@ -167,7 +167,7 @@ static void handle_changed_config(void *step)
 
 void life_config_changed(uint32_t step)
 {
-	const struct generation *g = generation_now();
+	const struct generation *g = get_generation();
 	uint32_t number = g->number;
 
 	for (unsigned i = 0; i < api_count; i++)

@@ -288,7 +288,7 @@ static void write_requested_variable(struct text *t, unsigned i, const char *all
 
 	if (!*want) {
 		snprintf(seed, sizeof(seed), "%lld",
-			(long long)get_process_keys(config_now())->seed);
+			(long long)get_process_keys(get_config())->seed);
 		want = seed;
 	}
 	/* If the variable's library is not loaded, it has no effect. */
@@ -310,7 +310,7 @@ static void write_requested_variable(struct text *t, unsigned i, const char *all
 
 static void write_reproducible(const char *all, size_t n)
 {
-	const struct config *c = config_now();
+	const struct config *c = get_config();
 	const struct process_keys *keys = get_process_keys(c);
 	static char text[META_PART_MAX];
 	struct text t = list_begin(text, sizeof(text), '{');

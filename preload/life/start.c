@@ -110,7 +110,7 @@ static void start_once(void *arg)
 			atomic_store_explicit(&session.phase, SESSION_ON, memory_order_release);
 			writer_start();
 		} else {
-			session_settle(SESSION_OFF);
+			session_set_final_phase(SESSION_OFF);
 		}
 	}
 	pthread_mutex_unlock(&session.lock);

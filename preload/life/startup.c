@@ -28,7 +28,7 @@ __attribute__((constructor)) static void start_process(void)
 	 * real function.
 	 */
 	if (!gnu_get_libc_version) {
-		session_settle(SESSION_OFF);
+		session_set_final_phase(SESSION_OFF);
 		return;
 	}
 	/*
@@ -37,7 +37,7 @@ __attribute__((constructor)) static void start_process(void)
 	 * files.
 	 */
 	if (getauxval(AT_SECURE)) {
-		session_settle(SESSION_OFF);
+		session_set_final_phase(SESSION_OFF);
 		return;
 	}
 	startup_copy_environment();
@@ -51,7 +51,7 @@ __attribute__((destructor)) static void handle_process_end(void)
 	if (!entry_is_open())
 		return;
 	/* Without a folder, its reader would not learn that the settings chose nothing. */
-	if (atomic_load(&session.left_out) && session_has_left_all_out()) {
+	if (atomic_load(&session.left_out) && session_has_excluded_all()) {
 		thread_state.busy++;
 		if (life_start())
 			step_write();

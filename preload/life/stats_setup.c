@@ -17,7 +17,7 @@
  */
 static void start_helpers(void)
 {
-	const struct calls_keys *keys = get_calls_keys(config_now());
+	const struct calls_keys *keys = get_calls_keys(get_config());
 	struct cores where;
 	int want = (int)keys->stats_threads, n, started = 0;
 
@@ -44,8 +44,8 @@ static void start_helpers(void)
 
 void session_statistics(void)
 {
-	snapshots_set_size((size_t)get_calls_keys(config_now())->device_copy_mib << 20);
-	if (stats_select(get_calls_keys(config_now())->stats_isa))
+	snapshots_set_size((size_t)get_calls_keys(get_config())->device_copy_mib << 20);
+	if (stats_select(get_calls_keys(get_config())->stats_isa))
 		log_loss(LOSS_CONFIG,
 			"stats_isa: this CPU lacks the instructions that are set; %s is "
 			"used instead, with the same results",

@@ -23,13 +23,13 @@ __thread const struct bound *bound_now;
  * Returns the dlsym() after libprobe's own, which is a hook: libprobe's own code always means the
  * next one.
  */
-static dlsym_fn *next_dlsym(void)
+static dlsym_fn *find_next_dlsym(void)
 {
 	static _Atomic(dlsym_fn *) cached;
 	dlsym_fn *f = cached;
 
 	if (!f) {
-		f = (dlsym_fn *)real_symbol("dlsym");
+		f = (dlsym_fn *)real_find_symbol("dlsym");
 		cached = f;
 	}
 	return f;
@@ -40,16 +40,16 @@ static void *call_ifunc_resolver(const struct provider *p)
 	return p->ifunc ? ((void *(*)(void))p->addr)() : p->addr;
 }
 
-void *real_symbol(const char *name)
+void *real_find_symbol(const char *name)
 {
 	struct provider p;
 
 	return elfsym_after_us(name, &p, 1) ? call_ifunc_resolver(&p) : NULL;
 }
 
-void *real_next(const char *name)
+void *real_find_next(const char *name)
 {
-	dlsym_fn *sym = next_dlsym();
+	dlsym_fn *sym = find_next_dlsym();
 	void *p = sym ? sym(RTLD_NEXT, name) : NULL;
 	struct elf_place at;
 
@@ -61,7 +61,7 @@ void *real_next(const char *name)
  * Returns the one of several functions to which the caller would be bound without libprobe; the
  * first if that is not known.
  */
-static void *real_for_caller(const char *name, uintptr_t pc, const struct provider *p, int n)
+static void *choose_for_caller(const char *name, uintptr_t pc, const struct provider *p, int n)
 {
 	struct provider own;
 
@@ -90,17 +90,17 @@ static void *find_name(const char *name, uintptr_t pc, bool *several)
 		return n ? call_ifunc_resolver(&p[0]) : NULL;
 
 	/* The global scope precedes any local one, for every caller. */
-	void *global = real_next(name);
+	void *global = real_find_next(name);
 
 	if (global)
 		return global;
 	*several = true;
-	return real_for_caller(name, pc, p, n < PROVIDERS_MAX ? n : PROVIDERS_MAX);
+	return choose_for_caller(name, pc, p, n < PROVIDERS_MAX ? n : PROVIDERS_MAX);
 }
 
 void *real_find(const struct api_spec *spec, uintptr_t pc, bool *several)
 {
-	void *f = find_name(real_name(spec), pc, several);
+	void *f = find_name(get_real_name(spec), pc, several);
 	char alias[160];
 
 	if (f || !spec->lib->alias_prefix || !spec->lib->alias_prefix[0] ||
@@ -117,7 +117,7 @@ static _Atomic uint32_t loads,
 	under_way; /* how often loading has begun; number of threads that may still be loading */
 static __thread bool loading THREAD_TLS;
 
-void real_loading(void)
+void real_start_loading(void)
 {
 	if (!loading)
 		atomic_fetch_add(&under_way, 1);
@@ -138,7 +138,7 @@ void real_loaded(void)
 	atomic_fetch_sub(&under_way, 1);
 }
 
-uint32_t real_loads(void)
+uint32_t real_get_loads(void)
 {
 	return atomic_load(&loads);
 }
@@ -161,17 +161,17 @@ struct site {
 static struct site sites[SITES];
 static _Atomic uint32_t age = 1;
 
-void real_forget(void)
+void real_reset_caches(void)
 {
 	atomic_fetch_add(&age, 1);
 }
 
-uint32_t real_generation(void)
+uint32_t real_get_generation(void)
 {
 	return atomic_load_explicit(&age, memory_order_relaxed);
 }
 
-void *real_of_caller(const struct api *a, uintptr_t pc)
+void *real_find_for_caller(const struct api *a, uintptr_t pc)
 {
 	uint64_t h = hash_mix(pc ^ hash_mix((uintptr_t)a));
 	uint32_t now = atomic_load_explicit(&age, memory_order_relaxed);

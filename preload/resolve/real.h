@@ -24,40 +24,40 @@
 void *real_find(const struct api_spec *spec, uintptr_t pc, bool *several);
 
 /* Like real_find(), for each call of an API_MULTI row: cached by call site. */
-void *real_of_caller(const struct api *a, uintptr_t pc);
+void *real_find_for_caller(const struct api *a, uintptr_t pc);
 
 /*
  * To be called when a library is about to be unloaded: drops the caches and changes
- * real_generation().
+ * real_get_generation().
  */
-void real_forget(void);
-uint32_t real_generation(void);
+void real_reset_caches(void);
+uint32_t real_get_generation(void);
 
 /*
  * A library that a thread is loading becomes visible at some moment, without notice. Until then, a name's only function may get
  * a second definition: its row becomes API_MULTI.
  *
- * real_loading(): the calling thread is about to load a library. real_loaded(): it has reached a point after which the library
- * is visible. real_settled(): no other thread is loading, and none has begun since real_loads() was `loads`.
+ * real_start_loading(): the calling thread is about to load a library. real_loaded(): it has reached a point after which the library
+ * is visible. real_settled(): no other thread is loading, and none has begun since real_get_loads() was `loads`.
  */
-void real_loading(void);
+void real_start_loading(void);
 void real_loaded(void);
-uint32_t real_loads(void);
+uint32_t real_get_loads(void);
 bool real_settled(uint32_t loads);
 
 /*
  * Returns the function `name` after libprobe.so in the loader's order, for libprobe's own calls
  * into libraries (queries of an adapter, libc). Returns NULL if there is none.
  */
-void *real_symbol(const char *name);
+void *real_find_symbol(const char *name);
 
 /* Returns the linker's name for the function of a row. */
-static inline const char *real_name(const struct api_spec *s)
+static inline const char *get_real_name(const struct api_spec *s)
 {
 	return s->link_name ? s->link_name : s->symbol;
 }
 
 /* dlsym(RTLD_NEXT, name) as seen from libprobe.so: the next global function, ignoring stubs. Sets dlerror(). */
-void *real_next(const char *name);
+void *real_find_next(const char *name);
 
 #endif

@@ -45,7 +45,7 @@ const struct generation *get_first_generation(void)
 }
 
 /* Publishes the paused or the running member of *now's pair, according to `on`. */
-static void point_at(const struct generation *now, const struct generation *running, bool on)
+static void set_current(const struct generation *now, const struct generation *running, bool on)
 {
 	const struct generation *next;
 
@@ -57,10 +57,10 @@ static void point_at(const struct generation *now, const struct generation *runn
 
 void generation_pause(bool on)
 {
-	point_at(generation_now(), NULL, on);
+	set_current(get_generation(), NULL, on);
 }
 
-void generation_pair_up(struct generation_pair *p, uint32_t number)
+void generation_init_pair(struct generation_pair *p, uint32_t number)
 {
 	p->running.cfg = &p->cfg;
 	p->running.number = number;
@@ -148,18 +148,18 @@ int generation_propose_next(struct generation_pair *p)
 	return free_replaced(old, nold);
 }
 
-static struct generation_pair *pair_of_generation(const struct generation *g)
+static struct generation_pair *get_pair(const struct generation *g)
 {
 	/* `running` is the pair's first member. */
 	return (struct generation_pair *)(g->paused ? g->twin : g);
 }
 
-const struct generation_pair *generation_base(void)
+const struct generation_pair *generation_get_base(void)
 {
 	struct generation_pair *p;
 
 	pthread_mutex_lock(&change_lock);
-	p = before_it ? before_it : pair_of_generation(generation_now());
+	p = before_it ? before_it : get_pair(get_generation());
 	pthread_mutex_unlock(&change_lock);
 	return p;
 }
@@ -184,7 +184,7 @@ int generation_propose_for(struct generation_pair *p, uint32_t steps)
 	return found ? 0 : free_replaced(NULL, -ENOSPC);
 }
 
-static void end_pause(void)
+static void count_pause_down(void)
 {
 	uint32_t left = atomic_load(&pause_left);
 
@@ -198,13 +198,13 @@ static void end_pause(void)
  * Called under change_lock: returns the pair of generation_propose_for(), or the pair to return
  * to. Returns NULL if nothing changes.
  */
-static struct generation_pair *choose_lasting(void)
+static struct generation_pair *find_lasting_pair(void)
 {
 	struct generation_pair *p = atomic_exchange(&lasting, NULL), *now;
 	uint32_t left = atomic_load(&lasts_left);
 
 	if (p) {
-		now = pair_of_generation(generation_now());
+		now = get_pair(get_generation());
 		before_it = before_it ? before_it : now;
 		atomic_store(&lasts_left, lasting_steps);
 		return p == now ? NULL : p;
@@ -222,7 +222,7 @@ static struct generation_pair *choose_lasting(void)
  * Called under change_lock: returns the last waiting pair whose step has been reached; earlier
  * ones are skipped.
  */
-static struct generation_pair *take_due_pair(uint32_t next)
+static struct generation_pair *remove_due_pairs(uint32_t next)
 {
 	struct generation_pair *p = NULL;
 	unsigned n = 0;
@@ -238,7 +238,7 @@ static struct generation_pair *take_due_pair(uint32_t next)
 }
 
 /* Called under change_lock: from now on the pair in use stays until another is proposed. */
-static void end_lasting(void)
+static void stop_lasting(void)
 {
 	atomic_store(&lasting, NULL);
 	atomic_store(&lasts_left, 0);
@@ -246,7 +246,7 @@ static void end_lasting(void)
 }
 
 /* Called under change_lock. */
-static void use_pair(struct generation_pair *p, uint32_t step)
+static void start_pair(struct generation_pair *p, uint32_t step)
 {
 	struct config *c = &p->cfg;
 
@@ -256,9 +256,9 @@ static void use_pair(struct generation_pair *p, uint32_t step)
 		c->in_force_from = step;
 		if (c->dynamic_monitor)
 			c->start_step = step;
-		generation_pair_up(p, ++last_number);
+		generation_init_pair(p, ++last_number);
 	}
-	point_at(generation_now(), &p->running, false);
+	set_current(get_generation(), &p->running, false);
 	/* After the pointer is set: a thread that decides on a row meanwhile checks it again afterwards. */
 	session_hooks.config_changed(step);
 }
@@ -273,15 +273,15 @@ bool generation_apply(uint32_t next)
 				     !atomic_load_explicit(&pause_left, memory_order_relaxed),
 		    1))
 		return false;
-	end_pause();
+	count_pause_down();
 	pthread_mutex_lock(&change_lock);
-	p = take_due_pair(next);
+	p = remove_due_pairs(next);
 	if (p)
-		end_lasting();
+		stop_lasting();
 	else
-		p = choose_lasting();
+		p = find_lasting_pair();
 	if (p)
-		use_pair(p, next);
+		start_pair(p, next);
 	pthread_mutex_unlock(&change_lock);
 	return p != NULL;
 }
@@ -293,8 +293,8 @@ int generation_apply_now(struct generation_pair *p, uint32_t now)
 	pthread_mutex_lock(&change_lock);
 	found = last_number + 1 < GENERATIONS_MAX;
 	if (found) {
-		end_lasting();
-		use_pair(p, now);
+		stop_lasting();
+		start_pair(p, now);
 	}
 	pthread_mutex_unlock(&change_lock);
 	if (found)

@@ -44,14 +44,14 @@ struct generation_pair; /* session/generation_pair.h */
 extern struct generation_pair generation_first __attribute__((visibility("hidden")));
 extern _Atomic(const struct generation *) generation_current __attribute__((visibility("hidden")));
 
-static inline const struct generation *generation_now(void)
+static inline const struct generation *get_generation(void)
 {
 	return atomic_load_explicit(&generation_current, memory_order_acquire);
 }
 
-static inline const struct config *config_now(void)
+static inline const struct config *get_config(void)
 {
-	return generation_now()->cfg;
+	return get_generation()->cfg;
 }
 
 /* The generation that the process started with. */
@@ -63,16 +63,16 @@ const struct generation *get_first_generation(void);
  */
 extern struct wraplist *generation_armable __attribute__((visibility("hidden")));
 
-static inline struct wraplist *list_now(void)
+static inline struct wraplist *get_wraplist(void)
 {
-	return generation_now()->list;
+	return get_generation()->list;
 }
 
 /* Pauses or resumes recording at once. May be called by any thread, and in signal handlers. */
 void generation_pause(bool on);
 
 /* Makes the pair's twin from its `running`, whose cfg and list are set. */
-void generation_pair_up(struct generation_pair *p, uint32_t number);
+void generation_init_pair(struct generation_pair *p, uint32_t number);
 
 /*
  * Schedules n pairs (at most GENERATIONS_AHEAD), malloc'd, ordered by `asked`. Each is used from
@@ -92,7 +92,7 @@ int generation_propose(struct generation_pair *const p[], unsigned n);
 int generation_propose_for(struct generation_pair *p, uint32_t steps);
 
 /* Returns the pair in use; during generation_propose_for(), the pair that will be returned to. */
-const struct generation_pair *generation_base(void);
+const struct generation_pair *generation_get_base(void);
 
 /* Pauses at once, for the rest of the current step and `steps` further steps. */
 void generation_pause_for(uint32_t steps);

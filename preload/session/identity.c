@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* Returns a variable's value if it is a non-negative int, else -1. */
-static int env_number(const char *name)
+static int read_number_variable(const char *name)
 {
 	const char *s = getenv(name);
 	char *end;
@@ -39,7 +39,8 @@ static void find_rank(struct identity *id)
 {
 	id->rank = id->size = -1;
 	for (size_t i = 0; i < sizeof(sources) / sizeof(*sources); i++) {
-		int rank = env_number(sources[i].rank), size = env_number(sources[i].size);
+		int rank = read_number_variable(sources[i].rank),
+		    size = read_number_variable(sources[i].size);
 
 		if (rank < 0 || (sources[i].need_size && size < 0))
 			continue;
@@ -47,9 +48,9 @@ static void find_rank(struct identity *id)
 		id->size = size;
 		return;
 	}
-	if (getenv("SLURM_STEP_ID") && env_number("SLURM_NTASKS") > 1) {
-		id->rank = env_number("SLURM_PROCID");
-		id->size = id->rank >= 0 ? env_number("SLURM_NTASKS") : -1;
+	if (getenv("SLURM_STEP_ID") && read_number_variable("SLURM_NTASKS") > 1) {
+		id->rank = read_number_variable("SLURM_PROCID");
+		id->size = id->rank >= 0 ? read_number_variable("SLURM_NTASKS") : -1;
 	}
 }
 

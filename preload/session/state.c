@@ -36,23 +36,23 @@ bool session_start(void)
 	if (phase == SESSION_ON) {
 		/* A child made without pthread_atfork is detected here. */
 		if (!*session.alive)
-			recording_switch(OFF_SETTLED, true);
+			set_off_reason(OFF_SETTLED, true);
 		return *session.alive;
 	}
 	return phase == SESSION_READY && session_hooks.start();
 }
 
-void session_settle(enum session_phase p)
+void session_set_final_phase(enum session_phase p)
 {
 	atomic_store_explicit(&session.phase, p, memory_order_release);
-	recording_switch(OFF_SETTLED, true);
+	set_off_reason(OFF_SETTLED, true);
 }
 
 _Atomic int session_rank_wanted;
 
-bool session_rank_look(void)
+bool session_check_rank(void)
 {
-	const struct steps_keys *keys = get_steps_keys(config_now());
+	const struct steps_keys *keys = get_steps_keys(get_config());
 	int rank = session.world_rank, k;
 
 	if (!keys->rank.n)
@@ -65,17 +65,17 @@ bool session_rank_look(void)
 	return k == 1;
 }
 
-void session_leave_out(bool listed)
+void session_record_exclusion(bool listed)
 {
 	if (atomic_load_explicit(&session.left_out, memory_order_relaxed))
 		return;
-	if (listed || *get_only_words(config_now()) || *get_skip_words(config_now()))
+	if (listed || *get_only_words(get_config()) || *get_skip_words(get_config()))
 		atomic_store_explicit(&session.left_out, getpid(), memory_order_relaxed);
 }
 
 static bool is_no_rank_selected(void)
 {
-	const struct ranges *selected = &get_steps_keys(config_now())->rank;
+	const struct ranges *selected = &get_steps_keys(get_config())->rank;
 
 	for (int k = 0; k < session.world_size; k++)
 		if (ranges_contain(selected, (uint64_t)k))
@@ -83,7 +83,7 @@ static bool is_no_rank_selected(void)
 	return session.world_size > 0;
 }
 
-bool session_has_left_all_out(void)
+bool session_has_excluded_all(void)
 {
 	/* A child of vfork() has the parent's memory. */
 	if (atomic_load(&session.phase) != SESSION_READY ||

@@ -121,18 +121,18 @@ bool session_configure(void);
 bool session_start(void);
 
 /* Sets a final phase, SESSION_OFF or SESSION_ENDED, in which nothing (more) is recorded. */
-void session_settle(enum session_phase p);
+void session_set_final_phase(enum session_phase p);
 
 extern _Atomic int session_rank_wanted
 	__attribute__((visibility("hidden"))); /* 0: not checked, 1: wanted, 2: not wanted */
-bool session_rank_look(void);
+bool session_check_rank(void);
 
 /* True if this process' rank is to be recorded (key rank). */
 static inline bool session_rank_selected(void)
 {
 	int k = atomic_load_explicit(&session_rank_wanted, memory_order_relaxed);
 
-	return k ? k == 1 : session_rank_look();
+	return k ? k == 1 : session_check_rank();
 }
 
 static inline bool session_is_on(void)
@@ -153,13 +153,13 @@ static inline bool session_is_settled(void)
  * Notes that the settings exclude a call before any was recorded. listed: it is excluded
  * by its rank, its step or a pause, else by the keys only and skip, if they are set.
  */
-void session_leave_out(bool listed);
+void session_record_exclusion(bool listed);
 
 /*
  * True if this process made calls, the settings excluded all of them, and it should leave a folder
  * that says so: its rank is selected, or it is rank 0 of a job of which no rank is selected.
  */
-bool session_has_left_all_out(void);
+bool session_has_excluded_all(void);
 
 /*
  * For `probe check`: check_folder() returns the folder of PROBE_CHECK, NULL if not set.

@@ -12,7 +12,7 @@
 
 static const char suffixes[][12] = {[CALLS_CSV] = ".csv", [CALLS_COMPACT] = ".compact"};
 
-void blocks_path(const struct files *f, enum calls_kind kind, uint32_t block, uint32_t part,
+void format_block_path(const struct files *f, enum calls_kind kind, uint32_t block, uint32_t part,
 	char *buf, size_t cap)
 {
 	uint64_t last = (uint64_t)block + f->j->head->block_steps - 1;
@@ -34,7 +34,7 @@ struct out_block *blocks_find(struct files *f, enum calls_kind kind, uint32_t bl
 	return NULL;
 }
 
-static bool comes_before(uint32_t block, uint32_t part, const struct out_block *b)
+static bool is_block_before(uint32_t block, uint32_t part, const struct out_block *b)
 {
 	return block != b->block ? block < b->block : part < b->part;
 }
@@ -55,7 +55,7 @@ struct out_block *blocks_add(
 
 	uint32_t i = f->nblocks++;
 
-	for (; i && comes_before(block, part, &f->blocks[i - 1]); i--)
+	for (; i && is_block_before(block, part, &f->blocks[i - 1]); i--)
 		f->blocks[i] = f->blocks[i - 1];
 	f->blocks[i] =
 		(struct out_block){.block = block, .part = part, .kind = kind, .bytes = bytes};
@@ -63,9 +63,9 @@ struct out_block *blocks_add(
 	return &f->blocks[i];
 }
 
-int blocks_scan(struct files *f)
+int read_blocks(struct files *f)
 {
-	int fd = openat(files_dir(f), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = openat(files_get_dir(f), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
 
 	f->nblocks = 0;
@@ -89,7 +89,7 @@ int blocks_scan(struct files *f)
 		if (sscanf(e->d_name, "calls_%u-%llu.%u.", &block, &last, &part) < 2)
 			continue;
 		kind = strstr(e->d_name, suffixes[CALLS_COMPACT]) ? CALLS_COMPACT : CALLS_CSV;
-		blocks_path(f, kind, block, part, want, sizeof(want));
+		format_block_path(f, kind, block, part, want, sizeof(want));
 		rest = e->d_name + strlen(want);
 		if (strncmp(want, e->d_name, strlen(want)) ||
 			(strcmp(rest, "") && strcmp(rest, ".gz") && strcmp(rest, ".gz.tmp")) ||
@@ -113,7 +113,7 @@ void blocks_close(struct files *f, const char *path)
 {
 	for (int i = 0; i < FILES_OPEN; i++)
 		if (strcmp(f->file[i].path, path) == 0)
-			files_forget(&f->file[i]);
+			files_remove_open(&f->file[i]);
 }
 
 /*
@@ -135,7 +135,7 @@ static uint32_t find_oldest_removable(const struct files *f)
 	return f->nblocks;
 }
 
-uint32_t files_limit(struct files *f)
+uint32_t files_remove_oldest(struct files *f)
 {
 	uint64_t limit = f->j->head->limit_bytes;
 	uint32_t removed = 0;
@@ -145,11 +145,11 @@ uint32_t files_limit(struct files *f)
 		struct out_block b = f->blocks[i];
 		char path[BLOCK_PATH_MAX];
 
-		blocks_path(f, b.kind, b.block, b.part, path, sizeof(path));
+		format_block_path(f, b.kind, b.block, b.part, path, sizeof(path));
 		blocks_close(f, path);
 		if (b.gz)
 			strcat(path, ".gz");
-		unlinkat(files_dir(f), path, 0);
+		unlinkat(files_get_dir(f), path, 0);
 		memmove(&f->blocks[i], &f->blocks[i + 1], (f->nblocks - i - 1) * sizeof(b));
 		f->nblocks--;
 		f->total -= b.bytes;

@@ -11,7 +11,7 @@
 #define BLOCK_PATH_MAX 56
 
 /* The name of a calls file without .gz; block: the first step in it. */
-void blocks_path(const struct files *f, enum calls_kind kind, uint32_t block, uint32_t part,
+void format_block_path(const struct files *f, enum calls_kind kind, uint32_t block, uint32_t part,
 	char *buf, size_t cap);
 
 /*
@@ -27,13 +27,13 @@ struct out_block *blocks_add(
  * before it wrote, and the results of a killed compression: the plain file is complete as long as
  * it exists. Returns 0 or -errno.
  */
-int blocks_scan(struct files *f);
+int read_blocks(struct files *f);
 
 /*
  * Closes the file and drops its buffered text; the second function does so for the file with this
  * path.
  */
-void files_forget(struct out_file *o);
+void files_remove_open(struct out_file *o);
 void blocks_close(struct files *f, const char *path);
 
 #endif

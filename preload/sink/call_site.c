@@ -51,9 +51,10 @@ static bool has_site(struct call_site *s, const struct journal_call *c)
 		if (!t || t->io > IO_OUT || !is_plain_tensor(t) || t->name || t->flags & TF_CRC)
 			return false;
 		s->at[n] = at;
-		at += journal_tensor_bytes(t->ndim);
-		s->dims[n] =
-			(uint8_t)((journal_tensor_bytes(t->ndim) - journal_tensor_bytes(0)) / 8);
+		at += journal_get_tensor_bytes(t->ndim);
+		s->dims[n] = (uint8_t)((journal_get_tensor_bytes(t->ndim) -
+					       journal_get_tensor_bytes(0)) /
+				       8);
 		dims += s->dims[n];
 	}
 	s->has_dims = dims != 0;

@@ -72,7 +72,7 @@ static inline __attribute__((always_inline)) void add_tensor_difference(
 	*other |= a[11] ^ b[11];
 }
 
-/* For a site whose tensors have dims. The entries have the same size. */
+/* True if the call's tensors are those of the site, which has dims. Both entries have the same size. */
 bool has_tensors_of_site(const struct call_site *s, const struct journal_call *c);
 
 /* True if only what may differ from call to call differs. The entry has been checked by journal_get_call_at(). */
@@ -115,7 +115,7 @@ static inline __attribute__((always_inline)) bool is_call_of_site(
 	return !(other | pair[0] | pair[1]);
 }
 
-/* Looks the call up, and stores its site if it came twice. NULL: it has none. */
+/* Returns the site of the call. Stores it when the call comes a second time. NULL: the call has no site. */
 struct call_site *find_call_site(
 	struct call_sites *all, const struct journal_call *c, const struct row_api *api);
 

@@ -19,7 +19,7 @@
  * longest row.
  */
 
-static inline char *put_real_number(char *p, double v, bool wide)
+static inline char *write_real_number(char *p, double v, bool wide)
 {
 	uint64_t bits;
 
@@ -35,16 +35,16 @@ static inline bool has_nine_digits(const struct dtype_info *d)
 	return d->cls == DTC_FLOAT && !d->wide;
 }
 
-static inline char *put_stats_value(char *p, const struct dtype_info *d, union stats_value v)
+static inline char *write_stats_value(char *p, const struct dtype_info *d, union stats_value v)
 {
 	if (d->cls == DTC_SIGNED)
 		return write_i64(p, v.i);
 	if (d->cls == DTC_UNSIGNED)
 		return write_u64(p, v.u);
-	return put_real_number(p, v.f, d->wide);
+	return write_real_number(p, v.f, d->wide);
 }
 
-static char *put_shape(char *p, const struct journal_tensor *t)
+static char *write_shape(char *p, const struct journal_tensor *t)
 {
 	const uint64_t *dim = (const uint64_t *)(t + 1);
 
@@ -59,7 +59,7 @@ static char *put_shape(char *p, const struct journal_tensor *t)
 }
 
 /* Writes node numbers: 7, or 7-9. */
-static char *put_nodes(char *p, int64_t node)
+static char *write_node_numbers(char *p, int64_t node)
 {
 	p = write_u64(p, JOURNAL_NODE_FIRST(node));
 	if (JOURNAL_NODE_MORE(node))
@@ -68,7 +68,7 @@ static char *put_nodes(char *p, int64_t node)
 	return p;
 }
 
-static char *put_flags(char *p, const struct row_values *v)
+static char *write_flags(char *p, const struct row_values *v)
 {
 	const uint32_t known = (uint32_t)((UINT64_C(1) << CALL_FLAGS) - 1);
 
@@ -81,7 +81,7 @@ static char *put_flags(char *p, const struct row_values *v)
 		if (bit == CF_BIT_ERROR)
 			p = write_i64(write_char(p, ':'), v->error);
 		else if (bit == CF_BIT_NODE)
-			p = put_nodes(write_char(p, ':'), v->node);
+			p = write_node_numbers(write_char(p, ':'), v->node);
 	}
 	return p;
 }
@@ -104,12 +104,12 @@ static char *put_flags(char *p, const struct row_values *v)
 #define PUT_WORD(s) p = write_word(p, s)
 #define PUT_API(field) p = csv_write_field(p, api->field, ROW_STRING_MAX)
 #define PUT_NAME(s) p = s[0] ? csv_write_field(p, s, ROW_STRING_MAX) : p
-#define PUT_SHAPE(t) p = put_shape(p, t)
+#define PUT_SHAPE(t) p = write_shape(p, t)
 #define PUT_CHECKSUM(t) p = (t)->flags & TF_CRC ? write_hex_8(p, (t)->crc) : p
-#define PUT_FLAGS(v) p = put_flags(p, &(v))
-#define PUT_VALUE(v) p = put_stats_value(p, d, v)
-#define PUT_REAL(v) p = put_real_number(p, v, d->wide)
-#define PUT_SHARE(v) p = s->zeros ? put_real_number(p, v, false) : write_char(p, '0')
+#define PUT_FLAGS(v) p = write_flags(p, &(v))
+#define PUT_VALUE(v) p = write_stats_value(p, d, v)
+#define PUT_REAL(v) p = write_real_number(p, v, d->wide)
+#define PUT_SHARE(v) p = s->zeros ? write_real_number(p, v, false) : write_char(p, '0')
 
 /* ---- columns, one by one ---- */
 
@@ -117,7 +117,7 @@ static char *put_flags(char *p, const struct row_values *v)
  * Writes the columns from `first` to `last`, each with its comma. Inlined where these are known, so that the compiler
  * knows which columns there are.
  */
-static inline __attribute__((always_inline)) char *put_columns(char *p, const struct record *r,
+static inline __attribute__((always_inline)) char *write_columns(char *p, const struct record *r,
 	const struct journal_tensor *t, const char *name, const struct row_values *values,
 	int first, int last)
 {
@@ -125,7 +125,7 @@ static inline __attribute__((always_inline)) char *put_columns(char *p, const st
 	const struct row_api *api = &r->api;
 	const struct journal_call *c = r->call;
 	const struct row_values v = *values;
-	const struct dtype_info *d = t ? dtype_info(t->dtype) : NULL;
+	const struct dtype_info *d = t ? get_dtype_info(t->dtype) : NULL;
 	const struct stats *s = t && t->stats.n ? &t->stats : NULL;
 
 #define IS_ASKED(column) ((int)COL_##column >= first && (int)COL_##column <= last)
@@ -150,12 +150,12 @@ static inline __attribute__((always_inline)) char *put_columns(char *p, const st
 	return p;
 }
 
-static char *put_row_columns(
+static char *write_row_columns(
 	char *p, const struct record *r, const struct journal_tensor *t, const char *name)
 {
-	const struct row_values v = settle_row(r->clock, r->call, r->end, t, r->open);
+	const struct row_values v = compute_row(r->clock, r->call, r->end, t, r->open);
 
-	p = put_columns(p, r, t, name, &v, 0, COLUMNS - 1);
+	p = write_columns(p, r, t, name, &v, 0, COLUMNS - 1);
 	/* The last field has a comma too. */
 	p[-1] = '\n';
 	return p;
@@ -202,7 +202,7 @@ static void add_row_piece(struct row_site *s, unsigned piece, const char *from, 
 	memcpy(s->text + begin, from, (size_t)(end - from));
 }
 
-/* Makes the text of a site. False: it is too long to be kept. */
+/* Formats the text of a site. Returns false if it is too long to be kept. */
 static __attribute__((noinline)) bool init_row_site(
 	struct row_site *s, const uint64_t *key, const struct record *r, uint32_t flags)
 {
@@ -215,11 +215,11 @@ static __attribute__((noinline)) bool init_row_site(
 	call.parent = 0;
 	site.call = &call;
 	s->bytes[PIECE_API] = 0;
-	end[PIECE_API] = p = put_columns(p, &site, NULL, "", &values, COL_lib, COL_comm);
-	end[PIECE_COMM] = p = put_columns(p, &site, NULL, "", &values, COL_rank, COL_root);
-	end[PIECE_THREAD] = p = put_columns(p, &site, NULL, "", &values, COL_thread, COL_thread);
-	end[PIECE_FLAGS] = p = put_columns(p, &site, NULL, "", &values, COL_flags, COL_flags);
-	end[PIECE_PHASE] = p = put_columns(p, &site, NULL, "", &values, COL_parent, COL_phase);
+	end[PIECE_API] = p = write_columns(p, &site, NULL, "", &values, COL_lib, COL_comm);
+	end[PIECE_COMM] = p = write_columns(p, &site, NULL, "", &values, COL_rank, COL_root);
+	end[PIECE_THREAD] = p = write_columns(p, &site, NULL, "", &values, COL_thread, COL_thread);
+	end[PIECE_FLAGS] = p = write_columns(p, &site, NULL, "", &values, COL_flags, COL_flags);
+	end[PIECE_PHASE] = p = write_columns(p, &site, NULL, "", &values, COL_parent, COL_phase);
 	if (p - text > SITE_TEXT)
 		return false;
 	for (unsigned i = 0; i < ROW_PIECES; i++)
@@ -230,7 +230,7 @@ static __attribute__((noinline)) bool init_row_site(
 	return true;
 }
 
-/* The site of a call with these flags, with its text. NULL: its text is not kept. */
+/* Returns the site of a call with these flags. Returns NULL if the text of the site is too long to be kept. */
 static inline struct row_site *find_row_site(
 	struct row_memory *memory, const struct record *r, uint32_t flags)
 {
@@ -288,7 +288,7 @@ static __attribute__((noinline)) char *write_new_shape(char *p, const struct rec
 	char *end;
 
 	if (dims > SHAPE_DIMS)
-		return put_columns(p, r, t, "", &none, COL_io, COL_bytes);
+		return write_columns(p, r, t, "", &none, COL_io, COL_bytes);
 	h = key[0] ^ key[1] << 20 ^ key[2];
 	for (unsigned i = 0; i < dims; i++) {
 		key[3 + i] = ((const uint64_t *)(t + 1))[i];
@@ -299,7 +299,7 @@ static __attribute__((noinline)) char *write_new_shape(char *p, const struct rec
 	*expected = (uint16_t)h;
 	if (is_row_shape(s, t))
 		return copy_steps(p, s->text, s->bytes);
-	end = put_columns(p, r, t, "", &none, COL_io, COL_bytes);
+	end = write_columns(p, r, t, "", &none, COL_io, COL_bytes);
 	s->bytes = 0;
 	if (end - p > SHAPE_TEXT)
 		return end;
@@ -336,12 +336,12 @@ static inline char *write_nine_digits(
 
 	p = write_doubles_9(p, &s->min.f, 4);
 	if (__builtin_expect(s->zeros | s->nans | s->infs, 0))
-		return put_columns(p, r, t, "", &none, COL_zeros, COL_infs);
+		return write_columns(p, r, t, "", &none, COL_zeros, COL_infs);
 	memcpy(p, &counts, 8);
 	return p + 6;
 }
 
-/* Also keeps them for the next row. */
+/* Like write_nine_digits(), and keeps the text for the next row. */
 static __attribute__((noinline)) char *write_kept_statistics(
 	char *p, const struct record *r, const struct journal_tensor *t, struct row_statistics *k)
 {
@@ -366,29 +366,36 @@ static inline bool has_same_statistics(const struct stats *a, const struct stats
 }
 
 /*
- * The columns of the statistics. A buffer that has not changed since the last call, a flag or a constant has those of the
- * last row. They are kept when the minimum comes a second time: other numbers cost nothing.
+ * The columns of statistics that nine digits show. A buffer that has not changed since the last call, a flag or a constant
+ * has those of the last row. They are kept when the minimum comes a second time: other numbers cost nothing.
  */
+static inline __attribute__((always_inline)) char *write_repeated_statistics(
+	char *p, const struct record *r, const struct journal_tensor *t, struct row_memory *memory)
+{
+	const struct stats *s = &t->stats;
+	struct row_statistics *last = &memory->statistics[t->io != IO_IN];
+
+	if (last->of.min.u == s->min.u)
+		return last->bytes && has_same_statistics(&last->of, s)
+			       ? copy_steps(p, last->text, last->bytes)
+			       : write_kept_statistics(p, r, t, last);
+	last->of.min.u = s->min.u;
+	last->bytes = 0;
+	return write_nine_digits(p, r, t);
+}
+
 static inline char *write_statistics(
 	char *p, const struct record *r, const struct journal_tensor *t, struct row_memory *memory)
 {
 	static const struct row_values none;
-	const struct stats *s = &t->stats;
-	struct row_statistics *k = &memory->statistics[t->io != IO_IN];
 
-	if (!s->n) {
+	if (!t->stats.n) {
 		memset(p, ',', COL_infs - COL_min + 1);
 		return p + (COL_infs - COL_min + 1);
 	}
-	if (__builtin_expect(!has_nine_digits(dtype_info(t->dtype)), 0))
-		return put_columns(p, r, t, "", &none, COL_min, COL_infs);
-	if (k->of.min.u == s->min.u)
-		return k->bytes && has_same_statistics(&k->of, s)
-			       ? copy_steps(p, k->text, k->bytes)
-			       : write_kept_statistics(p, r, t, k);
-	k->of.min.u = s->min.u;
-	k->bytes = 0;
-	return write_nine_digits(p, r, t);
+	if (__builtin_expect(!has_nine_digits(get_dtype_info(t->dtype)), 0))
+		return write_columns(p, r, t, "", &none, COL_min, COL_infs);
+	return write_repeated_statistics(p, r, t, memory);
 }
 
 /* True if all columns after the tag are empty. */
@@ -408,11 +415,11 @@ static char *write_tail_columns(char *p, const struct record *r, const struct jo
 		p = write_u64(p, c->stack);
 	p = write_char(p, ',');
 	if (__builtin_expect(!(v->flags & (CF_ERROR | CF_NODE)) && !c->parent, 1))
-		/* With the next piece, which follows it. */
+		/* Copies two pieces at once: they are adjacent. */
 		p = copy_steps(p, site->text + site->begin[PIECE_FLAGS],
 			(size_t)site->bytes[PIECE_FLAGS] + site->bytes[PIECE_PHASE]);
 	else
-		p = put_columns(p, r, t, name, v, COL_flags, COL_phase);
+		p = write_columns(p, r, t, name, v, COL_flags, COL_phase);
 	if (__builtin_expect(*name, 0))
 		p = csv_write_field(p, name, ROW_STRING_MAX);
 	p = write_char(p, ',');
@@ -420,7 +427,7 @@ static char *write_tail_columns(char *p, const struct record *r, const struct jo
 		p = write_i64(p, v->tag);
 	p = write_char(p, ',');
 	if (__builtin_expect(!is_tail_empty(v) || (t && t->flags & TF_CRC), 0)) {
-		p = put_columns(p, r, t, name, v, COL_tag + 1, COLUMNS - 1);
+		p = write_columns(p, r, t, name, v, COL_tag + 1, COLUMNS - 1);
 		p[-1] = '\n';
 		return p;
 	}
@@ -436,7 +443,7 @@ struct row_marks {
 	uint16_t *shape; /* of the site */
 };
 
-/* Writes a row, of which only the numbers that differ from call to call are made. NULL: the text of its site is not kept. */
+/* Writes a row: copies the text of its site, and formats the other numbers. Returns NULL if the site's text is not kept. */
 static inline char *write_known_row(char *p, const struct record *r, unsigned i,
 	const struct row_values *v, struct row_memory *memory, struct row_marks *m)
 {
@@ -485,7 +492,7 @@ static inline bool is_row_alike(const struct record *r, unsigned a, unsigned b)
 	       !*r->name[a] && !*r->name[b];
 }
 
-/* Writes a further row of the call. */
+/* Writes a further row of the call, which differs from the row before in the columns from io to infs only. */
 static inline char *write_row_alike(
 	char *p, const struct record *r, unsigned i, struct row_memory *memory, struct row_marks *m)
 {
@@ -513,7 +520,7 @@ static inline bool is_tensor_plain(const struct journal_tensor *t, const char *n
 static __attribute__((noinline)) char *write_new_tail(
 	char *p, const struct record *r, const struct journal_tensor *t, struct row_site *site)
 {
-	const struct row_values v = settle_plain_row(r->clock, r->call, t);
+	const struct row_values v = compute_plain_row(r->clock, r->call, t);
 	char *end = write_tail_columns(p, r, t, "", &v, site);
 
 	site->tail_bytes = 0;
@@ -527,7 +534,7 @@ static __attribute__((noinline)) char *write_new_tail(
 
 /*
  * The rows of nearly all calls: they were complete when they returned, have no tag, parent or name, and their tensors have
- * no messages of their own. NULL: it is another one.
+ * no messages of their own. Returns NULL if the call is not like that.
  */
 static char *write_plain_rows(char *p, const struct record *r, struct row_memory *memory)
 {
@@ -554,7 +561,7 @@ static char *write_plain_rows(char *p, const struct record *r, struct row_memory
 	p = write_tensor_columns(p, r, t, memory, &site->shape[0]);
 	after = p = write_statistics(p, r, t, memory);
 	p = write_char(write_start_time(p, memory, clock_to_real(r->clock, c->start)), ',');
-	p = write_char(write_i64(p, row_dur_ns(r->clock, c->start, c->end)), ',');
+	p = write_char(write_i64(p, compute_dur_ns(r->clock, c->start, c->end)), ',');
 	if (__builtin_expect(site->tail_bytes && site->stack == c->stack, 1))
 		end = p = copy_steps(p, site->tail, site->tail_bytes);
 	else
@@ -575,59 +582,53 @@ static char *write_plain_rows(char *p, const struct record *r, struct row_memory
 
 /* ---- rows of a known site ---- */
 
-/* Makes the text of the record's site. Returns false if it is not kept. */
+/* Makes the text of the record's site. Returns false, and notes the site as refused, if its text cannot be kept. */
 static __attribute__((noinline)) bool init_site_rows(struct site_rows *k, const struct record *r)
 {
-	const struct row_values v = settle_plain_row(r->clock, r->call, r->tensor[0]);
+	const struct row_values v = compute_plain_row(r->clock, r->call, r->tensor[0]);
 	char text[4 * ROW_STRING_MAX * 2 + 2048], *end = text, *from = text;
 
 	k->serial = 0;
+	k->refused = r->site->serial;
 	for (unsigned i = 1; i < r->n; i++)
 		if ((r->tensor[i]->flags ^ r->tensor[0]->flags) & TF_NOSTATS)
 			return false;
-	end = put_columns(end, r, NULL, "", &v, COL_lib, COL_comm);
+	end = write_columns(end, r, NULL, "", &v, COL_lib, COL_comm);
 	k->api = (uint16_t)(end - from);
 	from = end;
-	end = put_columns(end, r, NULL, "", &v, COL_rank, COL_peer);
+	end = write_columns(end, r, NULL, "", &v, COL_rank, COL_peer);
 	k->call = (uint16_t)(end - from);
 	from = end;
-	end = put_columns(end, r, NULL, "", &v, COL_thread, COLUMNS - 1);
+	end = write_columns(end, r, NULL, "", &v, COL_thread, COLUMNS - 1);
 	/* The last field has a comma too. */
 	end[-1] = '\n';
 	k->tail = (uint16_t)(end - from);
 	for (unsigned i = 0; i < r->n; i++) {
 		from = end;
-		end = put_columns(end, r, r->tensor[i], "", &v, COL_io, COL_bytes);
+		end = write_columns(end, r, r->tensor[i], "", &v, COL_io, COL_bytes);
 		k->tensor[i] = (uint16_t)(end - from);
-		k->has_nine_digits[i] = has_nine_digits(dtype_info(r->tensor[i]->dtype));
+		k->has_nine_digits[i] = has_nine_digits(get_dtype_info(r->tensor[i]->dtype));
 	}
 	if (end - text > KNOWN_TEXT)
 		return false;
 	memcpy(k->text, text, (size_t)(end - text));
 	k->serial = r->site->serial;
+	k->refused = 0;
 	return true;
 }
 
-/* write_statistics() for the i-th tensor of a known site. */
+/* Like write_statistics(), for the i-th tensor of a known site. */
 static inline __attribute__((always_inline)) char *write_site_statistics(char *p,
 	const struct record *r, unsigned i, struct row_memory *memory, const struct site_rows *k)
 {
 	const struct journal_tensor *t = r->tensor[i];
-	const struct stats *s = &t->stats;
-	struct row_statistics *last = &memory->statistics[t->io != IO_IN];
 
-	if (__builtin_expect(!s->n || !k->has_nine_digits[i], 0))
+	if (__builtin_expect(!t->stats.n || !k->has_nine_digits[i], 0))
 		return write_statistics(p, r, t, memory);
-	if (last->of.min.u == s->min.u)
-		return last->bytes && has_same_statistics(&last->of, s)
-			       ? copy_steps(p, last->text, last->bytes)
-			       : write_kept_statistics(p, r, t, last);
-	last->of.min.u = s->min.u;
-	last->bytes = 0;
-	return write_nine_digits(p, r, t);
+	return write_repeated_statistics(p, r, t, memory);
 }
 
-/* The rows of a call of a known site with a number on its communicator. */
+/* Writes the rows of a call that has a known site and a number on its communicator. */
 static char *write_site_rows(
 	char *p, const struct record *r, struct row_memory *memory, const struct site_rows *k)
 {
@@ -643,7 +644,7 @@ static char *write_site_rows(
 	p = copy_steps(p, text, k->tensor[0]);
 	after = p = write_site_statistics(p, r, 0, memory, k);
 	p = write_char(write_start_time(p, memory, clock_to_real(r->clock, c->start)), ',');
-	p = write_char(write_i64(p, row_dur_ns(r->clock, c->start, c->end)), ',');
+	p = write_char(write_i64(p, compute_dur_ns(r->clock, c->start, c->end)), ',');
 	end = p = copy_steps(p, text - k->tail, k->tail);
 	for (unsigned i = 1; i < r->n; i++) {
 		p = copy_steps(p, row, (size_t)(tensor - row));
@@ -680,14 +681,14 @@ static __attribute__((noinline)) size_t format_any_rows(
 		if (memory) {
 			const struct row_values v =
 				plain && t && is_plain_tensor(t)
-					? settle_plain_row(r->clock, r->call, t)
-					: settle_row(r->clock, r->call, r->end, t, r->open);
+					? compute_plain_row(r->clock, r->call, t)
+					: compute_row(r->clock, r->call, r->end, t, r->open);
 
 			end = write_known_row(p, r, i, &v, memory, &m);
 		}
 		if (!end) {
 			m.row = NULL;
-			end = put_row_columns(p, r, t, t ? r->name[i] : "");
+			end = write_row_columns(p, r, t, t ? r->name[i] : "");
 		}
 		p = end;
 	} while (++i < r->n);
@@ -699,7 +700,8 @@ size_t rows_format(char *at, const struct record *r, struct row_memory *memory)
 	if (__builtin_expect(memory && r->site && r->call->comm_seq >= 0, 1)) {
 		struct site_rows *k = &memory->known[r->site->slot];
 
-		if (__builtin_expect(k->serial == r->site->serial, 1) || init_site_rows(k, r))
+		if (__builtin_expect(k->serial == r->site->serial, 1) ||
+			(k->refused != r->site->serial && init_site_rows(k, r)))
 			return (size_t)(write_site_rows(at, r, memory, k) - at);
 	}
 	return format_any_rows(at, r, memory);

@@ -18,25 +18,25 @@
  * no spreadsheet takes it for a formula. The tool reads it back by csv_text_of(). `out` needs
  * space for CSV_FIELD_SPACE bytes for each byte of s, and 4.
  */
-void csv_field(struct text *out, const char *s);
+void csv_add_field(struct text *out, const char *s);
 #define CSV_FIELD_SPACE 4
 /* Writes whole characters of s, at most max bytes; needs at most 2 * max + 2 bytes in `out`. */
-void csv_field_max(struct text *out, const char *s, size_t max);
+void csv_add_field_max(struct text *out, const char *s, size_t max);
 
-/* The same at p, without checking for room: at most 2 * max + 3 bytes. Returns the end. */
+/* Like csv_add_field_max(), but writes at p without checking for space: at most 2 * max + 3 bytes. Returns the end. */
 char *csv_write_field(char *p, const char *s, size_t max);
 
 /* loss, learning-rate/group1, learning-rate/opt1.group0 */
 struct record_scalar;
-void put_scalar_name(struct text *out, const struct record_scalar *e);
+void write_scalar_name(struct text *out, const struct record_scalar *e);
 
 /*
  * Ends a row: replaces the comma after its last field (or the last byte, if the text was cut) by
  * a newline.
  */
-void csv_end(struct text *out);
+void csv_close_row(struct text *out);
 
-static inline void put_comma(struct text *out)
+static inline void write_comma(struct text *out)
 {
 	text_char(out, ',');
 }
@@ -80,8 +80,8 @@ static inline void write_nonzero_id(struct text *out, uint64_t v)
 #define PUT_HEX(v) text_hex(out, v, 16)
 #define PUT_ID(v) write_nonzero_id(out, v) /* 0: an empty field */
 #define PUT_WORD(s) text_str(out, s) /* never needs quotes */
-#define PUT_TEXT(s) csv_field_max(out, s, ROW_STRING_MAX)
-#define PUT_LONG_TEXT(s) csv_field(out, s)
+#define PUT_TEXT(s) csv_add_field_max(out, s, ROW_STRING_MAX)
+#define PUT_LONG_TEXT(s) csv_add_field(out, s)
 #define PUT_EMPTY(v) ((void)0)
 
 #endif

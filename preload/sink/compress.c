@@ -24,7 +24,7 @@ static const struct out_block *find_next_of_kind(const struct files *f, uint32_t
 }
 
 /* Returns the oldest file that normally gets no more rows, or NULL. */
-static struct out_block *oldest_finished_block(struct files *f)
+static struct out_block *find_oldest_finished(struct files *f)
 {
 	uint64_t steps = f->j->head->block_steps;
 
@@ -41,7 +41,7 @@ static struct out_block *oldest_finished_block(struct files *f)
 }
 
 /* Returns 0 or -errno; -ECANCELED: other threads wait for the files. */
-static int gzip_file(int from, int to, const _Atomic int *hurry)
+static int write_gzip(int from, int to, const _Atomic int *hurry)
 {
 	char *buf = malloc(CHUNK);
 	gzFile gz = gzdopen(to, "wb1");
@@ -69,28 +69,28 @@ static int gzip_file(int from, int to, const _Atomic int *hurry)
 
 int files_compress(struct files *f, const _Atomic int *hurry)
 {
-	struct out_block *b = f->plain ? NULL : oldest_finished_block(f);
+	struct out_block *b = f->plain ? NULL : find_oldest_finished(f);
 	char path[BLOCK_PATH_MAX], gz[BLOCK_PATH_MAX + 8], tmp[BLOCK_PATH_MAX + 8];
 	int from, to, err;
 	off_t bytes;
 
 	if (!b || atomic_load_explicit(hurry, memory_order_relaxed))
 		return 0;
-	blocks_path(f, b->kind, b->block, b->part, path, sizeof(path));
+	format_block_path(f, b->kind, b->block, b->part, path, sizeof(path));
 	snprintf(gz, sizeof(gz), "%s.gz", path);
 	snprintf(tmp, sizeof(tmp), "%s.gz.tmp", path);
 	blocks_close(f, path);
 	errno = 0;
-	from = files_open_own(files_dir(f), path, O_RDONLY);
+	from = files_open_own(files_get_dir(f), path, O_RDONLY);
 	to = io_create_file(f->dirfd, tmp);
 	err = from < 0 ? from : to < 0 ? to : 0;
 	if (!err)
-		err = gzip_file(from, to, hurry); /* closes `to` */
+		err = write_gzip(from, to, hurry); /* closes `to` */
 	else if (to >= 0)
 		close(to);
 	if (from >= 0)
 		close(from);
-	files_dir(f); /* compressing took some time, so the folder is checked again */
+	files_get_dir(f); /* compressing took some time, so the folder is checked again */
 	if (!err && renameat(f->dirfd, tmp, f->dirfd, gz) < 0)
 		err = -errno;
 	if (err) {

@@ -13,7 +13,7 @@ static const bool special[256] = {['"'] = true,
 	[0x80 ... 0xff] = true};
 
 /* True if spreadsheets take a cell with those bytes of s, at most max, for a formula. */
-static bool begins_like_formula(const char *s, size_t max)
+static bool is_like_formula(const char *s, size_t max)
 {
 	for (; max && *s == '\''; max--)
 		s++;
@@ -21,10 +21,10 @@ static bool begins_like_formula(const char *s, size_t max)
 }
 
 /* Writes at most max bytes of s, in at most `most` bytes; whole characters. */
-static void put_text_cell(struct text *out, const char *s, size_t max, size_t most)
+static void write_text_cell(struct text *out, const char *s, size_t max, size_t most)
 {
 	size_t first = strcspn(s, ",\"\r\n");
-	bool quoted = s[first] && first < max, marked = begins_like_formula(s, max);
+	bool quoted = s[first] && first < max, marked = is_like_formula(s, max);
 
 	if (quoted)
 		text_char(out, '"');
@@ -49,33 +49,33 @@ static void put_text_cell(struct text *out, const char *s, size_t max, size_t mo
 }
 
 /* Number of bytes of s, at most max, if a cell can hold it unquoted; else SIZE_MAX. */
-static size_t plain_length(const char *s, size_t max)
+static size_t measure_plain_text(const char *s, size_t max)
 {
 	size_t n = 0;
 
-	if (begins_like_formula(s, max))
+	if (is_like_formula(s, max))
 		return SIZE_MAX;
 	while (n < max && s[n] && !special[(unsigned char)s[n]])
 		n++;
 	return n == max || !s[n] ? n : SIZE_MAX;
 }
 
-void csv_field_max(struct text *out, const char *s, size_t max)
+void csv_add_field_max(struct text *out, const char *s, size_t max)
 {
-	size_t n = plain_length(s, max);
+	size_t n = measure_plain_text(s, max);
 
 	if (n != SIZE_MAX)
 		text_put(out, s, n);
 	else
-		put_text_cell(out, s, max, 2 * max);
+		write_text_cell(out, s, max, 2 * max);
 }
 
-void csv_field(struct text *out, const char *s)
+void csv_add_field(struct text *out, const char *s)
 {
-	put_text_cell(out, s, SIZE_MAX, SIZE_MAX);
+	write_text_cell(out, s, SIZE_MAX, SIZE_MAX);
 }
 
-void csv_end(struct text *out)
+void csv_close_row(struct text *out)
 {
 	out->len--;
 	text_char(out, '\n');
@@ -88,11 +88,11 @@ char *csv_write_field(char *p, const char *s, size_t max)
 
 	for (; n < max && s[n] && !special[(unsigned char)s[n]]; n++)
 		*at++ = s[n];
-	if (n < max && !s[n] && !begins_like_formula(s, n))
+	if (n < max && !s[n] && !is_like_formula(s, n))
 		return at;
 
 	struct text t = text_over(p, 2 * max + 3);
 
-	csv_field_max(&t, s, max);
+	csv_add_field_max(&t, s, max);
 	return p + t.len;
 }

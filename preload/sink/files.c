@@ -25,10 +25,10 @@ int files_open(struct files *f, struct journal *j, int dirfd)
 		.j = j, .dirfd = dirfd, .limit = io_get_file_limit(), .text_most = SIZE_MAX};
 	for (int i = 0; i < FILES_OPEN; i++)
 		f->file[i].at.fd = -1;
-	return blocks_scan(f);
+	return read_blocks(f);
 }
 
-void files_use_config(struct files *f, const struct config *cfg)
+void files_set_config(struct files *f, const struct config *cfg)
 {
 	if (cfg == f->cfg)
 		return;
@@ -39,7 +39,7 @@ void files_use_config(struct files *f, const struct config *cfg)
 	f->cfg = cfg;
 }
 
-const struct config *files_config_at(const struct files *f, uint32_t step)
+const struct config *files_get_config_at(const struct files *f, uint32_t step)
 {
 	if (!f->cfg || get_steps_keys(f->cfg)->in_force_from <= step)
 		return f->cfg;
@@ -61,7 +61,7 @@ void files_move(struct files *f, struct files *to)
 	*f = *to;
 }
 
-void files_forget(struct out_file *o)
+void files_remove_open(struct out_file *o)
 {
 	io_kept_close(&o->at);
 	free(o->buf);
@@ -71,7 +71,7 @@ void files_forget(struct out_file *o)
 void files_close(struct files *f)
 {
 	for (int i = 0; i < FILES_OPEN; i++)
-		files_forget(&f->file[i]);
+		files_remove_open(&f->file[i]);
 	files_places_close(f);
 	free(f->blocks);
 	f->blocks = NULL;
@@ -82,7 +82,7 @@ void files_close(struct files *f)
  * Asks the sinks for the type of the file. A damaged journal must not make libprobe cut other
  * files.
  */
-static enum sink_file kind_of_file(const char *path)
+static enum sink_file find_file_kind(const char *path)
 {
 	enum sink_file kind = SINK_FILE_OTHER;
 
@@ -95,7 +95,7 @@ static enum sink_file kind_of_file(const char *path)
 /* Returns the valid commit's entry for `path`, or NULL. */
 static const struct journal_file *committed_entry(const struct files *f, const char *path)
 {
-	const struct journal_commit *c = journal_commit(
+	const struct journal_commit *c = journal_get_commit(
 		f->j, atomic_load_explicit(&f->j->head->commit_seq, memory_order_relaxed));
 
 	for (int i = 0; i < JOURNAL_FILES; i++)
@@ -104,7 +104,7 @@ static const struct journal_file *committed_entry(const struct files *f, const c
 	return NULL;
 }
 
-static struct out_file *lookup_out_file(struct files *f, const char *path)
+static struct out_file *find_out_file(struct files *f, const char *path)
 {
 	struct out_file *free_one = NULL;
 
@@ -119,17 +119,17 @@ static struct out_file *lookup_out_file(struct files *f, const char *path)
 	}
 	if (!free_one)
 		return NULL;
-	files_forget(free_one);
+	files_remove_open(free_one);
 
 	const struct journal_file *c = committed_entry(f, path);
 	const char *name;
 	struct stat st;
-	int dir = files_place_of(f, path, false, &name);
+	int dir = files_place_open(f, path, false, &name);
 
 	snprintf(free_one->path, sizeof(free_one->path), "%s", path);
 	if (free_one - f->file >= (ptrdiff_t)f->places)
 		f->places = (unsigned)(free_one - f->file) + 1;
-	free_one->lines = kind_of_file(path) != SINK_FILE_BYTES;
+	free_one->lines = find_file_kind(path) != SINK_FILE_BYTES;
 	/*
 	 * If the commit no longer lists the file, it was complete when it was removed from the
 	 * commit.
@@ -142,7 +142,8 @@ static struct out_file *lookup_out_file(struct files *f, const char *path)
 	return free_one;
 }
 
-static char *grow_buffer(struct files *f, struct out_file *o, const char *header, size_t bytes)
+static char *get_unlimited_space(
+	struct files *f, struct out_file *o, const char *header, size_t bytes)
 {
 	size_t lead = o->len == 0 && o->bytes == 0 ? strlen(header) : 0;
 
@@ -161,14 +162,14 @@ static char *grow_buffer(struct files *f, struct out_file *o, const char *header
 	}
 	if (lead) {
 		memcpy(o->buf, header, lead);
-		files_took(f, o, lead);
+		files_add_length(f, o, lead);
 	}
 	o->header = header;
 	o->used = f->pass + 1;
 	return o->buf + o->len;
 }
 
-static char *reserve_buffer(struct files *f, struct out_file *o, const char *header, size_t bytes)
+static char *get_buffer_space(struct files *f, struct out_file *o, const char *header, size_t bytes)
 {
 	size_t lead = o->len == 0 && o->bytes == 0 ? strlen(header) : 0;
 
@@ -176,26 +177,26 @@ static char *reserve_buffer(struct files *f, struct out_file *o, const char *hea
 		return NULL;
 	if (f->text && f->text + lead + bytes > f->text_most)
 		return NULL;
-	return grow_buffer(f, o, header, bytes);
+	return get_unlimited_space(f, o, header, bytes);
 }
 
 char *files_get_block_space(struct files *f, struct out_file *o, size_t bytes)
 {
-	return grow_buffer(f, o, "", bytes);
+	return get_unlimited_space(f, o, "", bytes);
 }
 
 char *files_get_table_space(struct files *f, const char *path, const char *header, size_t bytes,
 	struct out_file **which)
 {
-	struct out_file *o = lookup_out_file(f, path);
+	struct out_file *o = find_out_file(f, path);
 
 	*which = o;
-	return o ? reserve_buffer(f, o, header, bytes) : NULL;
+	return o ? get_buffer_space(f, o, header, bytes) : NULL;
 }
 
 bool files_table_is_full(struct files *f, const char *path, size_t bytes)
 {
-	const struct out_file *o = lookup_out_file(f, path);
+	const struct out_file *o = find_out_file(f, path);
 
 	return o && o->bytes + o->len + bytes > f->limit;
 }
@@ -216,7 +217,7 @@ char *files_get_row_space(struct files *f, const char *path, const char *header,
  * Returns the size at which a calls file is continued in its next part: the configured size, or
  * the process' limit.
  */
-static uint64_t part_limit(const struct files *f)
+static uint64_t get_part_limit(const struct files *f)
 {
 	uint64_t limit = f->limit / 8 * 7, part = f->j->head->part_bytes;
 
@@ -235,7 +236,7 @@ static inline bool is_in_last_file(
 
 	return last && last->calls == kind && last->len &&
 	       (n ? step - last->block < n : !last->block) &&
-	       last->bytes + last->len + bytes <= part_limit(f);
+	       last->bytes + last->len + bytes <= get_part_limit(f);
 }
 
 static __attribute__((noinline)) char *find_calls_space(
@@ -256,13 +257,13 @@ static __attribute__((noinline)) char *find_calls_space(
 	if (newest && newest->gz)
 		part++;
 	for (;;) {
-		blocks_path(f, kind, block, part, path, sizeof(path));
+		format_block_path(f, kind, block, part, path, sizeof(path));
 
-		struct out_file *o = lookup_out_file(f, path);
+		struct out_file *o = find_out_file(f, path);
 
 		if (!o)
 			return NULL;
-		if (o->bytes + o->len && o->bytes + o->len + bytes > part_limit(f)) {
+		if (o->bytes + o->len && o->bytes + o->len + bytes > get_part_limit(f)) {
 			/* A file that was begun in this pass exists only as text in its buffer. */
 			if (!blocks_find(f, kind, block, part) &&
 				!blocks_add(f, kind, block, part, 0))
@@ -276,7 +277,7 @@ static __attribute__((noinline)) char *find_calls_space(
 		*which = o;
 		if (kind == CALLS_CSV)
 			f->last_calls = o;
-		return reserve_buffer(f, o, header, bytes);
+		return get_buffer_space(f, o, header, bytes);
 	}
 }
 
@@ -291,17 +292,17 @@ char *files_get_calls_space(
 	if (last->len + bytes <= last->cap && last->len + bytes <= BUFFER_MAX &&
 		f->text + bytes <= f->text_most)
 		return last->buf + last->len;
-	return reserve_buffer(f, last, kind == CALLS_CSV ? ROW_HEADER : "", bytes);
+	return get_buffer_space(f, last, kind == CALLS_CSV ? ROW_HEADER : "", bytes);
 }
 
-void files_drop(struct files *f)
+void files_reset_buffers(struct files *f)
 {
 	for (int i = 0; i < FILES_OPEN; i++)
 		f->file[i].len = 0;
 	f->text = 0;
 }
 
-void files_take_back(struct files *f)
+void files_remove_entry(struct files *f)
 {
 	for (unsigned i = 0; i < f->places; i++)
 		if (f->file[i].entry == f->entry)
@@ -312,7 +313,7 @@ void files_take_back(struct files *f)
  * The text was collected to be appended to a file that has been removed: writes the header before
  * it.
  */
-static int prepend_header(struct out_file *o)
+static int add_header(struct out_file *o)
 {
 	size_t n = strlen(o->header);
 
@@ -333,7 +334,7 @@ static int prepend_header(struct out_file *o)
 }
 
 /* Returns the largest length up to `bytes` at which a line ends. */
-static uint64_t line_end(int fd, uint64_t bytes)
+static uint64_t find_end_of_line(int fd, uint64_t bytes)
 {
 	char buf[4096];
 
@@ -356,7 +357,7 @@ static uint64_t line_end(int fd, uint64_t bytes)
  * half-way: it is cut. If it is shorter, or does not end with a line, another process cut it, or
  * the journal is damaged: text is then appended after its last complete line.
  */
-static int fit_to_commit(int fd, uint64_t *bytes, bool lines)
+static int set_file_length(int fd, uint64_t *bytes, bool lines)
 {
 	struct stat st;
 	uint64_t size, to;
@@ -366,7 +367,7 @@ static int fit_to_commit(int fd, uint64_t *bytes, bool lines)
 	size = (uint64_t)st.st_size;
 	to = size < *bytes ? size : *bytes;
 	if (lines)
-		to = line_end(fd, to);
+		to = find_end_of_line(fd, to);
 	if (size != to && ftruncate(fd, (off_t)to) < 0)
 		return -errno;
 	*bytes = to;
@@ -377,7 +378,7 @@ static int fit_to_commit(int fd, uint64_t *bytes, bool lines)
  * Returns 0 if an open file of the folder may be written: it must belong to the folder's owner
  * and have no other hard link. Links and FIFOs were rejected when it was opened.
  */
-static int refuse_file(int dirfd, int fd)
+static int check_file_owner(int dirfd, int fd)
 {
 	struct stat dir, st;
 
@@ -389,7 +390,7 @@ static int refuse_file(int dirfd, int fd)
 int files_open_own(int dirfd, const char *path, int flags)
 {
 	int fd = io_open_regular(dirfd, path, flags | O_NOFOLLOW, 0);
-	int err = fd < 0 ? fd : refuse_file(dirfd, fd);
+	int err = fd < 0 ? fd : check_file_owner(dirfd, fd);
 
 	if (err && fd >= 0)
 		close(fd);
@@ -397,7 +398,7 @@ int files_open_own(int dirfd, const char *path, int flags)
 }
 
 /* Makes a new file that belongs to the folder's owner: `probe recover` may be run by root. */
-static int make_own(int dirfd, const char *path)
+static int add_own_file(int dirfd, const char *path)
 {
 	int fd = openat(dirfd, path, O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 		IO_FILE_MODE);
@@ -414,12 +415,12 @@ static int make_own(int dirfd, const char *path)
 	return fd;
 }
 
-static int open_or_make(int dirfd, const char *path)
+static int open_or_add(int dirfd, const char *path)
 {
 	int fd = -ENOENT;
 
 	for (int tries = 0; fd == -ENOENT && tries < 3; tries++) {
-		fd = make_own(dirfd, path);
+		fd = add_own_file(dirfd, path);
 		if (fd == -EEXIST)
 			fd = files_open_own(dirfd, path, O_RDWR | O_APPEND);
 	}
@@ -436,7 +437,7 @@ static int ensure_open(struct files *f, struct out_file *o)
 	if (!io_kept_is_same(&o->at, &st))
 		o->at.fd = -1;
 	if (o->at.fd >= 0 && st.st_nlink && (uint64_t)st.st_size == o->bytes)
-		return o->bytes ? 0 : prepend_header(o);
+		return o->bytes ? 0 : add_header(o);
 	if (o->at.fd >= 0 && !st.st_nlink) {
 		/* The file was removed: a new one is begun. The rows in the old one are lost. */
 		io_kept_close(&o->at);
@@ -444,18 +445,18 @@ static int ensure_open(struct files *f, struct out_file *o)
 	}
 	if (o->at.fd < 0) {
 		const char *name;
-		int dir = files_place_of(f, o->path, true, &name);
+		int dir = files_place_open(f, o->path, true, &name);
 
-		fd = dir < 0 ? dir : open_or_make(dir, name);
+		fd = dir < 0 ? dir : open_or_add(dir, name);
 		if (fd < 0)
 			return fd;
 		io_kept_set(&o->at, fd);
 	}
-	err = fit_to_commit(o->at.fd, &o->bytes, o->lines);
-	return err ? err : o->bytes ? 0 : prepend_header(o);
+	err = set_file_length(o->at.fd, &o->bytes, o->lines);
+	return err ? err : o->bytes ? 0 : add_header(o);
 }
 
-static struct journal_file *slot_for(struct journal_commit *c, const char *path)
+static struct journal_file *find_commit_slot(struct journal_commit *c, const char *path)
 {
 	struct journal_file *oldest = &c->file[0];
 
@@ -476,11 +477,11 @@ static struct journal_file *slot_for(struct journal_commit *c, const char *path)
  * from older ones. The new entries go into both copies without touching the valid one: the other
  * copy becomes valid first.
  */
-static void announce_files(struct files *f, struct journal_commit *next)
+static void record_lengths(struct files *f, struct journal_commit *next)
 {
 	struct journal_head *h = f->j->head;
 	uint64_t seq = atomic_load_explicit(&h->commit_seq, memory_order_relaxed);
-	const struct journal_commit *now = journal_commit(f->j, seq);
+	const struct journal_commit *now = journal_get_commit(f->j, seq);
 	bool all_known = true;
 
 	for (int i = 0; i < FILES_OPEN; i++) {
@@ -493,9 +494,9 @@ static void announce_files(struct files *f, struct journal_commit *next)
 	if (all_known)
 		return;
 
-	struct journal_commit *other = journal_commit(f->j, seq + 1);
+	struct journal_commit *other = journal_get_commit(f->j, seq + 1);
 
-	memcpy(other, now, journal_commit_bytes(journal_nthread(f->j)));
+	memcpy(other, now, journal_get_commit_bytes(journal_get_nthread(f->j)));
 	other->number = seq + 1;
 	for (int i = 0; i < FILES_OPEN; i++) {
 		struct out_file *o = &f->file[i];
@@ -503,7 +504,7 @@ static void announce_files(struct files *f, struct journal_commit *next)
 		if (!o->len)
 			continue;
 
-		struct journal_file *s = slot_for(other, o->path);
+		struct journal_file *s = find_commit_slot(other, o->path);
 
 		s->bytes = o->bytes;
 		s->used = seq + 1;
@@ -530,7 +531,7 @@ int files_write(struct files *f, struct journal_commit *next)
 		if (f->file[i].len)
 			err = ensure_open(f, &f->file[i]);
 	if (!err)
-		announce_files(f, next);
+		record_lengths(f, next);
 	for (int i = 0; i < FILES_OPEN && !err; i++)
 		if (f->file[i].len)
 			err = write_one(&f->file[i], f->limit);
@@ -541,7 +542,7 @@ int files_write(struct files *f, struct journal_commit *next)
 			if (o->len && io_kept_is_same(&o->at, NULL) &&
 				ftruncate(o->at.fd, (off_t)o->bytes) < 0)
 				/* ensure_open() cuts it to its committed length next time */
-				files_forget(o);
+				files_remove_open(o);
 			o->len = 0;
 		}
 		return err;
@@ -552,7 +553,7 @@ int files_write(struct files *f, struct journal_commit *next)
 		if (!o->len)
 			continue;
 
-		struct journal_file *s = slot_for(next, o->path);
+		struct journal_file *s = find_commit_slot(next, o->path);
 
 		o->bytes += o->len;
 		if (o->calls) {
@@ -572,20 +573,20 @@ int files_write(struct files *f, struct journal_commit *next)
 	return 0;
 }
 
-static int cut_file(int dirfd, const char *path, uint64_t bytes, bool lines)
+static int set_committed_length(int dirfd, const char *path, uint64_t bytes, bool lines)
 {
 	int err, fd = files_open_own(dirfd, path, O_RDWR);
 
 	if (fd < 0)
 		return fd == -ENOENT ? 0 : fd;
-	err = fit_to_commit(fd, &bytes, lines);
+	err = set_file_length(fd, &bytes, lines);
 	close(fd);
 	return !err && !bytes && unlinkat(dirfd, path, 0) < 0 ? -errno : err;
 }
 
-int files_cut(struct files *f)
+int files_set_committed_lengths(struct files *f)
 {
-	const struct journal_commit *c = journal_commit(
+	const struct journal_commit *c = journal_get_commit(
 		f->j, atomic_load_explicit(&f->j->head->commit_seq, memory_order_relaxed));
 
 	for (int i = 0; i < JOURNAL_FILES; i++) {
@@ -595,16 +596,17 @@ int files_cut(struct files *f)
 
 		memcpy(path, c->file[i].path, sizeof(c->file[i].path));
 
-		enum sink_file kind = kind_of_file(path);
+		enum sink_file kind = find_file_kind(path);
 
 		if (kind == SINK_FILE_OTHER)
 			continue;
-		dir = files_place_of(f, path, false, &name);
+		dir = files_place_open(f, path, false, &name);
 		err = dir == -ENOENT ? 0
 		      : dir < 0	     ? dir
-				: cut_file(dir, name, c->file[i].bytes, kind == SINK_FILE_LINES);
+				     : set_committed_length(
+					       dir, name, c->file[i].bytes, kind == SINK_FILE_LINES);
 		if (err)
 			return err;
 	}
-	return blocks_scan(f);
+	return read_blocks(f);
 }

@@ -86,7 +86,7 @@ struct files {
 	uint64_t entry; /* number of the current entry */
 };
 
-static inline int files_dir(struct files *f)
+static inline int files_get_dir(struct files *f)
 {
 	if (f->look)
 		f->look(f);
@@ -98,11 +98,11 @@ int files_open(struct files *f, struct journal *j, int dirfd);
 void files_close(struct files *f);
 
 /*
- * Sets the current configuration; it must live as long as f. files_config_at() returns the one
+ * Sets the current configuration; it must live as long as f. files_get_config_at() returns the one
  * used in a step.
  */
-void files_use_config(struct files *f, const struct config *cfg);
-const struct config *files_config_at(const struct files *f, uint32_t step);
+void files_set_config(struct files *f, const struct config *cfg);
+const struct config *files_get_config_at(const struct files *f, uint32_t step);
 
 /*
  * The folder is replaced by another one, `to`. Moves configurations and places; closes f, whose
@@ -112,7 +112,7 @@ void files_move(struct files *f, struct files *to);
 
 /*
  * Returns space for `bytes` in the buffer of a sink's own file (format.h). Returns NULL if the
- * pass must be ended first (too many files, too much text, no memory). files_took() sets how much
+ * pass must be ended first (too many files, too much text, no memory). files_add_length() sets how much
  * of the space was used.
  */
 char *files_get_table_space(struct files *f, const char *path, const char *header, size_t bytes,
@@ -139,7 +139,7 @@ bool files_table_is_full(struct files *f, const char *path, size_t bytes);
  */
 char *files_get_row_space(struct files *f, const char *path, const char *header, size_t bytes,
 	struct out_file **which, int *err);
-static inline void files_took(struct files *f, struct out_file *o, size_t bytes)
+static inline void files_add_length(struct files *f, struct out_file *o, size_t bytes)
 {
 	if (o->entry != f->entry) {
 		o->entry = f->entry;
@@ -155,25 +155,25 @@ static inline void files_took(struct files *f, struct out_file *o, size_t bytes)
  * of the first failure.
  */
 int files_write(struct files *f, struct journal_commit *next);
-void files_drop(struct files *f); /* drops the text in the buffers */
+void files_reset_buffers(struct files *f); /* drops the text in the buffers */
 
 /*
- * files_begin_entry() begins an entry; files_take_back() removes all text added since then.
+ * files_start_entry() begins an entry; files_remove_entry() removes all text added since then.
  * Nothing may have been written in between. A file remembers its length when the entry first adds
  * to it, because most entries add to one file only.
  */
-static inline void files_begin_entry(struct files *f)
+static inline void files_start_entry(struct files *f)
 {
 	f->entry++;
 }
 
-void files_take_back(struct files *f);
+void files_remove_entry(struct files *f);
 
 /*
  * Cuts every file of the valid commit to its committed length: the text after it is still in the
  * journal.
  */
-int files_cut(struct files *f);
+int files_set_committed_lengths(struct files *f);
 
 /*
  * Opens a file of the folder. The file must be regular, owned by this user, and have no other
@@ -185,7 +185,7 @@ int files_open_own(int dirfd, const char *path, int flags);
  * Removes the oldest finished blocks, except the first, until the folder is within its limit. Returns the number of
  * blocks removed.
  */
-uint32_t files_limit(struct files *f);
+uint32_t files_remove_oldest(struct files *f);
 
 /*
  * Compresses at most one finished calls file: a part that has a next part, or a block with a

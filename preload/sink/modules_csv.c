@@ -13,7 +13,7 @@
 /* Quoting may double a field. */
 #define MODULE_ROW (2 * MODULE_PATH_MAX + 2 * BUILD_ID_MAX + 8)
 
-static int hex_digit(char c)
+static int parse_build_id_digit(char c)
 {
 	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
@@ -29,10 +29,11 @@ bool module_parse(const char *text, struct module *m)
 	m->bias = strtoull(p, &p, 16);
 	while (*p == ' ')
 		p++;
-	for (; hex_digit(p[0]) >= 0 && hex_digit(p[1]) >= 0 &&
+	for (; parse_build_id_digit(p[0]) >= 0 && parse_build_id_digit(p[1]) >= 0 &&
 		m->build_id_len < sizeof(m->build_id);
 		p += 2)
-		m->build_id[m->build_id_len++] = (uint8_t)(hex_digit(p[0]) << 4 | hex_digit(p[1]));
+		m->build_id[m->build_id_len++] =
+			(uint8_t)(parse_build_id_digit(p[0]) << 4 | parse_build_id_digit(p[1]));
 	if (strlen(path) >= sizeof(m->path))
 		return false;
 	strcpy(m->path, path);
@@ -40,12 +41,12 @@ bool module_parse(const char *text, struct module *m)
 }
 
 /* Returns the next module of the dictionary from *at on; NULL after the last. */
-static const struct module *next_module(
+static const struct module *read_next_module(
 	const struct journal *j, uint64_t *at, bool *gap, struct module *m)
 {
 	const struct dict_entry *e;
 
-	while ((e = journal_dict_next(j, at, gap)))
+	while ((e = journal_dict_read_next(j, at, gap)))
 		if (e->kind == DICT_MODULE && module_parse((const char *)(e + 1), m))
 			return m;
 	return NULL;
@@ -63,9 +64,9 @@ static void write_module_row(struct text *out, const struct module *m)
 {
 #define MODULE_COLUMN(name, type, source, help) \
 	PUT_##type(source);                     \
-	put_comma(out);
+	write_comma(out);
 #include "journal/columns.def"
-	csv_end(out);
+	csv_close_row(out);
 }
 
 int modules_write(const struct journal *j, int dirfd, uint64_t *written)
@@ -77,10 +78,10 @@ int modules_write(const struct journal *j, int dirfd, uint64_t *written)
 	char *buf;
 	int err;
 
-	if (!next_module(j, &at, &gap, &m))
+	if (!read_next_module(j, &at, &gap, &m))
 		return 0;
 	at = 0;
-	while (next_module(j, &at, &gap, &m))
+	while (read_next_module(j, &at, &gap, &m))
 		n++;
 	cap = strlen(MODULES_HEADER) + n * MODULE_ROW + 1;
 	buf = malloc(cap);
@@ -91,7 +92,7 @@ int modules_write(const struct journal *j, int dirfd, uint64_t *written)
 
 	text_str(&t, MODULES_HEADER);
 	at = 0;
-	for (size_t i = 0; i < n && next_module(j, &at, &gap, &m); i++)
+	for (size_t i = 0; i < n && read_next_module(j, &at, &gap, &m); i++)
 		write_module_row(&t, &m);
 	err = t.cut ? -EMSGSIZE : io_replace_file(dirfd, "modules.csv", buf, t.len);
 	free(buf);

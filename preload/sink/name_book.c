@@ -24,7 +24,7 @@ struct name_book {
 	char spare[20];
 };
 
-static struct name_book *book_of(struct name_book **b)
+static struct name_book *get_book(struct name_book **b)
 {
 	if (!*b)
 		*b = calloc(1, sizeof(**b));
@@ -33,7 +33,7 @@ static struct name_book *book_of(struct name_book **b)
 
 bool name_book_add(struct name_book **book, uint32_t id, const char *name)
 {
-	struct name_book *b = book_of(book);
+	struct name_book *b = get_book(book);
 	size_t n = strlen(name);
 	char *text;
 
@@ -60,7 +60,7 @@ bool name_book_add(struct name_book **book, uint32_t id, const char *name)
 	return true;
 }
 
-static const char *bucket_text(struct name_book *b, uint32_t number)
+static const char *get_bucket_text(struct name_book *b, uint32_t number)
 {
 	char *at = b->spare;
 
@@ -73,7 +73,7 @@ static const char *bucket_text(struct name_book *b, uint32_t number)
 	return at;
 }
 
-const char *name_book_text(struct name_book *b, uint32_t name)
+const char *name_book_get_text(struct name_book *b, uint32_t name)
 {
 	uint32_t id = name & JOURNAL_NAME_ID;
 	const char *text;
@@ -81,7 +81,7 @@ const char *name_book_text(struct name_book *b, uint32_t name)
 	if (!b)
 		return "";
 	if (name & JOURNAL_NAME_BUCKET)
-		return bucket_text(b, id);
+		return get_bucket_text(b, id);
 	text = id && id <= b->n ? b->text[id - 1] : NULL;
 	if (!text)
 		return "";
@@ -102,7 +102,7 @@ void name_book_free(struct name_book *b)
 /* ---- reading names.csv: number and name of each parameter, in the second and third field ---- */
 
 /* Removes the quotes of a field in place. Returns the position after the field's comma. */
-static char *take_field(char *p, char **field)
+static char *read_name_field(char *p, char **field)
 {
 	char *to = p;
 
@@ -133,8 +133,8 @@ static bool read_rows(struct name_book **b, char *text)
 			*next++ = 0;
 		if (strncmp(line, "param,", 6) != 0)
 			continue;
-		p = take_field(line + 6, &id);
-		take_field(p, &name);
+		p = read_name_field(line + 6, &id);
+		read_name_field(p, &name);
 		if (!name_book_add(b, (uint32_t)strtoul(id, NULL, 10), name))
 			return false;
 	}
@@ -145,10 +145,10 @@ static bool read_rows(struct name_book **b, char *text)
  * Returns how many bytes of the file are valid, according to the journal's last commit; the whole
  * size if that commit does not list the file.
  */
-static uint64_t certain_bytes(const struct journal *j, int fd, const char *path)
+static uint64_t get_committed_bytes(const struct journal *j, int fd, const char *path)
 {
 	uint64_t seq = atomic_load_explicit(&j->head->commit_seq, memory_order_acquire);
-	const struct journal_commit *c = journal_commit(j, seq);
+	const struct journal_commit *c = journal_get_commit(j, seq);
 	struct stat st;
 
 	for (int i = 0; i < JOURNAL_FILES; i++)
@@ -160,8 +160,9 @@ static uint64_t certain_bytes(const struct journal *j, int fd, const char *path)
 int name_book_read(struct name_book **b, struct files *f)
 {
 	char *text = NULL;
-	int fd = f->j->left ? files_open_own(files_dir(f), "names.csv", O_RDONLY | O_CLOEXEC) : -1;
-	uint64_t bytes = fd < 0 ? 0 : certain_bytes(f->j, fd, "names.csv");
+	int fd = f->j->left ? files_open_own(files_get_dir(f), "names.csv", O_RDONLY | O_CLOEXEC)
+			    : -1;
+	uint64_t bytes = fd < 0 ? 0 : get_committed_bytes(f->j, fd, "names.csv");
 	int err = 0;
 	ssize_t n;
 

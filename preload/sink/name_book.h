@@ -20,7 +20,7 @@ bool name_book_add(struct name_book **b, uint32_t id,
  * Returns the text of column `name` for number `name` (journal_tensor.name); "" if it is not
  * known. Valid until the book is freed.
  */
-const char *name_book_text(struct name_book *b, uint32_t name);
+const char *name_book_get_text(struct name_book *b, uint32_t name);
 
 /* Reads names.csv up to its committed length. Returns 0 or -ENOMEM. */
 int name_book_read(struct name_book **b, struct files *f);

@@ -36,7 +36,7 @@ int files_place_add(struct files *f, char tag, const char *path, const char *fil
 	return 0;
 }
 
-int files_place_begin(struct files *f, char tag, const char *name, const char *text)
+int files_place_set_first(struct files *f, char tag, const char *name, const char *text)
 {
 	struct files_place *p = find_outside_place(f, tag);
 	char *copy = strdup(text);
@@ -51,7 +51,7 @@ int files_place_begin(struct files *f, char tag, const char *name, const char *t
 	return 0;
 }
 
-int files_place_move(struct files *f, char tag, const char *path)
+int files_place_set_path(struct files *f, char tag, const char *path)
 {
 	struct files_place *p = find_outside_place(f, tag);
 	char *to = strdup(path);
@@ -88,13 +88,13 @@ static int open_outside_place(struct files_place *p, bool make)
 	return p->dir.fd;
 }
 
-int files_place_of(struct files *f, const char *path, bool make, const char **name)
+int files_place_open(struct files *f, const char *path, bool make, const char **name)
 {
 	struct files_place *p = path[0] && path[1] == ':' ? find_outside_place(f, path[0]) : NULL;
 
 	*name = path;
 	if (!p)
-		return path[0] && path[1] == ':' ? -ENOENT : files_dir(f);
+		return path[0] && path[1] == ':' ? -ENOENT : files_get_dir(f);
 	*name = *p->file ? p->file : path + 2;
 	return open_outside_place(p, make);
 }

@@ -22,19 +22,19 @@ int files_place_add(struct files *f, char tag, const char *path, const char *fil
  * Sets a small file that is made with this text before any other file of folder `tag`. name: a
  * constant. Returns 0, -ENOENT (unknown tag), or -ENOMEM.
  */
-int files_place_begin(struct files *f, char tag, const char *name, const char *text);
+int files_place_set_first(struct files *f, char tag, const char *name, const char *text);
 
 /*
  * Changes the path of folder `tag`: it was renamed, or is not made yet. Returns 0, -ENOENT
  * (unknown tag), or -ENOMEM.
  */
-int files_place_move(struct files *f, char tag, const char *path);
+int files_place_set_path(struct files *f, char tag, const char *path);
 
 /*
  * Returns the descriptor of the folder that contains file `path`, and in *name the file's name in
  * that folder. The descriptor stays open. make: makes missing folders. Returns -errno on failure.
  */
-int files_place_of(struct files *f, const char *path, bool make, const char **name);
+int files_place_open(struct files *f, const char *path, bool make, const char **name);
 
 void files_places_close(struct files *f);
 

@@ -62,6 +62,7 @@ struct row_shape {
 /* The text that all rows of a call's site (call_site.h) have in common, in the order of the rows. */
 struct site_rows {
 	uint64_t serial; /* of the site; 0: none */
+	uint64_t refused; /* serial of the last site whose text cannot be kept; 0: none */
 	uint16_t api; /* bytes of lib to comm */
 	uint16_t call; /* bytes of rank to peer */
 	uint16_t tail; /* bytes from the thread on */
@@ -106,7 +107,7 @@ static inline char *copy_steps(char *p, const char *from, size_t n)
 	return p + n;
 }
 
-static inline char *keep_row_number(char *p, struct row_number *last, uint64_t v)
+static inline char *write_kept_number(char *p, struct row_number *last, uint64_t v)
 {
 	char *end = write_u64(p, v);
 
@@ -119,11 +120,11 @@ static inline char *keep_row_number(char *p, struct row_number *last, uint64_t v
 	return end;
 }
 
-/* One that mostly is the one before and 1: only its last digit changes, but for one in ten. */
+/* Writes a number that is usually one larger than the last: nine times in ten only the last digit changes. */
 static inline char *write_growing_number(char *p, struct row_number *last, uint64_t v)
 {
 	if (!last->bytes || v != last->value + 1 || last->text[last->bytes - 1] == '9')
-		return keep_row_number(p, last, v);
+		return write_kept_number(p, last, v);
 	last->value = v;
 	++last->text[last->bytes - 1];
 	memcpy(p, last->text, COPY_NUMBER);

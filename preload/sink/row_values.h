@@ -8,7 +8,7 @@
 
 #include "journal/journal.h"
 
-/* What a row has of the call, of its completion and of its tensor. */
+/* The values of a row that come from the call, its completion and its tensor together. */
 struct row_values {
 	/* JOURNAL_NONE64: empty field */
 	int64_t micro_step, comm_seq, dur_ns, wait_ns, dev_ns, issue_ns;
@@ -21,25 +21,25 @@ struct row_values {
 };
 
 /* Duration of `wait` ticks of waiting, in ns. wait 0: none, or not known. */
-static inline int64_t row_wait_ns(const struct clock_base *clock, uint64_t wait)
+static inline int64_t compute_wait_ns(const struct clock_base *clock, uint64_t wait)
 {
 	if (!wait)
 		return JOURNAL_NONE64;
 	return wait == JOURNAL_NO_WAIT ? 0 : (int64_t)clock_to_dur(clock, wait);
 }
 
-static inline int64_t row_dur_ns(const struct clock_base *clock, uint64_t start, uint64_t end)
+static inline int64_t compute_dur_ns(const struct clock_base *clock, uint64_t start, uint64_t end)
 {
 	return end > start ? (int64_t)clock_to_dur(clock, end - start) : 0;
 }
 
 /* Returns the values for the row of tensor t of call c. t NULL: a row without tensor. */
-static inline struct row_values settle_row(const struct clock_base *clock,
+static inline struct row_values compute_row(const struct clock_base *clock,
 	const struct journal_call *c, const struct journal_end *end, const struct journal_tensor *t,
 	bool open)
 {
 	const uint32_t flags = c->flags | (end ? end->flags : 0);
-	const int64_t waited = row_wait_ns(clock, c->wait + (end ? end->wait : 0));
+	const int64_t waited = compute_wait_ns(clock, c->wait + (end ? end->wait : 0));
 	struct row_values v = {
 		.micro_step = c->micro_step != UINT32_MAX ? c->micro_step : JOURNAL_NONE64,
 		.comm_seq = end && end->comm_seq != JOURNAL_NONE64 ? end->comm_seq : c->comm_seq,
@@ -50,10 +50,11 @@ static inline struct row_values settle_row(const struct clock_base *clock,
 		.node = c->comm_seq,
 		.wait_ns = flags & CF_ASYNC ? waited : JOURNAL_NONE64,
 		.dur_ns = open ? JOURNAL_NONE64
-			       : row_dur_ns(clock, c->start, end ? end->end : c->end),
-		.issue_ns = !(flags & CF_ASYNC)		    ? waited /* in the probe before it */
-			    : c->flags & CF_ASYNC && c->end ? row_dur_ns(clock, c->start, c->end)
-							    : JOURNAL_NONE64,
+			       : compute_dur_ns(clock, c->start, end ? end->end : c->end),
+		.issue_ns = !(flags & CF_ASYNC) ? waited /* in the probe before it */
+			    : c->flags & CF_ASYNC && c->end
+				    ? compute_dur_ns(clock, c->start, c->end)
+				    : JOURNAL_NONE64,
 		.dev_ns = end && end->device_ns ? (int64_t)end->device_ns : JOURNAL_NONE64,
 		.awaited = open && !t ? journal_awaited(c) : NULL,
 	};
@@ -96,8 +97,8 @@ static inline bool is_plain_tensor(const struct journal_tensor *t)
 		 (uint32_t)((t->peer ^ JOURNAL_NONE) | (t->tag ^ JOURNAL_NONE)));
 }
 
-/* settle_row() for a call of is_plain_call() and a tensor of is_plain_tensor(). */
-static inline struct row_values settle_plain_row(const struct clock_base *clock,
+/* compute_row() for a call of is_plain_call() and a tensor of is_plain_tensor(). */
+static inline struct row_values compute_plain_row(const struct clock_base *clock,
 	const struct journal_call *c, const struct journal_tensor *t)
 {
 	return (struct row_values){
@@ -107,7 +108,7 @@ static inline struct row_values settle_plain_row(const struct clock_base *clock,
 		.tag = c->tag,
 		.flags = c->flags | (t && t->flags & TF_NOSTATS ? CF_NOSTATS : 0u),
 		.wait_ns = JOURNAL_NONE64,
-		.dur_ns = row_dur_ns(clock, c->start, c->end),
+		.dur_ns = compute_dur_ns(clock, c->start, c->end),
 		.issue_ns = JOURNAL_NONE64,
 		.dev_ns = JOURNAL_NONE64,
 	};

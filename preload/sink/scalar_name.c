@@ -6,7 +6,7 @@
 #include "sink/record.h"
 
 /* loss, learning-rate/group1, learning-rate/opt1.group0: the most specific part is last. */
-void put_scalar_name(struct text *out, const struct record_scalar *e)
+void write_scalar_name(struct text *out, const struct record_scalar *e)
 {
 	char mark = '/';
 

@@ -24,7 +24,7 @@ static uint32_t committed_steps(const struct journal *j)
 {
 	uint64_t seq = atomic_load_explicit(&j->head->commit_seq, memory_order_relaxed);
 
-	return journal_commit(j, seq)->steps;
+	return journal_get_commit(j, seq)->steps;
 }
 
 static int open_format(struct sink *s, unsigned i)
@@ -117,7 +117,7 @@ void sink_close(struct sink *s)
 /* ---- passing an entry to all sinks, or to none ---- */
 
 /* given: bit i is set if sink_formats[i] got the entry. */
-static void retract_entry(struct sink *s, uint32_t given)
+static void remove_given_entry(struct sink *s, uint32_t given)
 {
 	for (; given; given &= given - 1) {
 		unsigned i = (unsigned)__builtin_ctz(given);
@@ -125,7 +125,7 @@ static void retract_entry(struct sink *s, uint32_t given)
 		if (sink_formats[i]->retract)
 			sink_formats[i]->retract(s->state[i]);
 	}
-	files_take_back(&s->files);
+	files_remove_entry(&s->files);
 }
 
 /* Calls all sinks that have the method, bit by bit. */
@@ -134,7 +134,7 @@ static void retract_entry(struct sink *s, uint32_t given)
 		uint32_t given_ = 0;                                           \
 		int err_ = 0;                                                  \
                                                                                \
-		files_begin_entry(&(s)->files);                                \
+		files_start_entry(&(s)->files);                                \
 		for (uint32_t w_ = (s)->open; w_ && !err_; w_ &= w_ - 1) {     \
 			unsigned i_ = (unsigned)__builtin_ctz(w_);             \
                                                                                \
@@ -144,7 +144,7 @@ static void retract_entry(struct sink *s, uint32_t given)
 			given_ |= (uint32_t)!err_ << i_;                       \
 		}                                                              \
 		if (err_)                                                      \
-			retract_entry(s, given_);                              \
+			remove_given_entry(s, given_);                         \
 		err_;                                                          \
 	})
 
@@ -154,7 +154,7 @@ __attribute__((noinline)) static int retract_record(struct sink *s, unsigned tak
 
 	for (unsigned i = 0; i < takers; i++)
 		given |= UINT32_C(1) << s->on_record[i].number;
-	retract_entry(s, given);
+	remove_given_entry(s, given);
 	return err;
 }
 
@@ -162,7 +162,7 @@ static inline int give_record(struct sink *s, const struct record *r)
 {
 	const struct sink_taker *end = s->on_record + s->non_record;
 
-	files_begin_entry(&s->files);
+	files_start_entry(&s->files);
 	for (const struct sink_taker *t = s->on_record; t < end; t++) {
 		int err = t->record(t->state, r);
 
@@ -233,7 +233,7 @@ static const struct row_api *find_api(struct sink *s, uint32_t id)
 	return &s->api[id];
 }
 
-static inline struct row_api api_of(struct sink *s, uint32_t id)
+static inline struct row_api get_row_api(struct sink *s, uint32_t id)
 {
 	const struct row_api *a = id < s->napi && s->api[id].lib ? &s->api[id] : find_api(s, id);
 
@@ -250,7 +250,7 @@ static const struct journal_tensor *find_measured_late(
 	const struct journal_tensor *t = NULL;
 
 	for (unsigned i = 0; !(end->flags & CF_ERROR) && i < end->e.n; i++) {
-		t = t ? journal_tensor_next(&end->e, t) : journal_tensor_first(&end->e);
+		t = t ? journal_get_next_tensor(&end->e, t) : journal_get_first_tensor(&end->e);
 		if (!t)
 			break;
 		if (t->io == IO_IN && t->index == in->index)
@@ -263,7 +263,7 @@ static const struct journal_tensor *find_measured_late(
  * Collects the tensors of the entry, from byte `at` of it on, that become rows in the call's
  * current state. Inputs in the completion replace those of the call.
  */
-static inline __attribute__((always_inline)) void collect_rows(
+static inline __attribute__((always_inline)) void add_record_rows(
 	struct sink *s, struct record *r, const struct journal_entry *e, uint32_t at)
 {
 	/*
@@ -281,32 +281,32 @@ static inline __attribute__((always_inline)) void collect_rows(
 
 		if (__builtin_expect(!t, 0))
 			break;
-		at += journal_tensor_bytes(t->ndim);
+		at += journal_get_tensor_bytes(t->ndim);
 		if (__builtin_expect(!all, 0)) {
 			if (!(t->io == IO_OUT ? outputs : inputs) && t->io <= IO_OUT)
 				continue;
 			if (r->end && t->io == IO_IN)
 				t = find_measured_late(r->end, t);
 		}
-		*name++ = __builtin_expect(t->name, 0) ? name_book_text(s->names, t->name) : "";
+		*name++ = __builtin_expect(t->name, 0) ? name_book_get_text(s->names, t->name) : "";
 		*tensor++ = t;
 		n++;
 	}
 	r->n = n;
 }
 
-__attribute__((noinline)) static void collect_late_rows(
+__attribute__((noinline)) static void add_late_rows(
 	struct sink *s, struct record *r, const struct journal_end *end)
 {
 	if (!(end->flags & CF_ERROR))
-		collect_rows(s, r, &end->e, sizeof(*end));
+		add_record_rows(s, r, &end->e, sizeof(*end));
 }
 
 /*
  * Names the outputs of a collective on a bucket or a gradient: an output gets the name of an
  * input of the same size.
  */
-static void name_outputs(struct sink *s, const struct record *r)
+static void set_output_names(struct sink *s, const struct record *r)
 {
 	for (unsigned i = 0; i < r->n; i++) {
 		const struct journal_tensor *out = s->tensor[i];
@@ -340,7 +340,7 @@ static inline void update_pass_counts(
 		s->last_tick = last;
 }
 
-static void count_rows(struct sink *s, const struct record *r)
+static void update_record_counts(struct sink *s, const struct record *r)
 {
 	const struct journal_call *c = r->call;
 
@@ -350,7 +350,7 @@ static void count_rows(struct sink *s, const struct record *r)
 			  : c->end);
 }
 
-/* A call of which everything but the numbers is known. */
+/* Passes on a call that has a site: everything but its numbers is known. */
 static inline int handle_known_call(
 	struct sink *s, const struct journal_call *c, struct call_site *site)
 {
@@ -379,27 +379,27 @@ static int handle_any_call(struct sink *s, const struct journal_call *c, const s
 		.name = s->name};
 	int err;
 
-	collect_rows(s, &r, &c->e, sizeof(*c));
+	add_record_rows(s, &r, &c->e, sizeof(*c));
 	if (__builtin_expect(end != NULL, 0))
-		collect_late_rows(s, &r, end);
+		add_late_rows(s, &r, end);
 	if (s->names && r.call->comm)
-		name_outputs(s, &r);
+		set_output_names(s, &r);
 	err = give_record(s, &r);
 	if (!err)
-		count_rows(s, &r);
+		update_record_counts(s, &r);
 	return err;
 }
 
 __attribute__((noinline)) static int handle_unexpected_call(
 	struct sink *s, const struct journal_call *c, const struct journal_end *end, bool open)
 {
-	const struct row_api api = api_of(s, c->api);
+	const struct row_api api = get_row_api(s, c->api);
 	struct call_site *site = end || open ? NULL : find_call_site(s->sites, c, &api);
 
 	return site ? handle_known_call(s, c, site) : handle_any_call(s, c, &api, end, open);
 }
 
-int sink_call(
+int sink_add_call(
 	struct sink *s, const struct journal_call *c, const struct journal_end *end, bool open)
 {
 	struct call_site *site = end || open ? NULL : find_expected_site(s->sites, c);
@@ -421,7 +421,7 @@ static struct symbols *load_symbols(struct sink *s)
 
 	if (!s->symbols && (s->symbols = symbols_new(SYMBOLS_BYTES)))
 		symbols_set_demangler(s->symbols, demangle_frame);
-	while (s->symbols && (e = journal_dict_next(s->j, &at, &gap)))
+	while (s->symbols && (e = journal_dict_read_next(s->j, &at, &gap)))
 		if (e->kind == DICT_MODULE && module_parse((const char *)(e + 1), &m))
 			symbols_add_module(s->symbols, &m);
 	/*
@@ -432,7 +432,7 @@ static struct symbols *load_symbols(struct sink *s)
 	return s->symbols;
 }
 
-int sink_stack(struct sink *s, const struct journal_stack *e)
+int sink_add_stack(struct sink *s, const struct journal_stack *e)
 {
 	const uint64_t *pc = (const uint64_t *)(e + 1);
 	const char *py = (const char *)(pc + e->e.n);
@@ -461,7 +461,7 @@ int sink_stack(struct sink *s, const struct journal_stack *e)
 	if (!e->text_bytes || python) {
 		struct record_stack r = {.id = e->id,
 			.step = e->step,
-			.api = api_of(s, e->api).symbol,
+			.api = get_row_api(s, e->api).symbol,
 			.python = python ? python : "",
 			.native = native};
 
@@ -472,14 +472,15 @@ int sink_stack(struct sink *s, const struct journal_stack *e)
 	return err;
 }
 
-int sink_comm(struct sink *s, const struct journal_comm *e)
+int sink_add_comm(struct sink *s, const struct journal_comm *e)
 {
 	const char *end = (const char *)e + e->e.bytes, *str[4] = {"", "", "", ""};
 	const char *p = (const char *)(e + 1);
 
 	for (int i = 0; i < 4 && p < end; i++) {
 		str[i] = p;
-		p += strlen(p) + 1; /* journal_entry_at() has checked that the last byte is a NUL */
+		p += strlen(p) +
+		     1; /* journal_get_entry_at() has checked that the last byte is a NUL */
 	}
 
 	struct record_comm r = {.id = e->id,
@@ -494,7 +495,7 @@ int sink_comm(struct sink *s, const struct journal_comm *e)
 	return sink_give_comm(s, &r);
 }
 
-int sink_scalar(struct sink *s, const struct journal_scalar *e)
+int sink_add_scalar(struct sink *s, const struct journal_scalar *e)
 {
 	struct record_scalar r = {.step = e->step,
 		.which = e->which,
@@ -511,7 +512,7 @@ int sink_scalar(struct sink *s, const struct journal_scalar *e)
 	return sink_give_scalar(s, &r);
 }
 
-int sink_kind(struct sink *s, const struct journal_kind_row *e)
+int sink_add_kind(struct sink *s, const struct journal_kind_row *e)
 {
 	const uint64_t *dim = (const uint64_t *)(e + 1);
 	const double *value = (const double *)(dim + e->ndim);
@@ -531,7 +532,7 @@ int sink_kind(struct sink *s, const struct journal_kind_row *e)
 	return sink_give_kind(s, &r);
 }
 
-int sink_name(struct sink *s, const struct journal_name *e)
+int sink_add_name(struct sink *s, const struct journal_name *e)
 {
 	const uint64_t *dims = (const uint64_t *)(e + 1);
 	const char *end = (const char *)e + e->e.bytes, *str[3] = {"", "", ""};
@@ -564,7 +565,7 @@ int sink_name(struct sink *s, const struct journal_name *e)
 	return sink_give_name(s, &r);
 }
 
-int sink_step(struct sink *s, uint32_t next)
+int sink_add_step(struct sink *s, uint32_t next)
 {
 	int err = 0;
 
@@ -578,7 +579,7 @@ int sink_step(struct sink *s, uint32_t next)
 
 /* ---- passes ---- */
 
-static void end_pass(struct sink *s, bool written)
+static void close_pass(struct sink *s, bool written)
 {
 	for (uint32_t left = s->open; left; left &= left - 1) {
 		unsigned i = (unsigned)__builtin_ctz(left);
@@ -610,7 +611,7 @@ int sink_write(struct sink *s, struct journal_commit *next)
 	if (!err)
 		err = files_write(&s->files, next);
 	if (err) {
-		sink_drop(s);
+		sink_reset_pass(s);
 		return err;
 	}
 	next->steps = s->steps;
@@ -624,18 +625,18 @@ int sink_write(struct sink *s, struct journal_commit *next)
 			next->last_tick = s->last_tick;
 		next->have_rows = 1;
 	}
-	end_pass(s, true);
+	close_pass(s, true);
 	return 0;
 }
 
-void sink_drop(struct sink *s)
+void sink_reset_pass(struct sink *s)
 {
-	files_drop(&s->files);
+	files_reset_buffers(&s->files);
 	s->steps = committed_steps(s->j);
-	end_pass(s, false);
+	close_pass(s, false);
 }
 
-void sink_finish(struct sink *s)
+void sink_write_results(struct sink *s)
 {
 	for (uint32_t left = s->open; left; left &= left - 1) {
 		unsigned i = (unsigned)__builtin_ctz(left);
@@ -645,7 +646,7 @@ void sink_finish(struct sink *s)
 	}
 }
 
-int sink_meta(struct sink *s)
+int sink_write_meta(struct sink *s)
 {
 	char *buf = malloc(META_MAX);
 
@@ -655,13 +656,13 @@ int sink_meta(struct sink *s)
 	uint64_t seq = atomic_load_explicit(&s->j->head->commit_seq, memory_order_acquire);
 	struct text t = text_over(buf, META_MAX);
 
-	meta_format(&t, s->j, journal_commit(s->j, seq));
+	meta_format(&t, s->j, journal_get_commit(s->j, seq));
 
-	int err =
-		t.cut ? -EMSGSIZE : io_replace_file(files_dir(&s->files), "meta.json", buf, t.len);
+	int err = t.cut ? -EMSGSIZE
+			: io_replace_file(files_get_dir(&s->files), "meta.json", buf, t.len);
 
 	free(buf);
 	/* If this fails, only source lines are missing. */
-	modules_write(s->j, files_dir(&s->files), &s->modules_written);
+	modules_write(s->j, files_get_dir(&s->files), &s->modules_written);
 	return err;
 }

@@ -39,7 +39,7 @@ struct sink {
 	uint64_t opened; /* state of open.jsonl, see opened_write() */
 	struct row_api *api; /* by dictionary id; lib NULL: not looked up yet */
 	uint32_t napi;
-	/* Of the current pass: */
+	/* Counts of the current pass: */
 	uint64_t rows;
 	uint32_t last_step;
 	bool have_rows;
@@ -59,13 +59,13 @@ void sink_close(struct sink *s);
  * first. end: completion of an asynchronous call, or NULL. open: entered and not returned (or
  * started and not completed).
  */
-int sink_call(
+int sink_add_call(
 	struct sink *s, const struct journal_call *c, const struct journal_end *end, bool open);
-int sink_stack(struct sink *s, const struct journal_stack *e);
-int sink_comm(struct sink *s, const struct journal_comm *e);
-int sink_kind(struct sink *s, const struct journal_kind_row *e);
-int sink_name(struct sink *s, const struct journal_name *e);
-int sink_scalar(struct sink *s, const struct journal_scalar *e);
+int sink_add_stack(struct sink *s, const struct journal_stack *e);
+int sink_add_comm(struct sink *s, const struct journal_comm *e);
+int sink_add_kind(struct sink *s, const struct journal_kind_row *e);
+int sink_add_name(struct sink *s, const struct journal_name *e);
+int sink_add_scalar(struct sink *s, const struct journal_scalar *e);
 
 /*
  * Adds a record that does not come from a journal, for readers of a rank's files. Returns 0 or
@@ -82,16 +82,16 @@ int sink_give_scalar(struct sink *s, const struct record_scalar *e);
  * All chains have been read since step `next` became the current one. Tells the sinks once that
  * all steps below it have ended. Returns 0 or -ENOBUFS.
  */
-int sink_step(struct sink *s, uint32_t next);
+int sink_add_step(struct sink *s, uint32_t next);
 
 /* Writes all buffers; *next gets file lengths and counts. On an error nothing has changed. */
 int sink_write(struct sink *s, struct journal_commit *next);
-void sink_drop(struct sink *s);
+void sink_reset_pass(struct sink *s);
 
 /* To be called when the last pass has been committed: lets sinks write their final results. */
-void sink_finish(struct sink *s);
+void sink_write_results(struct sink *s);
 
 /* Rewrites meta.json, and modules.csv if there are new modules, atomically. */
-int sink_meta(struct sink *s);
+int sink_write_meta(struct sink *s);
 
 #endif

@@ -101,7 +101,7 @@ static size_t find_line_end(const struct lines *l)
  * Returns 1 if there is a line: *line has *n bytes, including its line break, and is valid until
  * the next call. Returns 0 after the last, or -errno.
  */
-static int next_line(struct lines *l, const char **line, size_t *n)
+static int read_split_line(struct lines *l, const char **line, size_t *n)
 {
 	size_t end = 0;
 
@@ -184,7 +184,7 @@ static void flush_copy(struct copy_out *o)
 	o->n = 0;
 }
 
-static void put_line(struct copy_out *o, const char *line, size_t n)
+static void write_split_line(struct copy_out *o, const char *line, size_t n)
 {
 	if (o->n + n > READ_BYTES)
 		flush_copy(o);
@@ -209,7 +209,7 @@ static int close_copy(struct copy_out *o)
 /* ---- one file ---- */
 
 /* Reads the step of a line. Returns false if it has none; the line is then not moved. */
-static bool step_of_line(const char *line, size_t n, int column, uint64_t *step)
+static bool read_line_step(const char *line, size_t n, int column, uint64_t *step)
 {
 	static const char key[] = "\"step\": ";
 	const char *at =
@@ -221,7 +221,7 @@ static bool step_of_line(const char *line, size_t n, int column, uint64_t *step)
 }
 
 /* column -1: lines of JSON. */
-static int split_lines(struct lines *in, int column, uint32_t first, struct copy_out *kept,
+static int move_lines(struct lines *in, int column, uint32_t first, struct copy_out *kept,
 	struct copy_out *moved, struct split_steps *count)
 {
 	const char *line;
@@ -229,10 +229,10 @@ static int split_lines(struct lines *in, int column, uint32_t first, struct copy
 	size_t n;
 	int more;
 
-	while ((more = next_line(in, &line, &n)) > 0) {
-		bool goes = step_of_line(line, n, column, &step) && step >= first;
+	while ((more = read_split_line(in, &line, &n)) > 0) {
+		bool goes = read_line_step(line, n, column, &step) && step >= first;
 
-		put_line(goes ? moved : kept, line, n);
+		write_split_line(goes ? moved : kept, line, n);
 		++*(goes ? &count->moved : &count->kept);
 		if (kept->err || moved->err)
 			return kept->err ? kept->err : moved->err;
@@ -241,7 +241,7 @@ static int split_lines(struct lines *in, int column, uint32_t first, struct copy
 }
 
 /* plain: the name without .gz; the rows that are not moved are written uncompressed. */
-static int split_file(int from, int to, const char *name, const char *plain, bool table,
+static int move_file_rows(int from, int to, const char *name, const char *plain, bool table,
 	uint32_t first, struct split_steps *done)
 {
 	struct split_steps here = {0};
@@ -257,7 +257,7 @@ static int split_file(int from, int to, const char *name, const char *plain, boo
 	if ((size_t)snprintf(tmp, sizeof(tmp), "%s" TMP_SUFFIX, plain) >= sizeof(tmp))
 		err = -ENAMETOOLONG;
 	if (!err && table) {
-		err = next_line(&in, &header, &n);
+		err = read_split_line(&in, &header, &n);
 		column = err > 0 ? find_column(header, n, "step") : -1;
 		/* An empty file has nothing to move. */
 		if (err <= 0 || column < 0) {
@@ -271,11 +271,11 @@ static int split_file(int from, int to, const char *name, const char *plain, boo
 	if (!err)
 		err = open_copy(&moved, to, plain);
 	if (!err && header) {
-		put_line(&kept, header, n);
-		put_line(&moved, header, n);
+		write_split_line(&kept, header, n);
+		write_split_line(&moved, header, n);
 	}
 	if (!err)
-		err = split_lines(&in, column, first, &kept, &moved, &here);
+		err = move_lines(&in, column, first, &kept, &moved, &here);
 	close_lines(&in);
 	err = close_copy(&kept) ? kept.err : err;
 	err = close_copy(&moved) ? moved.err : err;
@@ -337,7 +337,8 @@ bool has_divided_calls(int dirfd, const char *suffix, uint32_t first)
 	return found;
 }
 
-static int split_one(int from, int to, const char *name, uint32_t first, struct split_steps *done)
+static int move_rows_of_name(
+	int from, int to, const char *name, uint32_t first, struct split_steps *done)
 {
 	char plain[NAME_MAX + 1];
 	unsigned long long a, b;
@@ -345,7 +346,7 @@ static int split_one(int from, int to, const char *name, uint32_t first, struct 
 	struct stat st;
 
 	if (strcmp(name, ALERTS) == 0)
-		return split_file(from, to, name, name, false, first, done);
+		return move_file_rows(from, to, name, name, false, first, done);
 	if (!read_block_name(name, &a, &b) || b < first)
 		return 0;
 	if (a >= first) {
@@ -358,10 +359,10 @@ static int split_one(int from, int to, const char *name, uint32_t first, struct 
 	/* A killed process may have left both files: the plain one is valid (files.h). */
 	if (strcmp(plain, name) && fstatat(from, plain, &st, AT_SYMLINK_NOFOLLOW) == 0)
 		return unlinkat(from, name, 0) < 0 && errno != ENOENT ? -errno : 0;
-	return split_file(from, to, name, plain, true, first, done);
+	return move_file_rows(from, to, name, plain, true, first, done);
 }
 
-int split_steps(int from, int to, uint32_t first, struct split_steps *done)
+int move_steps(int from, int to, uint32_t first, struct split_steps *done)
 {
 	int fd = openat(from, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), err = 0;
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
@@ -393,14 +394,14 @@ int split_steps(int from, int to, uint32_t first, struct split_steps *done)
 	closedir(d);
 	for (size_t i = 0; i < n; i++) {
 		if (!err)
-			err = split_one(from, to, name[i], first, done);
+			err = move_rows_of_name(from, to, name[i], first, done);
 		free(name[i]);
 	}
 	free(name);
 	return err;
 }
 
-int visit_column(int dir, const char *table, const char *column,
+int read_column(int dir, const char *table, const char *column,
 	void (*visit)(void *arg, const char *field, const char *end), void *arg)
 {
 	struct lines in;
@@ -410,7 +411,7 @@ int visit_column(int dir, const char *table, const char *column,
 
 	if (err)
 		return err == -ENOENT ? 0 : err;
-	while ((err = next_line(&in, &line, &n)) > 0) {
+	while ((err = read_split_line(&in, &line, &n)) > 0) {
 		if (at < 0) {
 			at = find_column(line, n, column);
 			if (at < 0)
@@ -425,7 +426,7 @@ int visit_column(int dir, const char *table, const char *column,
 	return err < 0 ? err : 0;
 }
 
-static void keep_largest(void *arg, const char *field, const char *end)
+static void set_largest(void *arg, const char *field, const char *end)
 {
 	int64_t *most = arg;
 	uint64_t v;
@@ -437,7 +438,7 @@ static void keep_largest(void *arg, const char *field, const char *end)
 int64_t find_column_max(int dir, const char *table, const char *column)
 {
 	int64_t most = 0;
-	int err = visit_column(dir, table, column, keep_largest, &most);
+	int err = read_column(dir, table, column, set_largest, &most);
 
 	return err ? err : most;
 }
@@ -453,11 +454,11 @@ int copy_between_folders(int from, int to, const char *name)
 	if (err)
 		return err == -ENOENT ? 0 : err;
 	err = open_copy(&out, to, name);
-	while (!err && (more = next_line(&in, &line, &n)) != 0) {
+	while (!err && (more = read_split_line(&in, &line, &n)) != 0) {
 		if (more < 0)
 			err = more;
 		else
-			put_line(&out, line, n);
+			write_split_line(&out, line, n);
 	}
 	close_lines(&in);
 	close_copy(&out);

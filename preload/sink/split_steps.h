@@ -22,7 +22,7 @@ struct split_steps {
  * at any moment and repeated, and no row is lost. Returns 0, -EPROTO (a table has no column
  * `step`), or -errno.
  */
-int split_steps(int from, int to, uint32_t first, struct split_steps *done);
+int move_steps(int from, int to, uint32_t first, struct split_steps *done);
 
 /*
  * True if the folder has a calls file with this suffix that contains steps before `first` and may
@@ -34,7 +34,7 @@ bool has_divided_calls(int dirfd, const char *suffix, uint32_t first);
  * Calls visit() with the field [field, end) of that column in each row of the table. Does nothing
  * if the table or the column does not exist. Returns 0 or -errno.
  */
-int visit_column(int dir, const char *table, const char *column,
+int read_column(int dir, const char *table, const char *column,
 	void (*visit)(void *arg, const char *field, const char *end), void *arg);
 
 /*

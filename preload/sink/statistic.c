@@ -6,7 +6,7 @@
 bool find_statistic(
 	const struct stats *s, unsigned dtype, uint64_t count, enum train_op op, double *out)
 {
-	unsigned cls = dtype_info(dtype)->cls;
+	unsigned cls = get_dtype_info(dtype)->cls;
 
 	if (!s->n || (op == TO_ID && count != 1))
 		return false;

@@ -36,25 +36,25 @@ static struct {
 	uint32_t nplace;
 } * store;
 
-static struct stored *stored_at(uint32_t i)
+static struct stored *get_stored(uint32_t i)
 {
 	return &store->page[i / PAGE_VALUES][i % PAGE_VALUES];
 }
 
 /* Returns the slot of an entry in the hash table, or the free slot for it. */
-static uint32_t *place_of_stored(const char *kind, const char *name)
+static uint32_t *find_stored_place(const char *kind, const char *name)
 {
 	uint32_t i = (uint32_t)hash_str(hash_str(1, kind), name) & (store->nplace - 1);
 
 	for (;; i = (i + 1) & (store->nplace - 1)) {
-		const struct stored *s = store->place[i] ? stored_at(store->place[i] - 1) : NULL;
+		const struct stored *s = store->place[i] ? get_stored(store->place[i] - 1) : NULL;
 
 		if (!s || (strcmp(s->kind, kind) == 0 && strcmp(s->name, name) == 0))
 			return &store->place[i];
 	}
 }
 
-static bool enlarge_store(void)
+static bool add_store_places(void)
 {
 	uint32_t was = store->nplace, *old = store->place;
 	uint32_t *more = calloc(was ? 2 * (size_t)was : 4096, sizeof(*more));
@@ -65,33 +65,33 @@ static bool enlarge_store(void)
 	store->nplace = was ? 2 * was : 4096;
 	for (uint32_t i = 0; i < was; i++)
 		if (old[i]) {
-			const struct stored *s = stored_at(old[i] - 1);
+			const struct stored *s = get_stored(old[i] - 1);
 
-			*place_of_stored(s->kind, s->name) = old[i];
+			*find_stored_place(s->kind, s->name) = old[i];
 		}
 	free(old);
 	return true;
 }
 
 /* Returns NULL if there is no memory, or the store is full. Caller holds the lock. */
-static struct stored *store_value(const char *kind, const char *name)
+static struct stored *add_stored(const char *kind, const char *name)
 {
 	struct stored *s, **page;
 	uint32_t *place;
 
 	if (!store && !(store = calloc(1, sizeof(*store))))
 		return NULL;
-	if (2 * (store->n + 1) > store->nplace && !enlarge_store())
+	if (2 * (store->n + 1) > store->nplace && !add_store_places())
 		return NULL;
-	place = place_of_stored(kind, name);
+	place = find_stored_place(kind, name);
 	if (*place)
-		return stored_at(*place - 1);
+		return get_stored(*place - 1);
 	if (store->n == VALUES_MAX)
 		return NULL;
 	page = &store->page[store->n / PAGE_VALUES];
 	if (!*page && !(*page = calloc(PAGE_VALUES, sizeof(**page))))
 		return NULL;
-	s = stored_at(store->n);
+	s = get_stored(store->n);
 	s->kind = strdup(kind);
 	s->name = s->kind ? strdup(name) : NULL;
 	if (!s->name) {
@@ -108,7 +108,7 @@ static int open_api(void *state, struct files *files)
 	return 0;
 }
 
-static int keep_kind_value(void *state, const struct record_kind *r)
+static int record_kind_value(void *state, const struct record_kind *r)
 {
 	struct files *files = *(struct files **)state;
 	bool number = is_number_kind(r->kind->kind);
@@ -117,7 +117,7 @@ static int keep_kind_value(void *state, const struct record_kind *r)
 	if (!number && train_kinds[r->kind->kind].form != KIND_OPS)
 		return 0;
 	pthread_mutex_lock(&lock);
-	s = store_value(r->word, r->name);
+	s = add_stored(r->word, r->name);
 	if (s) {
 		s->step = r->kind->step;
 		s->scalar = number;
@@ -133,7 +133,7 @@ static int keep_kind_value(void *state, const struct record_kind *r)
 	return 0;
 }
 
-static int keep_scalar_value(void *state, const struct record_scalar *e)
+static int record_scalar_value(void *state, const struct record_scalar *e)
 {
 	struct stored *s;
 
@@ -142,7 +142,7 @@ static int keep_scalar_value(void *state, const struct record_scalar *e)
 	if (e->optimizer || (e->group != JOURNAL_NO_GROUP && e->group))
 		return 0;
 	pthread_mutex_lock(&lock);
-	s = store_value("scalars", scalar_names[e->which]);
+	s = add_stored("scalars", scalar_names[e->which]);
 	if (s) {
 		s->step = e->step;
 		s->scalar = true;
@@ -156,13 +156,13 @@ const struct sink_format api_format = {
 	.formats = FORMAT_BIT(API),
 	.state_bytes = sizeof(struct files *),
 	.open = open_api,
-	.kind = keep_kind_value,
-	.scalar = keep_scalar_value,
+	.kind = record_kind_value,
+	.scalar = record_scalar_value,
 };
 
 /* ---- readers ---- */
 
-static unsigned op_of_word(const char *op)
+static unsigned find_op(const char *op)
 {
 	for (unsigned i = 1; i < TRAIN_OPS_END; i++)
 		if (strcmp(train_op_words[i], op) == 0)
@@ -173,15 +173,15 @@ static unsigned op_of_word(const char *op)
 int stats_store_get(
 	const char *kind, const char *name, const char *op, int64_t *step, double *value)
 {
-	unsigned which = op_of_word(op);
+	unsigned which = find_op(op);
 	const struct stored *s = NULL;
 	int err = -ENOENT;
 
 	pthread_mutex_lock(&lock);
 	if (store && store->nplace && which != TO_NONE) {
-		const uint32_t *place = place_of_stored(kind, name);
+		const uint32_t *place = find_stored_place(kind, name);
 
-		s = *place ? stored_at(*place - 1) : NULL;
+		s = *place ? get_stored(*place - 1) : NULL;
 	}
 	if (s && s->scalar == (which == VALUE_OP)) {
 		*step = s->step;
@@ -192,14 +192,14 @@ int stats_store_get(
 	return err;
 }
 
-int stats_store_next(uint64_t *at, const char **kind, const char **name, const char **op,
+int stats_store_get_next(uint64_t *at, const char **kind, const char **name, const char **op,
 	int64_t *step, double *value)
 {
 	int found = 0;
 
 	pthread_mutex_lock(&lock);
 	while (!found && store && *at / TRAIN_OPS_END < store->n) {
-		const struct stored *s = stored_at((uint32_t)(*at / TRAIN_OPS_END));
+		const struct stored *s = get_stored((uint32_t)(*at / TRAIN_OPS_END));
 		unsigned which = (unsigned)(*at % TRAIN_OPS_END);
 
 		++*at;

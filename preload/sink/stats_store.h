@@ -20,7 +20,7 @@ int stats_store_get(
  * Iterates over all statistics: *at is 0 at first. The texts live as long as the process. Returns
  * 1, or 0 after the last.
  */
-int stats_store_next(uint64_t *at, const char **kind, const char **name, const char **op,
+int stats_store_get_next(uint64_t *at, const char **kind, const char **name, const char **op,
 	int64_t *step, double *value);
 
 /* Empties the store in a forked child, where the thread that held the lock may not exist. */

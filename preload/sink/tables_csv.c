@@ -79,7 +79,7 @@ static int write_call_rows(void *state, const struct record *r)
 
 	if (!at)
 		return -ENOBUFS;
-	files_took(s->files, o, rows_format(at, r, s->memory));
+	files_add_length(s->files, o, rows_format(at, r, s->memory));
 	return 0;
 }
 
@@ -117,14 +117,14 @@ static int write_stack_row(void *state, const struct record_stack *e)
 
 #define STACK_COLUMN(name, type, source, help) \
 	PUT_##type(source);                    \
-	put_comma(out);
+	write_comma(out);
 #include "journal/columns.def"
-	csv_end(out);
-	files_took(s->files, o, row.len);
+	csv_close_row(out);
+	files_add_length(s->files, o, row.len);
 	return 0;
 }
 
-static void keep_known_comm(void *arg, const char *field, const char *end)
+static void add_known_comm(void *arg, const char *field, const char *end)
 {
 	struct csv *s = arg;
 	char text[20] = "";
@@ -149,7 +149,7 @@ static void keep_known_comm(void *arg, const char *field, const char *end)
 static bool has_comm_row(struct csv *s, uint64_t id)
 {
 	if (!s->looked && s->files->cfg && get_files_keys(s->files->cfg)->append_output)
-		visit_column(files_dir(s->files), "comms.csv", "comm", keep_known_comm, s);
+		read_column(files_get_dir(s->files), "comms.csv", "comm", add_known_comm, s);
 	s->looked = true;
 	for (uint32_t i = 0; i < s->nknown; i++)
 		if (s->known[i] == id)
@@ -177,14 +177,14 @@ static int write_comm_row(void *state, const struct record_comm *e)
 
 #define COMM_COLUMN(name, type, source, help) \
 	PUT_##type(source);                   \
-	put_comma(out);
+	write_comma(out);
 #include "journal/columns.def"
-	csv_end(out);
-	files_took(s->files, o, row.len);
+	csv_close_row(out);
+	files_add_length(s->files, o, row.len);
 	return 0;
 }
 
-static enum sink_file get_table_kind(const char *path)
+static enum sink_file find_table_kind(const char *path)
 {
 	return strcmp(path, "stack_info.csv") == 0 || strcmp(path, "comms.csv") == 0
 		       ? SINK_FILE_LINES
@@ -198,5 +198,5 @@ const struct sink_format csv_format = {
 	.stack = write_stack_row,
 	.comm = write_comm_row,
 	.close = close_csv,
-	.owns = get_table_kind,
+	.owns = find_table_kind,
 };

@@ -111,15 +111,15 @@ static bool is_sort_valid(const struct type *t, enum sort sort)
 	case SORT_POINTER:
 		return pointer;
 	case SORT_INTS:
-		return pointer && t->elem;
+		return pointer && t->elem_bytes;
 	case SORT_INT_OUT:
-		return pointer && t->elem == 4;
+		return pointer && t->elem_bytes == 4;
 	case SORT_HANDLES:
-		return pointer && (t->points_handle || t->elem);
+		return pointer && (t->points_handle || t->elem_bytes);
 	case SORT_TAG:
 		return integer || pointer;
 	case SORT_NUMBER:
-		return integer || (pointer && (t->elem || t->dtype == DT_INT8));
+		return integer || (pointer && (t->elem_bytes || t->dtype == DT_INT8));
 	}
 	return false;
 }

@@ -233,7 +233,7 @@ static bool set_type_result(const struct text *t, struct pos at, const struct ty
 	}
 	out->ctype = CT_P;
 	if (depth == 1) {
-		out->elem = base->handle ? 0 : (uint8_t)get_ctype_bytes(base->ctype);
+		out->elem_bytes = base->handle ? 0 : (uint8_t)get_ctype_bytes(base->ctype);
 		out->dtype = get_pointee_dtype(base);
 		out->points_const = is_const;
 		out->points_handle = base->handle || base->ctype == CT_P;

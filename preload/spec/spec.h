@@ -26,7 +26,7 @@
 struct type {
 	const char *spelling; /* as C writes it: const MPI_Count * */
 	uint8_t ctype; /* enum ctype */
-	uint8_t elem; /* pointer to an integer: the integer's size in bytes */
+	uint8_t elem_bytes; /* pointer to an integer: the integer's size in bytes */
 	uint8_t dtype; /* pointer to a number: its enum dtype, else DT_OTHER */
 	uint16_t words; /* CT_STRUCT: number of 8-byte words */
 	const struct api_struct *members; /* CT_STRUCT at run time */

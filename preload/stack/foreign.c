@@ -25,7 +25,7 @@
 enum { UNKNOWN, ABSENT, PRESENT };
 static _Atomic uint8_t known[LANGUAGES_MAX];
 static atomic_flag looking = ATOMIC_FLAG_INIT;
-_Atomic bool foreign_is_absent;
+_Atomic bool foreign_languages_absent;
 static _Atomic uint64_t looked_at; /* generation of the modules at the last search */
 
 static const struct stack_language *get_stack_language(unsigned i)
@@ -50,7 +50,7 @@ static void find_languages(bool again)
 		}
 		absent &= k == ABSENT;
 	}
-	atomic_store_explicit(&foreign_is_absent, absent, memory_order_release);
+	atomic_store_explicit(&foreign_languages_absent, absent, memory_order_release);
 	atomic_store_explicit(&looked_at, now, memory_order_relaxed);
 	atomic_flag_clear_explicit(&looking, memory_order_release);
 }

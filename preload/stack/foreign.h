@@ -87,7 +87,7 @@ void foreign_read_stack(struct foreign_stack *s);
  * True after a search that has found no language: no thread has frames, and none were given or
  * lent. foreign_read_stack() then finds nothing.
  */
-extern _Atomic bool foreign_is_absent __attribute__((visibility("hidden")));
+extern _Atomic bool foreign_languages_absent __attribute__((visibility("hidden")));
 
 /*
  * Like foreign_read_stack(), but only the thread's own frames; or only the frames given to it. Return

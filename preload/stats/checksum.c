@@ -12,7 +12,7 @@
 
 #include "stats/kernel.h"
 
-static uint32_t table(uint32_t crc, const void *p, size_t n)
+static uint32_t get_table(uint32_t crc, const void *p, size_t n)
 {
 	return (uint32_t)crc32_z(crc, p, n);
 }
@@ -20,7 +20,7 @@ static uint32_t table(uint32_t crc, const void *p, size_t n)
 static uint32_t by_table(uint32_t crc, const void *p, size_t n, uint64_t before)
 {
 	(void)before;
-	return table(crc, p, n);
+	return get_table(crc, p, n);
 }
 
 #if defined(__x86_64__)
@@ -55,7 +55,7 @@ __attribute__((target("pclmul,sse4.1"))) static uint32_t by_clmul(
 
 	(void)before;
 	if (n < 128)
-		return table(crc, p, n);
+		return get_table(crc, p, n);
 	for (int i = 0; i < 4; i++)
 		x[i] = load_at(p + 16 * i);
 	x[0] = _mm_xor_si128(x[0], _mm_cvtsi32_si128((int)~crc));
@@ -71,7 +71,7 @@ __attribute__((target("pclmul,sse4.1"))) static uint32_t by_clmul(
 		x[3] = fold(x[3], near, load_at(p));
 	_mm_storeu_si128((__m128i *)last, x[3]);
 	/* zlib inverts at both ends: with this start value the remainder is 0. */
-	return table(table(UINT32_MAX, last, sizeof(last)), p, n);
+	return get_table(get_table(UINT32_MAX, last, sizeof(last)), p, n);
 }
 
 static int has_clmul(void)
@@ -163,7 +163,7 @@ static stats_checksum_fn *xor_fn(void)
 	int how = atomic_load_explicit(&known, memory_order_relaxed);
 
 	if (!how) {
-		how = stats_variant(STATS_AVX2) ? 2 : 1;
+		how = stats_get_variant(STATS_AVX2) ? 2 : 1;
 		atomic_store_explicit(&known, how, memory_order_relaxed);
 	}
 	return how == 2 ? by_wide_xor : by_xor;

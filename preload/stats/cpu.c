@@ -27,7 +27,7 @@ static int has(uint32_t word, uint32_t bits)
 	return (word & bits) == bits;
 }
 
-static void detect(int *avx2, int *avx512, int *vnni)
+static void find_variant(int *avx2, int *avx512, int *vnni)
 {
 	const uint32_t base = bit_OSXSAVE | bit_AVX | bit_FMA | bit_F16C;
 	const uint32_t wide = bit_AVX512F | bit_AVX512BW | bit_AVX512DQ | bit_AVX512VL;
@@ -43,13 +43,13 @@ static void detect(int *avx2, int *avx512, int *vnni)
 	*vnni = has(c, bit_AVX512VNNI);
 }
 
-const struct stats_kernels *stats_variant(enum stats_isa isa)
+const struct stats_kernels *stats_get_variant(enum stats_isa isa)
 {
 	int avx2 = 0, avx512 = 0, vnni = 0;
 
 	if (isa == STATS_SCALAR)
 		return &stats_scalar;
-	detect(&avx2, &avx512, &vnni);
+	find_variant(&avx2, &avx512, &vnni);
 	if (avx512 && (isa == STATS_AVX512 || isa == STATS_AUTO))
 		return vnni ? &stats_avx512_vnni : &stats_avx512;
 	if (avx2 && (isa == STATS_AVX2 || isa == STATS_AUTO))
@@ -60,7 +60,7 @@ const struct stats_kernels *stats_variant(enum stats_isa isa)
 #elif defined(__aarch64__)
 
 /* Every 64-bit Arm CPU that runs Linux has NEON with double precision, so hwcaps need not be checked. */
-const struct stats_kernels *stats_variant(enum stats_isa isa)
+const struct stats_kernels *stats_get_variant(enum stats_isa isa)
 {
 	if (isa == STATS_SCALAR)
 		return &stats_scalar;
@@ -69,7 +69,7 @@ const struct stats_kernels *stats_variant(enum stats_isa isa)
 
 #else
 
-const struct stats_kernels *stats_variant(enum stats_isa isa)
+const struct stats_kernels *stats_get_variant(enum stats_isa isa)
 {
 	return isa == STATS_SCALAR || isa == STATS_AUTO ? &stats_scalar : NULL;
 }

@@ -81,7 +81,8 @@ extern const struct stats_kernels stats_scalar;
  */
 static inline stats_kernel *stats_kernel_of(const struct stats_kernels *k, enum dtype dt)
 {
-	unsigned real = dtype_info(dt)->component == DT_OTHER ? dt : dtype_info(dt)->component;
+	unsigned real =
+		get_dtype_info(dt)->component == DT_OTHER ? dt : get_dtype_info(dt)->component;
 
 	return k->block[real] ? k->block[real] : stats_scalar.block[real];
 }
@@ -120,6 +121,6 @@ uint32_t stats_checksum_join(stats_checksum_fn *kind, uint32_t sum, uint32_t nex
  * Returns the kernels of a variant, or NULL if this CPU (or system) cannot run them. STATS_AUTO:
  * the fastest variant that it can run.
  */
-const struct stats_kernels *stats_variant(enum stats_isa isa);
+const struct stats_kernels *stats_get_variant(enum stats_isa isa);
 
 #endif

@@ -18,12 +18,12 @@ static _Atomic(const struct stats_kernels *) selected;
 _Atomic(stats_share_fn *) stats_share;
 
 /* If several threads come here first at the same time, they choose the same variant. */
-static const struct stats_kernels *kernels(void)
+static const struct stats_kernels *find_kernels(void)
 {
 	const struct stats_kernels *k = atomic_load_explicit(&selected, memory_order_relaxed);
 
 	if (!k) {
-		k = stats_variant(STATS_AUTO);
+		k = stats_get_variant(STATS_AUTO);
 		atomic_store_explicit(&selected, k, memory_order_relaxed);
 	}
 	return k;
@@ -31,19 +31,20 @@ static const struct stats_kernels *kernels(void)
 
 int stats_select(enum stats_isa isa)
 {
-	const struct stats_kernels *k = stats_variant(isa);
+	const struct stats_kernels *k = stats_get_variant(isa);
 
-	atomic_store_explicit(&selected, k ? k : stats_variant(STATS_AUTO), memory_order_relaxed);
+	atomic_store_explicit(
+		&selected, k ? k : stats_get_variant(STATS_AUTO), memory_order_relaxed);
 	return k ? 0 : -ENOTSUP;
 }
 
 const char *stats_selected(void)
 {
-	return kernels()->name;
+	return find_kernels()->name;
 }
 
 /* Returns the largest integer below eps; 0 if there is none. */
-static uint64_t integer_below(double eps)
+static uint64_t find_integer_below(double eps)
 {
 	uint64_t whole;
 
@@ -60,7 +61,7 @@ static uint64_t integer_below(double eps)
  * type of at most 32 bits with `mant` bits of mantissa. `top` is the first magnitude that is not
  * a finite number.
  */
-static uint64_t magnitudes_below(double eps, unsigned mant, int bias, uint32_t top)
+static uint64_t find_magnitudes_below(double eps, unsigned mant, int bias, uint32_t top)
 {
 	/* scales so that the smallest magnitude is 1 */
 	uint64_t scale = (uint64_t)(1023 + bias - 1 + (int)mant) << 52;
@@ -70,29 +71,29 @@ static uint64_t magnitudes_below(double eps, unsigned mant, int bias, uint32_t t
 	if (!(eps > 0))
 		return 0;
 	if (least < (double)(1u << (mant + 1))) /* denormal, or of the smallest exponent */
-		return integer_below(least) + 1;
+		return find_integer_below(least) + 1;
 	memcpy(&bits, &eps, sizeof(bits));
 	bits = (bits - ((uint64_t)(1023 - bias) << 52) + ((uint64_t)1 << drop) - 1) >> drop;
 	return bits < top ? bits : top;
 }
 
-static uint64_t whole_limit(double eps, enum dtype dt)
+static uint64_t find_whole_limit(double eps, enum dtype dt)
 {
 	switch (dt) {
 	case DT_FLOAT64: /* not used */
 		return 0;
 	case DT_FLOAT32:
-		return magnitudes_below(eps, 23, 127, 0x7f800000);
+		return find_magnitudes_below(eps, 23, 127, 0x7f800000);
 	case DT_BFLOAT16:
-		return magnitudes_below(eps, 7, 127, 0x7f80);
+		return find_magnitudes_below(eps, 7, 127, 0x7f80);
 	case DT_FLOAT16:
-		return magnitudes_below(eps, 10, 15, 0x7c00);
+		return find_magnitudes_below(eps, 10, 15, 0x7c00);
 	case DT_FLOAT8_E5M2:
-		return magnitudes_below(eps, 2, 15, 0x7c);
+		return find_magnitudes_below(eps, 2, 15, 0x7c);
 	case DT_FLOAT8_E4M3FN:
-		return magnitudes_below(eps, 3, 7, 0x7f);
+		return find_magnitudes_below(eps, 3, 7, 0x7f);
 	default:
-		return integer_below(eps);
+		return find_integer_below(eps);
 	}
 }
 
@@ -122,14 +123,14 @@ static inline void describe_block(
 
 bool stats_measure_few(const void *p, uint64_t n, enum dtype dt, double eps, struct stats *out)
 {
-	const struct dtype_info *info = dtype_info(dt);
+	const struct dtype_info *info = get_dtype_info(dt);
 	struct stats_eps limit = {eps, 0};
 	struct stats_block b;
 
 	if (info->cls == DTC_NONE || info->component != dt || !n || n > STATS_FEW)
 		return false;
-	limit.u = whole_limit(eps, dt);
-	stats_kernel_of(kernels(), dt)(p, n, p, &limit, &b);
+	limit.u = find_whole_limit(eps, dt);
+	stats_kernel_of(find_kernels(), dt)(p, n, p, &limit, &b);
 	if (b.range != STATS_MID || b.nans | b.pinfs | b.ninfs)
 		return false;
 	describe_block(info->cls, eps, &b, n, out);
@@ -199,8 +200,8 @@ bool stats_measure_tiny(const void *p, uint64_t n, enum dtype dt, double eps, st
 	if (n - 1 < 4 && dt == DT_FLOAT64)
 		return measure_four(p, (unsigned)n, load_f64, 8, eps, out);
 
-	unsigned cls = dtype_info(dt)->cls;
-	struct stats_eps limit = {eps, cls == DTC_FLOAT ? 0 : integer_below(eps)};
+	unsigned cls = get_dtype_info(dt)->cls;
+	struct stats_eps limit = {eps, cls == DTC_FLOAT ? 0 : find_integer_below(eps)};
 	struct stats_block b;
 
 	if (!n || n > STATS_TINY || !stats_scalar_tiny(p, n, dt, &limit, &b))
@@ -211,18 +212,18 @@ bool stats_measure_tiny(const void *p, uint64_t n, enum dtype dt, double eps, st
 
 int stats_begin(struct stats_acc *a, enum dtype dt, double eps)
 {
-	const struct dtype_info *info = dtype_info(dt);
+	const struct dtype_info *info = get_dtype_info(dt);
 
 	memset(a, 0, sizeof(*a));
 	a->cls = info->cls;
 	if (a->cls == DTC_NONE)
 		return -ENOTSUP;
-	a->kernel = stats_kernel_of(kernels(), dt);
+	a->kernel = stats_kernel_of(find_kernels(), dt);
 	a->packed = info->component == DT_OTHER;
-	a->size = a->packed ? 1 : dtype_info(info->component)->size;
+	a->size = a->packed ? 1 : get_dtype_info(info->component)->size;
 	a->parts = info->size / a->size;
 	a->eps.f = eps;
-	a->eps.u = whole_limit(eps, info->component);
+	a->eps.u = find_whole_limit(eps, info->component);
 	if (a->cls == DTC_FLOAT) {
 		a->min.f = __builtin_inf();
 		a->max.f = -__builtin_inf();
@@ -304,7 +305,7 @@ void stats_add(struct stats_acc *a, const void *p, uint64_t n)
 }
 
 /* n: number of elements that are not NaN, at least 1. */
-static double mean(const struct stats_acc *a, double n)
+static double compute_mean(const struct stats_acc *a, double n)
 {
 	double min = stats_value_as_double(a->cls, a->min),
 	       max = stats_value_as_double(a->cls, a->max);
@@ -332,7 +333,7 @@ static double mean(const struct stats_acc *a, double n)
 	return m + 0.0; /* never -0 */
 }
 
-static double norm(const struct stats_acc *a)
+static double compute_norm(const struct stats_acc *a)
 {
 	struct stats_sum total = a->sq;
 
@@ -371,6 +372,6 @@ void stats_end(const struct stats_acc *a, struct stats *out)
 		out->min.f += 0.0;
 		out->max.f += 0.0;
 	}
-	out->mean = mean(a, (double)(out->n - a->nans));
-	out->norm = norm(a);
+	out->mean = compute_mean(a, (double)(out->n - a->nans));
+	out->norm = compute_norm(a);
 }

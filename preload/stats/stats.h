@@ -23,7 +23,7 @@
 #include "terms/dtype.h"
 #include "base/isa.h"
 
-/* min and max of a tensor: dtype_info(dtype)->cls selects the valid member. */
+/* min and max of a tensor: get_dtype_info(dtype)->cls selects the valid member. */
 union stats_value {
 	double f;
 	int64_t i;

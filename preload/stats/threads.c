@@ -72,12 +72,12 @@ static struct {
 	struct chunk *chunk; /* array of ROUND_CHUNKS */
 } team;
 
-static long futex(_Atomic uint32_t *word, int op, uint32_t value, const struct timespec *time)
+static long call_futex(_Atomic uint32_t *word, int op, uint32_t value, const struct timespec *time)
 {
 	return syscall(SYS_futex, word, op | FUTEX_PRIVATE_FLAG, value, time, NULL, 0);
 }
 
-static inline void pause_core(void)
+static inline void wait_briefly(void)
 {
 #if defined(__x86_64__)
 	__builtin_ia32_pause();
@@ -91,7 +91,7 @@ static inline void pause_core(void)
 #define LEFT 0xffffu
 
 /* Takes a chunk. Returns false if no chunk of the round is left. */
-static bool take(uint32_t *i)
+static bool get_chunk(uint32_t *i)
 {
 	uint64_t v = atomic_load_explicit(&team.open, memory_order_acquire);
 
@@ -132,14 +132,14 @@ static void measure(uint32_t i)
 
 /* ---- helpers ---- */
 
-static void done(uint32_t i)
+static void record_done(uint32_t i)
 {
 	atomic_store(&team.chunk[i].done, 1);
 	if (atomic_load(&team.waited) == i + 1)
-		futex(&team.chunk[i].done, FUTEX_WAKE, 1, NULL);
+		call_futex(&team.chunk[i].done, FUTEX_WAKE, 1, NULL);
 }
 
-static int settle(uint32_t me)
+static int init_helper(uint32_t me)
 {
 	int tid = (int)read_tid();
 	const struct cores *where = atomic_load(&team.where);
@@ -170,19 +170,19 @@ static void *helper_main(void *arg)
 {
 	uint32_t born = (uint32_t)((uintptr_t)arg / STATS_THREADS_MAX), i;
 	uint32_t me = (uint32_t)(uintptr_t)arg % STATS_THREADS_MAX;
-	int tid = settle(me);
+	int tid = init_helper(me);
 
 	for (;;) {
 		uint32_t go = atomic_load(&team.go);
 
-		while (take(&i)) {
+		while (get_chunk(&i)) {
 			atomic_store_explicit(&team.chunk[i].by, me + 1, memory_order_relaxed);
 			measure(i);
-			done(i);
+			record_done(i);
 		}
 		if (atomic_load(&team.ended) != born)
 			break;
-		futex(&team.go, FUTEX_WAIT, go, NULL);
+		call_futex(&team.go, FUTEX_WAIT, go, NULL);
 	}
 	/* The helper ended on request, and all its chunks are done: it must not count as dead. */
 	atomic_compare_exchange_strong(&team.tid[me], &tid, 0);
@@ -221,11 +221,12 @@ static void wait_for(uint32_t i)
 	for (unsigned n = 0; n < SPINS; n++) {
 		if (is_done(i))
 			return;
-		pause_core();
+		wait_briefly();
 	}
 	atomic_store(&team.waited, i + 1);
 	while (!is_done(i)) {
-		if (futex(&team.chunk[i].done, FUTEX_WAIT, 0, &look) == 0 || errno != ETIMEDOUT)
+		if (call_futex(&team.chunk[i].done, FUTEX_WAIT, 0, &look) == 0 ||
+			errno != ETIMEDOUT)
 			continue;
 		if (!is_done(i) && is_gone(i)) {
 			atomic_store(&stats_share, NULL);
@@ -236,7 +237,7 @@ static void wait_for(uint32_t i)
 	atomic_store(&team.waited, 0);
 }
 
-static void combine(struct stats_acc *a, uint32_t i)
+static void merge_chunk(struct stats_acc *a, uint32_t i)
 {
 	const struct round *r = &team.round;
 	const struct chunk *c = &team.chunk[i];
@@ -274,21 +275,21 @@ static void measure_round(struct stats_acc *a, const unsigned char *p, uint64_t 
 	atomic_store(&team.open, number << 16 | r->chunks);
 	atomic_fetch_add(&team.go, 1);
 	if (r->chunks > 1)
-		futex(&team.go, FUTEX_WAKE,
+		call_futex(&team.go, FUTEX_WAKE,
 			r->chunks - 1 < team.helpers ? r->chunks - 1 : team.helpers, NULL);
-	while (take(&i)) {
+	while (get_chunk(&i)) {
 		measure(i);
 		atomic_store_explicit(&team.chunk[i].done, 1, memory_order_relaxed);
 		while (combined < r->chunks && is_done(combined))
-			combine(a, combined++);
+			merge_chunk(a, combined++);
 	}
 	for (; combined < r->chunks; combined++) {
 		wait_for(combined);
-		combine(a, combined);
+		merge_chunk(a, combined);
 	}
 }
 
-static bool share(struct stats_acc *a, const void *p, uint64_t n, uint64_t before)
+static bool measure_shared(struct stats_acc *a, const void *p, uint64_t n, uint64_t before)
 {
 	uint64_t round = (uint64_t)ROUND_BLOCKS * STATS_BLOCK * a->size;
 	uintptr_t no_user = 0;
@@ -333,7 +334,7 @@ int stats_threads_start(unsigned n, uint64_t min_bytes, const struct cores *wher
 	}
 	if (!team.helpers)
 		return err;
-	atomic_store_explicit(&stats_share, share, memory_order_release);
+	atomic_store_explicit(&stats_share, measure_shared, memory_order_release);
 	return (int)team.helpers;
 }
 
@@ -345,7 +346,7 @@ void stats_threads_stop(void)
 		return;
 	atomic_fetch_add(&team.ended, 1);
 	atomic_fetch_add(&team.go, 1);
-	futex(&team.go, FUTEX_WAKE, STATS_THREADS_MAX, NULL);
+	call_futex(&team.go, FUTEX_WAKE, STATS_THREADS_MAX, NULL);
 	errno = err;
 }
 

@@ -106,7 +106,7 @@ static bool read_alert_count(const char *text, size_t len, uint32_t least, uint3
 
 static bool add_source(struct alert_rule *r, const char *word, size_t len)
 {
-	uint32_t kinds = train_kind_mask(word, len);
+	uint32_t kinds = find_kind_mask(word, len);
 	int scalar = find_scalar(word, len);
 	static const char wide[][ALERT_WORD_MAX] = {"all", "scalars", "calls", ""};
 
@@ -217,7 +217,7 @@ static bool has_source(const struct alert_rule *r)
 	return r->all || r->any_scalar || r->calls || r->kinds || r->scalars;
 }
 
-const char *alert_rule_complete(struct alert_rule *r)
+const char *alert_rule_set_defaults(struct alert_rule *r)
 {
 	const char *words;
 
@@ -267,7 +267,7 @@ static void write_member(struct text *t, const char *field)
  * Writes a word of a list. The opening bracket is written before the first word; the caller
  * writes the closing one.
  */
-static void put_word(struct text *t, const char *field, const char *word, unsigned *n)
+static void write_rule_word(struct text *t, const char *field, const char *word, unsigned *n)
 {
 	if (!(*n)++) {
 		write_member(t, field);
@@ -278,7 +278,7 @@ static void put_word(struct text *t, const char *field, const char *word, unsign
 	text_json(t, word);
 }
 
-static void end_word_list(struct text *t, unsigned n)
+static void close_word_list(struct text *t, unsigned n)
 {
 	if (n)
 		text_char(t, ']');
@@ -289,18 +289,18 @@ static void write_sources(struct text *t, const struct alert_rule *r)
 	unsigned n = 0;
 
 	if (r->all)
-		put_word(t, "kind", "all", &n);
+		write_rule_word(t, "kind", "all", &n);
 	if (r->any_scalar)
-		put_word(t, "kind", "scalars", &n);
+		write_rule_word(t, "kind", "scalars", &n);
 	if (r->calls)
-		put_word(t, "kind", "calls", &n);
+		write_rule_word(t, "kind", "calls", &n);
 	for (unsigned i = 0; i < TRAIN_KINDS; i++)
 		if (r->kinds >> i & 1 && *train_kinds[i].word)
-			put_word(t, "kind", train_kinds[i].word, &n);
+			write_rule_word(t, "kind", train_kinds[i].word, &n);
 	for (unsigned i = 0; i < SCALARS; i++)
 		if (r->scalars >> i & 1)
-			put_word(t, "kind", scalar_names[i], &n);
-	end_word_list(t, n);
+			write_rule_word(t, "kind", scalar_names[i], &n);
+	close_word_list(t, n);
 }
 
 static void write_name_patterns(struct text *t, const char *names)
@@ -312,9 +312,9 @@ static void write_name_patterns(struct text *t, const char *names)
 		n = strcspn(names, "\n");
 		memcpy(one, names, n);
 		one[n] = 0;
-		put_word(t, "names", one, &count);
+		write_rule_word(t, "names", one, &count);
 	}
-	end_word_list(t, count);
+	close_word_list(t, count);
 }
 
 /* If the number has an exponent, it gets a point: YAML 1.1 reads 1e+10 as a string. */
@@ -335,7 +335,7 @@ static void write_alert_number(struct text *t, double v)
 	}
 }
 
-void alert_rule_put(struct text *t, const struct alert_rule *r)
+void alert_rule_write(struct text *t, const struct alert_rule *r)
 {
 	unsigned n = 0;
 
@@ -345,8 +345,8 @@ void alert_rule_put(struct text *t, const struct alert_rule *r)
 	write_name_patterns(t, r->names);
 	for (unsigned op = TO_MIN; op <= TO_INFS; op++)
 		if (r->ops >> op & 1)
-			put_word(t, "op", train_op_words[op], &n);
-	end_word_list(t, n);
+			write_rule_word(t, "op", train_op_words[op], &n);
+	close_word_list(t, n);
 	if (r->has_threshold) {
 		write_member(t, "threshold");
 		write_alert_number(t, r->threshold);
@@ -358,8 +358,8 @@ void alert_rule_put(struct text *t, const struct alert_rule *r)
 	n = 0;
 	for (unsigned i = 0; i < ALERT_ACTIONS; i++)
 		if (r->actions >> i & 1)
-			put_word(t, "action", alert_action_words[i], &n);
-	end_word_list(t, n);
+			write_rule_word(t, "action", alert_action_words[i], &n);
+	close_word_list(t, n);
 	write_member(t, "n");
 	text_u64(t, r->n);
 	write_member(t, "preset");
@@ -435,7 +435,7 @@ static const char *read_alert_rule(const char *p, struct alert_rule *r)
 		} while (list && *p == ',');
 		p += list && *p == ']';
 	}
-	return p && !alert_rule_complete(r) ? p + 1 : NULL;
+	return p && !alert_rule_set_defaults(r) ? p + 1 : NULL;
 }
 
 unsigned alert_rules_read(const char *json, struct alert_rule *rules, unsigned max)

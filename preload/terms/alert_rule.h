@@ -32,7 +32,7 @@ enum alert_preset { CAPTURE_NAN, CAPTURE_COMM, CAPTURE_OPS, CAPTURE_DUMP, CAPTUR
 
 #define ALERT_RULES_MAX 32
 #define ALERT_NAMES_MAX 512 /* bytes of all name patterns of a rule together */
-#define ALERT_RULE_TEXT 2048 /* maximum bytes of a rule as written by alert_rule_put() */
+#define ALERT_RULE_TEXT 2048 /* maximum bytes of a rule as written by alert_rule_write() */
 
 struct alert_rule {
 	uint8_t rule; /* enum alert_rule_word */
@@ -69,12 +69,12 @@ const char *alert_rule_set(struct alert_rule *r, const char *field, const char *
 const char *alert_field_accepted(const char *field);
 
 /* Sets the defaults of fields that were not set. Returns NULL, or a text about the error. */
-const char *alert_rule_complete(struct alert_rule *r);
+const char *alert_rule_set_defaults(struct alert_rule *r);
 
 /* Writes the rule as one line of JSON for alert_rules_read(), without newline. */
-void alert_rule_put(struct text *t, const struct alert_rule *r);
+void alert_rule_write(struct text *t, const struct alert_rule *r);
 
-/* Reads rules written by alert_rule_put(), with any separators. Returns their number; a damaged rule ends the list. */
+/* Reads rules written by alert_rule_write(), with any separators. Returns their number; a damaged rule ends the list. */
 unsigned alert_rules_read(const char *json, struct alert_rule *rules, unsigned max);
 
 #endif

@@ -50,7 +50,7 @@ struct dtype_info {
 
 extern const struct dtype_info dtype_table[DT_COUNT];
 
-static inline const struct dtype_info *dtype_info(unsigned dt)
+static inline const struct dtype_info *get_dtype_info(unsigned dt)
 {
 	return &dtype_table[dt < DT_COUNT ? dt : DT_OTHER];
 }

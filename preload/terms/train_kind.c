@@ -44,7 +44,7 @@ static bool is_word(const char *text, size_t len, const char *word)
 	return len && strlen(word) == len && memcmp(text, word, len) == 0;
 }
 
-uint32_t train_kind_mask(const char *word, size_t len)
+uint32_t find_kind_mask(const char *word, size_t len)
 {
 	static const struct {
 		char word[20];
@@ -63,18 +63,18 @@ uint32_t train_kind_mask(const char *word, size_t len)
 	return 0;
 }
 
-uint32_t train_kinds_of(const char *words)
+uint32_t parse_kinds(const char *words)
 {
 	uint32_t kinds = 0;
 
 	for (size_t n; *words; words += n + (words[n] == '\n')) {
 		n = strcspn(words, "\n");
-		kinds |= train_kind_mask(words, n);
+		kinds |= find_kind_mask(words, n);
 	}
 	return kinds;
 }
 
-uint32_t train_ops_of(const char *words)
+uint32_t parse_ops(const char *words)
 {
 	uint32_t ops = 0, seen = 0;
 	unsigned used = 0;

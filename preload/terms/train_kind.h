@@ -54,7 +54,7 @@ enum train_op {
 #define TRAIN_OPS_TEXT "[\"min\", \"max\", \"mean\", \"norm\", \"zeros\", \"nans\", \"infs\"]"
 _Static_assert(TRAIN_OPS_END - 1 <= TRAIN_OPS_MAX, "all of them at once must fit");
 
-static inline enum train_op train_op_at(uint32_t ops, unsigned i)
+static inline enum train_op get_train_op(uint32_t ops, unsigned i)
 {
 	return i < TRAIN_OPS_MAX ? (enum train_op)(ops >> 4 * i & 15) : TO_NONE;
 }
@@ -89,13 +89,13 @@ enum { EVENT_CALL, EVENT_ADDRESS, EVENT_BYTES, EVENT_ALLOCATED, EVENT_RESERVED, 
 extern const char *const train_kind_names[], *const train_op_names[];
 
 /* Returns the mask of kinds for a word of key `kinds`; 0 if it is not a valid word. */
-uint32_t train_kind_mask(const char *word, size_t len);
+uint32_t find_kind_mask(const char *word, size_t len);
 
 /*
- * For words separated by newlines, as in struct config: the first function returns a mask of
- * kinds, the second the columns, each once.
+ * Parse words that are separated by newlines, as in struct config. parse_kinds() returns a mask of
+ * kinds, parse_ops() the columns, each once.
  */
-uint32_t train_kinds_of(const char *words);
-uint32_t train_ops_of(const char *words);
+uint32_t parse_kinds(const char *words);
+uint32_t parse_ops(const char *words);
 
 #endif

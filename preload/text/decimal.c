@@ -38,7 +38,7 @@ static struct power powers[POWER_MAX - POWER_MIN + 1];
 
 #define LIMBS 14 /* 5^342 has 795 bits, and the remainder of a division needs one more */
 
-static uint64_t multiply_by_5(uint64_t *a, int n)
+static uint64_t compute_5_times(uint64_t *a, int n)
 {
 	uint64_t carry = 0;
 
@@ -59,7 +59,7 @@ static int bits_of(const uint64_t *a)
 	return 0;
 }
 
-static bool bit_of(const uint64_t *a, int i)
+static bool get_bit(const uint64_t *a, int i)
 {
 	return i >= 0 && (a[i / 64] >> (i % 64) & 1);
 }
@@ -72,7 +72,7 @@ static bool is_limbs_less(const uint64_t *a, const uint64_t *b)
 	return false;
 }
 
-static void subtract_limbs(uint64_t *a, const uint64_t *b)
+static void compute_difference(uint64_t *a, const uint64_t *b)
 {
 	uint64_t borrow = 0;
 
@@ -84,34 +84,34 @@ static void subtract_limbs(uint64_t *a, const uint64_t *b)
 	}
 }
 
-static void double_limbs(uint64_t *a)
+static void compute_double(uint64_t *a)
 {
 	for (int i = LIMBS; i-- > 1;)
 		a[i] = a[i] << 1 | a[i - 1] >> 63;
 	a[0] <<= 1;
 }
 
-static void make_power(struct power *p, int n)
+static void compute_power_of_10(struct power *p, int n)
 {
 	uint64_t five[LIMBS] = {1}, rest[LIMBS] = {0};
 	u128 top = 0;
 	int bits;
 
 	for (int i = 0; i < (n < 0 ? -n : n); i++)
-		multiply_by_5(five, LIMBS);
+		compute_5_times(five, LIMBS);
 	bits = bits_of(five);
 	if (n >= 0) {
 		for (int i = 1; i <= 128; i++)
-			top = top << 1 | bit_of(five, bits - i);
+			top = top << 1 | get_bit(five, bits - i);
 		p->exp = n + bits - 128;
 	} else {
 		/* 2^(bits - 1 + 128) / 5^-n: its quotient has 128 bits. */
 		rest[(bits - 1) / 64] = UINT64_C(1) << ((bits - 1) % 64);
 		for (int i = 0; i < 128; i++) {
-			double_limbs(rest);
+			compute_double(rest);
 			top <<= 1;
 			if (!is_limbs_less(rest, five)) {
-				subtract_limbs(rest, five);
+				compute_difference(rest, five);
 				top |= 1;
 			}
 		}
@@ -121,13 +121,13 @@ static void make_power(struct power *p, int n)
 	p->lo = (uint64_t)top;
 }
 
-static const struct power *power_of(int n)
+static const struct power *get_power(int n)
 {
 	struct power *p = &powers[n - POWER_MIN], own;
 
 	if (!atomic_load_explicit(&p->ready, memory_order_acquire)) {
 		/* If two threads compute the power at the same time, both store the same value. */
-		make_power(&own, n);
+		compute_power_of_10(&own, n);
 		__atomic_store_n(&p->hi, own.hi, __ATOMIC_RELAXED);
 		__atomic_store_n(&p->lo, own.lo, __ATOMIC_RELAXED);
 		__atomic_store_n(&p->exp, own.exp, __ATOMIC_RELAXED);
@@ -145,9 +145,9 @@ static const uint64_t tens[DECIMAL_DIGITS_MAX + 1] = {1, 10, 100, 1000, 10000, 1
  * Computes m * 2^e * 10^n, which is between 1 and 2^60: its whole part, and whether it is rounded
  * up. Returns false if that is not certain.
  */
-static bool scale_to_digits(uint64_t m, int e, int n, uint64_t *whole, bool *up)
+static bool compute_digits(uint64_t m, int e, int n, uint64_t *whole, bool *up)
 {
-	const struct power *p = power_of(n);
+	const struct power *p = get_power(n);
 	u128 low = (u128)m * p->lo, high = (u128)m * p->hi + (low >> 64);
 	/* The product is high * 2^64 + (uint64_t)low. This is the number of fraction bits in `high`: 66 to 127. */
 	int fraction = -(e + p->exp) - 64;
@@ -178,7 +178,7 @@ static bool scale_to_digits(uint64_t m, int e, int n, uint64_t *whole, bool *up)
 #define ZEROS_OF_8 UINT64_C(0x3030303030303030)
 
 /* Writes the digits of v, leading zeros included. Returns the number of digits without zeros at the end, at least 1. */
-static int put_digits(char *at, uint64_t v, int n)
+static int write_digits(char *at, uint64_t v, int n)
 {
 	/* Two at a time, in 32 bits if they fit: divisions dominate the cost. */
 	int i = n;
@@ -197,21 +197,22 @@ static int put_digits(char *at, uint64_t v, int n)
 	return n;
 }
 
-/* Like put_digits(), for 9 digits. */
-static inline int put_9_digits(char *at, uint32_t v)
+/* Like write_digits(), for 9 digits. */
+static inline int write_9_digits(char *at, uint32_t v)
 {
-	uint64_t low = digits_of_8(v % 100000000), text = htole64(low | ZEROS_OF_8);
+	uint64_t low = compute_digits_8(v % 100000000), text = htole64(low | ZEROS_OF_8);
 
 	at[0] = (char)('0' + v / 100000000);
 	memcpy(at + 1, &text, 8);
 	return low ? 9 - __builtin_clzll(low) / 8 : 1;
 }
 
-/* Like put_digits(), for 17 digits. */
-static inline int put_17_digits(char *at, uint64_t v)
+/* Like write_digits(), for 17 digits. */
+static inline int write_17_digits(char *at, uint64_t v)
 {
-	uint64_t low = digits_of_8((uint32_t)(v % 100000000)), text = htole64(low | ZEROS_OF_8);
-	int n = put_9_digits(at, (uint32_t)(v / 100000000));
+	uint64_t low = compute_digits_8((uint32_t)(v % 100000000)),
+		 text = htole64(low | ZEROS_OF_8);
+	int n = write_9_digits(at, (uint32_t)(v / 100000000));
 
 	memcpy(at + 9, &text, 8);
 	return low ? 17 - __builtin_clzll(low) / 8 : n;
@@ -222,7 +223,7 @@ static inline int put_17_digits(char *at, uint64_t v)
  */
 #define DIGITS_ROOM 24
 
-static inline char *put_exponent(char *at, int exp)
+static inline char *write_exponent(char *at, int exp)
 {
 	int e = exp < 0 ? -exp : exp;
 
@@ -235,7 +236,7 @@ static inline char *put_exponent(char *at, int exp)
 }
 
 /* Writes d.ddd as %g does. `exp`: the decimal exponent of the first digit; n digits are left of the `wanted` ones. */
-static inline int put_decimal_text(char *buf, const char *digits, int n, int exp, int wanted)
+static inline int write_decimal_text(char *buf, const char *digits, int n, int exp, int wanted)
 {
 	char *at = buf;
 
@@ -243,7 +244,7 @@ static inline int put_decimal_text(char *buf, const char *digits, int n, int exp
 		*at++ = digits[0];
 		*at = '.';
 		memcpy(at + 1, digits + 1, DIGITS_ROOM);
-		at = put_exponent(at + (n > 1 ? n : 0), exp);
+		at = write_exponent(at + (n > 1 ? n : 0), exp);
 	} else if (exp < 0) {
 		memcpy(at, "0.000", 5);
 		at += 1 - exp;
@@ -265,15 +266,15 @@ static inline int put_decimal_text(char *buf, const char *digits, int n, int exp
 
 struct nines decimal_nines[2048];
 
-static void make_nines(struct nines *k, int e)
+static void init_nines(struct nines *k, int e)
 {
 	int exp = (int)(((int64_t)e * 1292913986) >> 32);
-	const struct power *next = power_of(exp + 1);
+	const struct power *next = get_power(exp + 1);
 	bool exact = !next->lo && exp + 1 >= 0 && exp + 1 <= POWER_EXACT;
 
 	/* 10^(exp + 1) is hi * 2^(exp + 64), or a little more: the first m that is not below it. */
 	for (int i = 0; i < 2; i++) {
-		const struct power *p = power_of(8 - exp - i);
+		const struct power *p = get_power(8 - exp - i);
 
 		__atomic_store_n(&k->of[i].hi, p->hi, __ATOMIC_RELAXED);
 		/* With m's top bit set, the product has 63 or 64 bits in its upper half, 27 to 31 of them whole. */
@@ -287,10 +288,10 @@ static void make_nines(struct nines *k, int e)
 }
 
 /*
- * Writes nine digits, `first` and the eight in `rest` (as made by digits_of_8()), as %.9g does; `exp` is the decimal
+ * Writes nine digits, `first` and the eight in `rest` (as made by compute_digits_8()), as %.9g does; `exp` is the decimal
  * exponent of the first. Stores pieces of fixed length; excess bytes are overwritten, or are after the end.
  */
-static inline __attribute__((always_inline)) char *put_9_digit_text(
+static inline __attribute__((always_inline)) char *write_9_digit_text(
 	char *at, uint32_t first, uint64_t rest, int64_t exp)
 {
 	int64_t n = __builtin_expect(rest != 0, 1) ? 2 + (63 - __builtin_clzll(rest)) / 8 : 1;
@@ -316,7 +317,7 @@ static inline __attribute__((always_inline)) char *put_9_digit_text(
 	at[0] = (char)('0' + first);
 	at[1] = '.';
 	memcpy(at + 2, &digits, 8);
-	return put_exponent(at + n + (n > 1), (int)exp);
+	return write_exponent(at + n + (n > 1), (int)exp);
 }
 
 /* Makes the data for a number's exponent. Returns false if it exists already, or cannot be made. */
@@ -326,7 +327,7 @@ static bool add_nines(uint64_t bits)
 
 	if (e - 1 > 2045 || atomic_load_explicit(&decimal_nines[e].cut, memory_order_acquire))
 		return false;
-	make_nines(&decimal_nines[e], (int)e - 1023);
+	init_nines(&decimal_nines[e], (int)e - 1023);
 	return true;
 }
 
@@ -349,7 +350,7 @@ static inline __attribute__((always_inline)) char *format_9_quickly(char *p, uin
 	*p = '-';
 	p += bits >> 63;
 	first = n / 100000000;
-	return put_9_digit_text(p, first, digits_of_8(n - first * 100000000), exp);
+	return write_9_digit_text(p, first, compute_digits_8(n - first * 100000000), exp);
 }
 
 static __attribute__((noinline)) char *format_9_first(char *p, uint64_t bits)
@@ -428,7 +429,7 @@ int decimal_format(char *buf, double v, int digits)
 	/* log10(2^(e + 63)), rounded down, exact for every e. v is less than twice that: exp may be one too low. */
 	exp = (int)(((int64_t)(e + 63) * 1292913986) >> 32);
 	for (;;) {
-		if (!scale_to_digits(m, e, digits - 1 - exp, &n, &up))
+		if (!compute_digits(m, e, digits - 1 - exp, &n, &up))
 			return 0;
 		if (n < tens[digits])
 			break;
@@ -439,8 +440,8 @@ int decimal_format(char *buf, double v, int digits)
 		n /= 10;
 		exp++;
 	}
-	left = digits == 9    ? put_9_digits(text, (uint32_t)n)
-	       : digits == 17 ? put_17_digits(text, n)
-			      : put_digits(text, n, digits);
-	return sign + put_decimal_text(buf + sign, text, left, exp, digits);
+	left = digits == 9    ? write_9_digits(text, (uint32_t)n)
+	       : digits == 17 ? write_17_digits(text, n)
+			      : write_digits(text, n, digits);
+	return sign + write_decimal_text(buf + sign, text, left, exp, digits);
 }

@@ -30,7 +30,7 @@ struct nines {
 	} of[2];
 };
 
-/* By the exponent's bits. */
+/* Indexed by the bits of the exponent. */
 extern struct nines decimal_nines[2048];
 
 /*
@@ -45,7 +45,7 @@ static inline __attribute__((always_inline)) bool decimal_find_9_quickly(
 	uint64_t cut = atomic_load_explicit(&k->cut, memory_order_acquire);
 	const struct nine *of;
 
-	/* Not of 0, denormal and infinite numbers and NaN. */
+	/* 0, denormal and infinite numbers and NaN have no data. */
 	if (__builtin_expect(!cut, 0))
 		return false;
 	of = &k->of[m >= cut];

@@ -11,14 +11,14 @@
 #define NUMBER_MAX 400 /* a double has at most 309 digits before its point */
 
 /* The C locale object is static in glibc: no allocation, and only this thread sees the change. */
-static locale_t enter_c_locale(void)
+static locale_t set_c_locale(void)
 {
 	locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
 
 	return c ? uselocale(c) : (locale_t)0;
 }
 
-static void leave_c_locale(locale_t was)
+static void reset_locale(locale_t was)
 {
 	if (was)
 		uselocale(was);
@@ -40,9 +40,9 @@ void text_fixed(struct text *t, double v, int width, int decimals)
 
 	if (write_odd_number(t, v))
 		return;
-	was = enter_c_locale();
+	was = set_c_locale();
 	n = snprintf(tmp, sizeof(tmp), "%*.*f", width, decimals, v);
-	leave_c_locale(was);
+	reset_locale(was);
 	if (n > 0 && (size_t)n < sizeof(tmp))
 		text_put(t, tmp, (size_t)n);
 }
@@ -58,7 +58,7 @@ struct digits {
  */
 static void find_shortest_digits(struct digits *d, double v, bool single, int most)
 {
-	locale_t was = enter_c_locale();
+	locale_t was = set_c_locale();
 	char tmp[40];
 
 	for (d->n = 1; d->n <= most; d->n++) {
@@ -69,7 +69,7 @@ static void find_shortest_digits(struct digits *d, double v, bool single, int mo
 		if (d->n == most || (single ? (float)back == (float)fabs(v) : back == fabs(v)))
 			break;
 	}
-	leave_c_locale(was);
+	reset_locale(was);
 	d->text[0] = tmp[0];
 	memcpy(d->text + 1, tmp + 2, (size_t)d->n - 1);
 	d->point = atoi(strchr(tmp, 'e') + 1) + 1;

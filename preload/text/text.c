@@ -111,7 +111,7 @@ int text_utf8_len(const char *str)
 	return n;
 }
 
-static int value_of_hex(char c)
+static int parse_hex_digit(char c)
 {
 	return c >= '0' && c <= '9'   ? c - '0'
 	       : c >= 'a' && c <= 'f' ? c - 'a' + 10
@@ -122,8 +122,8 @@ static int value_of_hex(char c)
 int text_escape(const char *s, char out[5])
 {
 	int n = text_utf8_len(s);
-	bool escape = !n || (s[0] == '\\' && s[1] == 'x' && value_of_hex(s[2]) >= 0 &&
-				    value_of_hex(s[3]) >= 0);
+	bool escape = !n || (s[0] == '\\' && s[1] == 'x' && parse_hex_digit(s[2]) >= 0 &&
+				    parse_hex_digit(s[3]) >= 0);
 
 	if (escape) {
 		out[0] = '\\';
@@ -154,10 +154,11 @@ size_t text_unescape(char *to, const char *s, size_t n)
 
 	for (size_t i = 0; i < n; i++) {
 		bool escaped = s[i] == '\\' && n - i >= 4 && s[i + 1] == 'x' &&
-			       value_of_hex(s[i + 2]) >= 0 && value_of_hex(s[i + 3]) >= 0;
+			       parse_hex_digit(s[i + 2]) >= 0 && parse_hex_digit(s[i + 3]) >= 0;
 
-		to[len++] = escaped ? (char)(value_of_hex(s[i + 2]) * 16 + value_of_hex(s[i + 3]))
-				    : s[i];
+		to[len++] =
+			escaped ? (char)(parse_hex_digit(s[i + 2]) * 16 + parse_hex_digit(s[i + 3]))
+				: s[i];
 		i += escaped ? 3 : 0;
 	}
 	return len;

@@ -9,9 +9,10 @@
 /* Writes 1 to 8 digits. */
 static inline char *write_digits_to_8(char *p, uint32_t v)
 {
-	uint64_t digits = digits_of_8(v) | UINT64_C(1) << 56; /* the bit makes 0 have one digit */
+	uint64_t digits = compute_digits_8(v) | UINT64_C(1)
+							<< 56; /* the bit makes 0 have one digit */
 	unsigned zeros = (unsigned)__builtin_ctzll(digits) & ~7u;
-	uint64_t text = htole64((digits_of_8(v) | UINT64_C(0x3030303030303030)) >> zeros);
+	uint64_t text = htole64((compute_digits_8(v) | UINT64_C(0x3030303030303030)) >> zeros);
 
 	memcpy(p, &text, 8);
 	return p + 8 - zeros / 8;

@@ -19,8 +19,8 @@ char *write_double(char *p, double v, int digits); /* as text_double() */
 char *write_double_9(char *p, double v); /* ... with nine digits */
 char *write_doubles_9(char *p, const double *v, unsigned n); /* ... a comma after each */
 
-/* v, below 10^8, as eight bytes with one digit each, the first digit in the lowest byte. */
-static inline uint64_t digits_of_8(uint32_t v)
+/* Returns v, below 10^8, as eight bytes with one digit each, the first digit in the lowest byte. */
+static inline uint64_t compute_digits_8(uint32_t v)
 {
 	/*
 	 * All digits at once: halves in lanes of 32 bits, pairs in lanes of 16, digits in lanes of 8. Each lane becomes its
@@ -38,7 +38,7 @@ static inline uint64_t digits_of_8(uint32_t v)
 /* Writes eight digits, leading zeros included. */
 static inline char *write_digits_8(char *p, uint32_t v)
 {
-	uint64_t text = htole64(digits_of_8(v) | UINT64_C(0x3030303030303030));
+	uint64_t text = htole64(compute_digits_8(v) | UINT64_C(0x3030303030303030));
 
 	memcpy(p, &text, 8);
 	return p + 8;

@@ -18,7 +18,7 @@
 
 static uint64_t get_journal_row_count(const struct journal *j)
 {
-	return journal_commit(j, atomic_load(&j->head->commit_seq))->rows;
+	return journal_get_commit(j, atomic_load(&j->head->commit_seq))->rows;
 }
 
 /*
@@ -30,8 +30,8 @@ static void write_loss_reason(struct journal *j)
 	char *why = j->head->loss[LOSS_FULL];
 	uint64_t dropped = 0;
 
-	for (uint32_t i = 0, n = journal_nthread(j); i < n; i++)
-		dropped += journal_thread(j, i)->count[JC_DROP_FULL];
+	for (uint32_t i = 0, n = journal_get_nthread(j); i < n; i++)
+		dropped += journal_get_thread(j, i)->count[JC_DROP_FULL];
 	if (dropped && !why[0])
 		snprintf(why, LOSS_TEXT_MAX,
 			"the journal was full: records were dropped; journal_mib enlarges it");
@@ -82,7 +82,7 @@ static void write_ending(struct journal *j, const struct innermost *in)
 			 "is not known";
 		e.at_ns = j->died_ns;
 	}
-	journal_keep_ending(j, &e, json, sizeof(json));
+	journal_record_ending(j, &e, json, sizeof(json));
 }
 
 /*
@@ -118,7 +118,7 @@ static int write_rest_of_journal(const struct config *cfg, struct journal *j, in
 	if (err)
 		return err;
 	find_innermost(j, &in);
-	err = files_cut(&sink.files);
+	err = files_set_committed_lengths(&sink.files);
 	if (!err)
 		err = drain_open(&drain, j, &sink);
 	if (err) {
@@ -139,9 +139,9 @@ static int write_rest_of_journal(const struct config *cfg, struct journal *j, in
 		write_loss_reason(j);
 		write_ending(j, &in);
 		opened_keep_waits(j, waits, sizeof(waits));
-		sink_finish(&sink);
+		sink_write_results(&sink);
 		atomic_store(&j->head->state, JS_RECOVERED);
-		err = sink_meta(&sink);
+		err = sink_write_meta(&sink);
 	}
 	drain_close(&drain);
 	sink_close(&sink);

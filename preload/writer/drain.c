@@ -12,7 +12,7 @@
 int drain_open(struct drain *d, struct journal *j, struct sink *sink)
 {
 	*d = (struct drain){.j = j, .sink = sink};
-	d->next = malloc(journal_commit_bytes(j->head->nslot));
+	d->next = malloc(journal_get_commit_bytes(j->head->nslot));
 	/* Sized for the maximum, because the journal may grow. */
 	d->freed = malloc(JOURNAL_CHUNKS_MAX * sizeof(*d->freed));
 	d->slot = malloc(j->head->nslot * sizeof(*d->slot));
@@ -48,7 +48,7 @@ static enum step get_step_of_result(int err)
 /* Updates the number of slots. New slots start without a position. */
 static uint32_t update_slots(struct drain *d)
 {
-	uint32_t n = journal_nthread(d->j);
+	uint32_t n = journal_get_nthread(d->j);
 
 	for (; d->nslot < n; d->nslot++) {
 		d->next->pos[d->nslot] = (struct journal_pos){0};
@@ -61,7 +61,8 @@ static uint32_t update_slots(struct drain *d)
 static struct journal_chunk *get_chunk(
 	const struct journal *j, uint32_t n, uint32_t slot, uint32_t generation)
 {
-	struct journal_chunk *k = n && n <= journal_nchunk(j) ? journal_chunk(j, n - 1) : NULL;
+	struct journal_chunk *k =
+		n && n <= journal_get_nchunk(j) ? journal_get_chunk(j, n - 1) : NULL;
 
 	return k && journal_chunk_is_of(k, slot, generation) ? k : NULL;
 }
@@ -80,10 +81,10 @@ static uint64_t get_seq(const struct journal_entry *e)
 static const struct journal_entry *find_ahead(struct drain *d, enum journal_type type, uint64_t seq)
 {
 	const struct journal *j = d->j;
-	uint32_t left = journal_nchunk(j);
+	uint32_t left = journal_get_nchunk(j);
 
 	for (uint32_t i = 0; i < update_slots(d); i++) {
-		const struct journal_thread *t = journal_thread(j, i);
+		const struct journal_thread *t = journal_get_thread(j, i);
 		const struct journal_pos *pos = &d->next->pos[i];
 		uint32_t state = atomic_load_explicit(&t->state, memory_order_acquire);
 		uint32_t chunk = pos->chunk, at = pos->offset;
@@ -100,7 +101,8 @@ static const struct journal_entry *find_ahead(struct drain *d, enum journal_type
 			uint32_t used = atomic_load_explicit(&k->used, memory_order_acquire);
 			const struct journal_entry *e;
 
-			for (; at < used && (e = journal_entry_at(j, k, used, at)); at += e->bytes)
+			for (; at < used && (e = journal_get_entry_at(j, k, used, at));
+				at += e->bytes)
 				if (e->type == type && get_seq(e) == seq)
 					return e;
 			chunk = atomic_load_explicit(&k->next, memory_order_acquire);
@@ -123,7 +125,8 @@ static enum step take_started(struct drain *d, const struct journal_call *c)
 	if (d->j->left && !pending_store_has_space(&d->store, c)) {
 		const struct journal_entry *e = find_ahead(d, JE_END, c->seq);
 
-		return get_step_of_result(sink_call(d->sink, c, (const struct journal_end *)e, !e));
+		return get_step_of_result(
+			sink_add_call(d->sink, c, (const struct journal_end *)e, !e));
 	}
 	err = pending_store_add(&d->store, d->next->number, c);
 	if (!err || err == -ENOMEM)
@@ -134,7 +137,7 @@ static enum step take_started(struct drain *d, const struct journal_call *c)
 	 * completion will be an orphan.
 	 */
 	((struct journal_call *)c)->flags |= CF_UNTRACKED;
-	if (sink_call(d->sink, c, NULL, true))
+	if (sink_add_call(d->sink, c, NULL, true))
 		return END_PASS;
 	if (err == -EINVAL)
 		d->j->head->damaged++;
@@ -166,14 +169,14 @@ static enum step take_open_entry(struct drain *d, const struct journal_call *c)
 {
 	copy_open(d, c);
 	return get_step_of_result(
-		sink_call(d->sink, (const struct journal_call *)d->copy, NULL, true));
+		sink_add_call(d->sink, (const struct journal_call *)d->copy, NULL, true));
 }
 
 static enum step handle_call_record(struct drain *d, const struct journal_call *c)
 {
 	switch (atomic_load_explicit(&c->e.state, memory_order_acquire)) {
 	case JCS_CLOSED:
-		return get_step_of_result(sink_call(d->sink, c, NULL, false));
+		return get_step_of_result(sink_add_call(d->sink, c, NULL, false));
 	case JCS_ASYNC:
 		return take_started(d, c);
 	default:
@@ -198,7 +201,7 @@ static enum step handle_end_entry(struct drain *d, const struct journal_end *e, 
 	}
 	err = pending_store_take(&d->store, d->next->number, e->seq);
 	if (!err) {
-		err = sink_call(d->sink, c, e, false);
+		err = sink_add_call(d->sink, c, e, false);
 		if (err)
 			pending_store_untake(&d->store, e->seq);
 	}
@@ -211,7 +214,7 @@ static enum step handle_stack_entry(struct drain *d, const struct journal_stack 
 	if (d->light)
 		return STOP_CHAIN;
 
-	enum step s = get_step_of_result(sink_stack(d->sink, e));
+	enum step s = get_step_of_result(sink_add_stack(d->sink, e));
 
 	if (clock_ns(CLOCK_MONOTONIC) > d->until)
 		d->entries = 1; /* end the pass after this entry */
@@ -228,13 +231,15 @@ static enum step handle_journal_entry(struct drain *d, const struct journal_entr
 	case JE_STACK:
 		return handle_stack_entry(d, (const struct journal_stack *)e);
 	case JE_COMM:
-		return get_step_of_result(sink_comm(d->sink, (const struct journal_comm *)e));
+		return get_step_of_result(sink_add_comm(d->sink, (const struct journal_comm *)e));
 	case JE_KIND:
-		return get_step_of_result(sink_kind(d->sink, (const struct journal_kind_row *)e));
+		return get_step_of_result(
+			sink_add_kind(d->sink, (const struct journal_kind_row *)e));
 	case JE_NAME:
-		return get_step_of_result(sink_name(d->sink, (const struct journal_name *)e));
+		return get_step_of_result(sink_add_name(d->sink, (const struct journal_name *)e));
 	case JE_SCALAR:
-		return get_step_of_result(sink_scalar(d->sink, (const struct journal_scalar *)e));
+		return get_step_of_result(
+			sink_add_scalar(d->sink, (const struct journal_scalar *)e));
 	}
 	return NEXT_ENTRY;
 }
@@ -244,14 +249,14 @@ static enum step read_chunk(
 	struct drain *d, const struct journal_chunk *k, uint32_t *offset, uint32_t slot)
 {
 	uint32_t used = atomic_load_explicit(&k->used, memory_order_acquire);
-	bool whole = used <= journal_chunk_cap(d->j);
+	bool whole = used <= journal_get_chunk_cap(d->j);
 
 	while (*offset < used) {
 		const struct journal_entry *e =
 			whole ? journal_get_call_at(k, used, *offset) : NULL;
 
 		if (!e)
-			e = journal_entry_at(d->j, k, used, *offset);
+			e = journal_get_entry_at(d->j, k, used, *offset);
 		if (!e) {
 			d->j->head->damaged++;
 			*offset = used;
@@ -277,20 +282,20 @@ static enum step read_chunk(
  */
 static void stop_damaged_chain(struct drain *d, uint32_t slot)
 {
-	struct journal_thread *t = journal_thread(d->j, slot);
+	struct journal_thread *t = journal_get_thread(d->j, slot);
 
 	d->j->head->damaged++;
 	if (!d->j->left)
 		log_loss(LOSS_DAMAGED,
 			"the journal's chain of thread %lld is inconsistent: up to %llu "
 			"KiB of its records are lost; the other threads are still recorded",
-			(long long)t->tid, (unsigned long long)journal_size(d->j) >> 10);
+			(long long)t->tid, (unsigned long long)journal_get_size(d->j) >> 10);
 	atomic_store_explicit(&t->state, JT_LOST, memory_order_release);
 }
 
 static void read_chain(struct drain *d, uint32_t slot)
 {
-	struct journal_thread *t = journal_thread(d->j, slot);
+	struct journal_thread *t = journal_get_thread(d->j, slot);
 	struct journal_pos *pos = &d->next->pos[slot];
 	uint32_t state = atomic_load_explicit(&t->state, memory_order_acquire);
 
@@ -311,7 +316,8 @@ static void read_chain(struct drain *d, uint32_t slot)
 		 * In a damaged journal a chain may be circular: it is given up after as many
 		 * chunks as the journal has.
 		 */
-		if (!k || d->nfreed >= journal_nchunk(d->j) || d->passed > journal_nchunk(d->j)) {
+		if (!k || d->nfreed >= journal_get_nchunk(d->j) ||
+			d->passed > journal_get_nchunk(d->j)) {
 			stop_damaged_chain(d, slot);
 			return;
 		}
@@ -373,8 +379,8 @@ static void start_commit(struct drain *d, size_t text)
 {
 	uint64_t seq = atomic_load_explicit(&d->j->head->commit_seq, memory_order_relaxed);
 
-	d->nslot = journal_nthread(d->j);
-	memcpy(d->next, journal_commit(d->j, seq), journal_commit_bytes(d->nslot));
+	d->nslot = journal_get_nthread(d->j);
+	memcpy(d->next, journal_get_commit(d->j, seq), journal_get_commit_bytes(d->nslot));
 	/* +2, because announcing new files may take one number. */
 	d->next->number = seq + 2;
 	/*
@@ -409,7 +415,7 @@ static int write_drained_pass(struct drain *d)
 		seq++;
 	d->next->number = seq;
 	/* Positions of additional slots are zero in both copies. */
-	memcpy(journal_commit(d->j, seq), d->next, journal_commit_bytes(d->nslot));
+	memcpy(journal_get_commit(d->j, seq), d->next, journal_get_commit_bytes(d->nslot));
 	atomic_store_explicit(&h->commit_seq, seq, memory_order_release);
 	/*
 	 * From here on the process may be killed at any time; chunks that the new commit no
@@ -464,7 +470,7 @@ static int write_pending_rows(struct drain *d)
 	while ((c = pending_store_any(&d->store, &at))) {
 		if (pending_store_take(&d->store, d->next->number, c->seq) < 0)
 			return -ENOMEM;
-		if (sink_call(d->sink, c, NULL, true)) {
+		if (sink_add_call(d->sink, c, NULL, true)) {
 			pending_store_untake(&d->store, c->seq);
 			d->full = true;
 			return 0;
@@ -489,13 +495,13 @@ int drain_one_pass(struct drain *d, size_t text, bool light, bool last)
 	if (last && !d->full) {
 		err = write_pending_rows(d);
 		if (err) {
-			sink_drop(d->sink);
+			sink_reset_pass(d->sink);
 			pending_store_rollback(&d->store);
 			return err;
 		}
 	}
 	if (!d->full)
-		d->full = sink_step(d->sink, d->step) != 0;
+		d->full = sink_add_step(d->sink, d->step) != 0;
 	err = write_drained_pass(d);
 	if (!err && d->full && !d->any)
 		return -ENOMEM;

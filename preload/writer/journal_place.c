@@ -72,7 +72,7 @@ static int journal_in_named(const char *folder, const char *name, size_t bytes, 
 
 static int open_journal_in_file(size_t bytes, struct text *at)
 {
-	const struct files_keys *keys = get_files_keys(config_now());
+	const struct files_keys *keys = get_files_keys(get_config());
 	char name[NAME_BYTES];
 
 	if (strcmp(keys->journal_dir, "shm") == 0)
@@ -129,7 +129,7 @@ static int open_journal_in_memory(size_t bytes, char *path, struct text *at, con
 
 static size_t get_journal_bytes(void)
 {
-	uint64_t bytes = (uint64_t)get_files_keys(config_now())->journal_mib << 20;
+	uint64_t bytes = (uint64_t)get_files_keys(get_config())->journal_mib << 20;
 
 	if (bytes)
 		return bytes;
@@ -139,7 +139,7 @@ static size_t get_journal_bytes(void)
 
 int session_make_journal(void)
 {
-	const struct files_keys *keys = get_files_keys(config_now());
+	const struct files_keys *keys = get_files_keys(get_config());
 	static char path[JOURNAL_PATH_MAX], wanted[JOURNAL_PATH_MAX];
 	size_t bytes = get_journal_bytes();
 	struct text at = text_over(path, sizeof(path));
@@ -209,7 +209,7 @@ static void write_over_meta(void)
 
 void session_name_journal(void)
 {
-	if (sink_meta(&output.sink) < 0 && session.journal.head->journal_path[0])
+	if (sink_write_meta(&output.sink) < 0 && session.journal.head->journal_path[0])
 		write_over_meta();
 }
 

@@ -37,7 +37,7 @@ static uint32_t get_current_step(void)
 
 void session_fill_head(struct journal_head *h)
 {
-	const struct files_keys *keys = get_files_keys(config_now());
+	const struct files_keys *keys = get_files_keys(get_config());
 
 	h->owner = session.owner;
 	h->clock = h->clock_last = session.clock;
@@ -67,7 +67,7 @@ int session_take_folder(struct folder *f, const struct folder_resume *resume)
 
 	meta_format(&t, &none, NULL);
 
-	int err = folder_take(f, get_files_keys(config_now())->output_dir, session.world_rank,
+	int err = folder_take(f, get_files_keys(get_config())->output_dir, session.world_rank,
 		&session.owner, t.buf, t.len, resume, &why);
 
 	munmap(mem, bytes);
@@ -79,12 +79,12 @@ int session_take_folder(struct folder *f, const struct folder_resume *resume)
 
 bool writer_open(uint32_t step)
 {
-	const struct files_keys *keys = get_files_keys(config_now());
+	const struct files_keys *keys = get_files_keys(get_config());
 	struct folder_resume resume = {resume_earlier_run, &output.resumed};
 
 	output.first_step = step;
 	output.resumed =
-		(struct resumed){.first = (uint32_t)get_steps_keys(config_now())->start_iteration};
+		(struct resumed){.first = (uint32_t)get_steps_keys(get_config())->start_iteration};
 
 	int err = session_take_folder(&output.folder, keys->append_output ? &resume : NULL);
 
@@ -96,7 +96,7 @@ bool writer_open(uint32_t step)
 	}
 	err = session_make_journal();
 	if (!err)
-		err = sink_open(&output.sink, &session.journal, output.folder.dir.fd, config_now(),
+		err = sink_open(&output.sink, &session.journal, output.folder.dir.fd, get_config(),
 			output_formats_of(keys->format));
 	if (!err)
 		err = drain_open(&output.drain, &session.journal, &output.sink);
@@ -124,7 +124,7 @@ bool writer_open(uint32_t step)
  */
 static void print_late_rank(int rank)
 {
-	const struct files_keys *keys = get_files_keys(config_now());
+	const struct files_keys *keys = get_files_keys(get_config());
 	char path[JOURNAL_PATH_MAX];
 
 	snprintf(path, sizeof(path), "%s/rank%d/meta.json", keys->output_dir, rank);
@@ -146,7 +146,7 @@ static void rename_folder_and_journal(int rank)
 
 	print_late_rank(rank);
 	if (folder_rename(
-		    &output.folder, get_files_keys(config_now())->output_dir, rank, &session.owner))
+		    &output.folder, get_files_keys(get_config())->output_dir, rank, &session.owner))
 		return;
 	if (inside)
 		snprintf(path, JOURNAL_PATH_MAX, "%s/journal.bin", output.folder.path);
@@ -193,7 +193,7 @@ void writer_rank_known(int rank, int size, bool guessed)
 void writer_forked(void)
 {
 	role_reset();
-	drop_death_watch(&output.death);
+	free_death_watch(&output.death);
 	atomic_store(&output.waiting, 0);
 	atomic_store(&output.hurry, 0);
 	atomic_store(&output.rank_news, 0);

@@ -22,8 +22,8 @@ static uint64_t compute_call_ticks(void)
 	struct journal *j = &session.journal;
 	uint64_t sum = 0;
 
-	for (uint32_t i = 0, n = journal_nthread(j); i < n; i++)
-		sum += __atomic_load_n(&journal_thread(j, i)->self_ticks, __ATOMIC_RELAXED);
+	for (uint32_t i = 0, n = journal_get_nthread(j); i < n; i++)
+		sum += __atomic_load_n(&journal_get_thread(j, i)->self_ticks, __ATOMIC_RELAXED);
 	return sum;
 }
 

@@ -25,8 +25,8 @@ void note_own_start(void)
 	if (step < output.first_step + START_STEPS ||
 		journal_dict_get(j, DICT_META, META_OWN_START))
 		return;
-	for (uint32_t i = 0, n = journal_nthread(j); i < n; i++)
-		self += __atomic_load_n(&journal_thread(j, i)->self_ticks, __ATOMIC_RELAXED);
+	for (uint32_t i = 0, n = journal_get_nthread(j); i < n; i++)
+		self += __atomic_load_n(&journal_get_thread(j, i)->self_ticks, __ATOMIC_RELAXED);
 	text_str(&t, KEY);
 	text_char(&t, 0);
 	text_str(&t, "{\"in_calls_s\": ");

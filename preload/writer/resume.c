@@ -45,7 +45,7 @@ static int open_named_journal(
 	int err;
 
 	if (segment_parse(path, &s))
-		err = segment_look(&s, &state);
+		err = segment_read_state(&s, &state);
 	else
 		err = lstat(path, &st) < 0 ? -errno : 0;
 	if (err)
@@ -128,7 +128,7 @@ static int move_repeated_steps(int dirfd, int to, uint32_t first, struct split_s
 	for (size_t i = 0; !err && i < sizeof(of_both) / sizeof(*of_both); i++)
 		err = copy_between_folders(dirfd, to, of_both[i]);
 	if (!err)
-		err = split_steps(dirfd, to, first, done);
+		err = move_steps(dirfd, to, first, done);
 	for (size_t i = 0; !err && i < sizeof(of_one_run) / sizeof(*of_one_run); i++)
 		if (renameat(dirfd, of_one_run[i], to, of_one_run[i]) < 0 && errno != ENOENT)
 			err = -errno;
@@ -149,7 +149,7 @@ static uint64_t read_next_seq(const char *meta)
  */
 static bool is_block_of_another_format(int dirfd, uint32_t first)
 {
-	uint32_t formats = output_formats_of(get_files_keys(config_now())->format);
+	uint32_t formats = output_formats_of(get_files_keys(get_config())->format);
 
 	return has_divided_calls(dirfd, ".compact", first) ||
 	       (formats & FORMAT_BIT(COMPACT) && has_divided_calls(dirfd, ".csv", first));

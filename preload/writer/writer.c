@@ -60,9 +60,9 @@ static uint64_t get_seen_calls(void)
 {
 	uint64_t n = 0;
 
-	for (uint32_t i = 0, all = journal_nthread(&session.journal); i < all; i++)
+	for (uint32_t i = 0, all = journal_get_nthread(&session.journal); i < all; i++)
 		n += __atomic_load_n(
-			&journal_thread(&session.journal, i)->count[JC_SEEN], __ATOMIC_RELAXED);
+			&journal_get_thread(&session.journal, i)->count[JC_SEEN], __ATOMIC_RELAXED);
 	return n;
 }
 
@@ -97,7 +97,7 @@ static void open_folder_again(void)
 	folder_close(&output.folder);
 	output.folder = f;
 	snprintf(session.journal.head->folder, JOURNAL_PATH_MAX, "%s", f.path);
-	if (!journal_exists(session.journal.head->journal_path))
+	if (!has_journal(session.journal.head->journal_path))
 		session.journal.safe = false;
 }
 
@@ -164,7 +164,7 @@ static uint64_t add_own_cpu_time(uint64_t since)
  */
 static void update_written_keys(void)
 {
-	files_use_config(&output.sink.files, generation_now()->cfg);
+	files_set_config(&output.sink.files, get_generation()->cfg);
 }
 
 /*
@@ -173,7 +173,7 @@ static void update_written_keys(void)
  */
 static void start_writing(struct fpenv *env)
 {
-	const struct files_keys *keys = get_files_keys(config_now());
+	const struct files_keys *keys = get_files_keys(get_config());
 
 	fpenv_enter(env);
 	follow_rank();
@@ -223,14 +223,14 @@ static bool is_sign_of_life_due(const struct journal_head *h)
  */
 static int stop_writing(int err, bool last)
 {
-	const struct files_keys *keys = get_files_keys(config_now());
+	const struct files_keys *keys = get_files_keys(get_config());
 	struct journal_head *h = session.journal.head;
 	uint64_t cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 
 	atomic_store(&output.failed, err != 0);
 	if (err)
 		report_write(err);
-	if (files_limit(&output.sink.files))
+	if (files_remove_oldest(&output.sink.files))
 		log_loss(LOSS_LIMIT,
 			"output_limit_mib (%lld) reached: oldest blocks but the first are removed",
 			(long long)keys->output_limit_mib);
@@ -252,14 +252,14 @@ static int stop_writing(int err, bool last)
 	note_own_start();
 	write_opened(last && !err);
 	if (last && !err) {
-		sink_finish(&output.sink);
+		sink_write_results(&output.sink);
 		atomic_store(&h->state, JS_FINISHED);
 	}
 	if (last || commit != output.meta_of_commit || seen != output.meta_of_count ||
 		is_step_news(h) || is_sign_of_life_due(h)) {
 		update_head();
 
-		int late = sink_meta(&output.sink);
+		int late = sink_write_meta(&output.sink);
 
 		if (late) {
 			report_write(late);
@@ -427,7 +427,7 @@ static void load_chunk_pages(void)
 	char *chunks = (char *)h + h->chunk_off;
 	uint32_t ahead = AHEAD_BYTES / h->chunk_bytes + 1,
 		 ahead_most = AHEAD_BYTES_MAX / h->chunk_bytes + 1;
-	uint32_t all = journal_nchunk(j), n;
+	uint32_t all = journal_get_nchunk(j), n;
 
 	for (uint32_t i = (all - 1) / 64 + 1; i-- > most / 64;) {
 		uint64_t bits = atomic_load_explicit(&h->bitmap[i], memory_order_relaxed);
@@ -509,7 +509,7 @@ static void *run_writer_thread(void *arg)
 	}
 	while (!end_left_over())
 		futex_wait_second(0);
-	end_death_watch(&output.death);
+	stop_death_watch(&output.death);
 	return NULL;
 }
 

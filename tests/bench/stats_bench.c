@@ -156,9 +156,9 @@ static unsigned readers(reader **list)
 	list[n++] = read_16;
 	list[n++] = read_16_far;
 #if defined(__x86_64__)
-	if (stats_variant(STATS_AVX2))
+	if (stats_get_variant(STATS_AVX2))
 		list[n++] = read_32;
-	if (stats_variant(STATS_AVX512)) {
+	if (stats_get_variant(STATS_AVX512)) {
 		list[n++] = read_64;
 		list[n++] = read_64_far;
 	}
@@ -281,8 +281,9 @@ static void compare(const char *isa, const char *name, const struct job *j, cons
 static void fill(unsigned char *p, size_t bytes, unsigned dt)
 {
 	/* types of less than a byte have no component of their own */
-	unsigned comp = dtype_info(dt)->component == DT_OTHER ? dt : dtype_info(dt)->component;
-	unsigned size = dtype_info(comp)->size;
+	unsigned comp =
+		get_dtype_info(dt)->component == DT_OTHER ? dt : get_dtype_info(dt)->component;
+	unsigned size = get_dtype_info(comp)->size;
 	size_t unit = bytes < 1 << 20 ? bytes : 1 << 20;
 	uint64_t state = 88172645463325252u;
 
@@ -317,7 +318,7 @@ static void fill(unsigned char *p, size_t bytes, unsigned dt)
 
 static void whole(struct job *j, unsigned char *p, size_t bytes, unsigned dt)
 {
-	unsigned size = dtype_info(dt)->size;
+	unsigned size = get_dtype_info(dt)->size;
 
 	*j = (struct job){.p = p,
 		.span = bytes,
@@ -463,14 +464,15 @@ int main(int argc, char **argv)
 		for (unsigned dt = 1; dt < DT_COUNT; dt++) {
 			unsigned layouts = dt == DT_FLOAT32 ? LAYOUTS : 1;
 
-			if (dtype && strncmp(dtype, dtype_info(dt)->name, strcspn(dtype, ":")) != 0)
+			if (dtype &&
+				strncmp(dtype, get_dtype_info(dt)->name, strcspn(dtype, ":")) != 0)
 				continue;
 			fill(p, bytes, dt);
 			for (unsigned l = 0; l < layouts; l++) {
 				char name[40];
 				struct job j, plain;
 
-				snprintf(name, sizeof(name), "%s%s", dtype_info(dt)->name,
+				snprintf(name, sizeof(name), "%s%s", get_dtype_info(dt)->name,
 					suffix[l]);
 				if (dtype && strcmp(dtype, name) != 0)
 					continue;

@@ -96,7 +96,9 @@ for a in 'set' 'set journal_mib=7' 'set task=grad_probe' 'set no_such=1' 'set st
 	"$probe" ctl "$out" $a >"$tmp/o" 2>"$tmp/e"
 	is "ctl $a: status, one line" "$? $(wc -l <"$tmp/e")" '2 1'
 done
-is 'a misspelt word: the message is that of probe run' "$("$probe" ctl "$out" set 'skip=[brodcast]' 2>&1 | sed 's/.*: "brodcast": //')" \
+misspelt=$("$probe" ctl "$out" set 'skip=[brodcast]' 2>&1 | sed 's/.*: "brodcast": //')
+like 'a misspelt word: what was meant' "$misspelt" '^no operation and no function has this name.*did you mean broadcast'
+is 'a misspelt word: the message is that of probe run' "$misspelt" \
 	"$(PROBE_SKIP='[brodcast]' "$probe" run -o "$tmp/none" -- true 2>&1 | sed 's/.*: "brodcast": //')"
 "$probe" ctl "$out" set --now 'skip=[broadcast, "MPI_I*"]' only= >"$tmp/said" 2>"$tmp/err"
 is 'words that name something: status, nothing on stderr' "$? $(cat "$tmp/err")" '0 '

@@ -15,9 +15,9 @@ build off cc "$src/off.c" ./libthing.so.1 -Wl,-rpath,'$ORIGIN'
 symbol() {
 	nm "$lib" | awk -v name="$1" '$3 == name {print "0x" $1; exit}'
 }
-is 'the switch is in the symbols' "$(symbol recording_switch | cut -c1-2)" 0x
+is 'the switch is in the symbols' "$(symbol set_off_reason | cut -c1-2)" 0x
 new_out
-OFF_SWITCH=$(($(symbol recording_switch) - $(symbol probe_step))) PROBE_CUSTOM_APIS=$src/custom.yaml PROBE_WRAP_OPS=$src/ops.yaml \
+OFF_SWITCH=$(($(symbol set_off_reason) - $(symbol probe_step))) PROBE_CUSTOM_APIS=$src/custom.yaml PROBE_WRAP_OPS=$src/ops.yaml \
 	PROBE_LIBRARY=$lib timeout 100 "$probe" run -o "$out" ./off "$tmp" >"$tmp/said" 2>"$tmp/err"
 is 'it ends well' "$? $(grep wrong "$tmp/said")" '0 wrong 0'
 cd "$OLDPWD" || exit 2
@@ -50,7 +50,7 @@ torch_python 'PyTorch: off and on under load'
 printf 'c10d: ["c10d::*"]\naten: ["aten::addmm", "aten::mul*"]\n' >"$tmp/ops.yaml"
 new_out
 env OMP_NUM_THREADS=1 LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" PROBE_WRAP_OPS="$tmp/ops.yaml" PROBE_BACKWARD=true \
-	OFF_SWITCH=$(($(symbol recording_switch) - $(symbol probe_step))) timeout -k 5 100 "$python" tests/apps/py/off_ops.py >"$tmp/said" 2>"$tmp/err"
+	OFF_SWITCH=$(($(symbol set_off_reason) - $(symbol probe_step))) timeout -k 5 100 "$python" tests/apps/py/off_ops.py >"$tmp/said" 2>"$tmp/err"
 is 'PyTorch: results stay correct' "$? $(grep -c 'result .* ok' "$tmp/said")" '0 4'
 silent 'PyTorch: nothing is reported' "$tmp/err"
 see_spans

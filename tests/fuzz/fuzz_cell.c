@@ -47,9 +47,9 @@ static void check_cell(const char *name, size_t max)
 	struct csv_text field;
 
 	if (max == SIZE_MAX)
-		csv_field(&t, name);
+		csv_add_field(&t, name);
 	else
-		csv_field_max(&t, name, max);
+		csv_add_field_max(&t, name, max);
 	CHECK(!t.cut && (max == SIZE_MAX || t.len <= 2 * max + 2));
 	for (int k = 0, n; cell[k]; k += n)
 		CHECK((n = text_utf8_len(cell + k)));

@@ -90,7 +90,7 @@ static void make_base(void)
 	journal_dict_add(&base.j, DICT_MODULE, 0, "1000 2000 0 -\0/nonexistent", 27);
 	rank_sink(&base);
 	for (int i = 0; i < 3; i++)
-		chain_attach(&c[i], &base.j, i);
+		chain_open(&c[i], &base.j, i);
 	for (int half = 0; half < 2; half++) {
 		for (int i = 0; i < 3; i++) {
 			comm_entry(&c[i]);
@@ -111,11 +111,11 @@ static void make_base(void)
 		if (!half)
 			CHECK(drain_all(&base.drain, false) == 0);
 	}
-	chain_detach(&c[2]);
+	chain_close(&c[2]);
 	rank_unsink(&base);
 	snprintf(path, sizeof(path), "%s/journal.bin", base.dir);
 	image = (unsigned char *)read_test_file(path, &image_bytes);
-	CHECK(image_bytes == journal_size(&base.j));
+	CHECK(image_bytes == journal_get_size(&base.j));
 	snprintf(path, sizeof(path), "%s/calls_0-99.csv", base.dir);
 	calls_text = read_test_file(path, &calls_bytes);
 	CHECK(calls_bytes > 100);
@@ -148,7 +148,7 @@ static void patch(unsigned char *j, const uint8_t **data, const uint8_t *end)
 		{h->thread_off, 4 * sizeof(struct journal_thread)},
 		{h->commit_off,
 			offsetof(struct journal_commit, pos) + 4 * sizeof(struct journal_pos)},
-		{h->commit_off + journal_commit_bytes(h->nslot),
+		{h->commit_off + journal_get_commit_bytes(h->nslot),
 			offsetof(struct journal_commit, pos) + 4 * sizeof(struct journal_pos)},
 		{h->dict_off, 512},
 		{h->pending_off, 4096},
@@ -259,11 +259,11 @@ static void look_and_recover(struct rank *r)
 	if (journal_open(&r->j, r->dirfd, "journal.bin", false))
 		return;
 	CHECK(sink_open(&r->sink, &r->j, r->dirfd, NULL, FORMAT_BIT(CSV)) == 0);
-	CHECK(files_cut(&r->sink.files) == 0);
+	CHECK(files_set_committed_lengths(&r->sink.files) == 0);
 	CHECK(drain_open(&r->drain, &r->j, &r->sink) == 0);
 	CHECK(drain_all(&r->drain, false) == 0);
 	CHECK(drain_all(&r->drain, true) == 0);
-	CHECK(sink_meta(&r->sink) == 0);
+	CHECK(sink_write_meta(&r->sink) == 0);
 	rank_unsink(r);
 	journal_close(&r->j);
 	check_fuzzed_folder(r->dir);

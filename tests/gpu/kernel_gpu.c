@@ -176,7 +176,7 @@ static void check_types(void)
 		bad = 0;
 		for (unsigned c = 0; c < sizeof(counts) / sizeof(*counts); c++)
 			for (enum pattern p = 0; p < FILL_PATTERNS; p++, turn++) {
-				size_t size = dtype_info(dtype_info(dt)->component)->size;
+				size_t size = get_dtype_info(get_dtype_info(dt)->component)->size;
 				size_t off = turn % (16 / size) * size;
 				struct device_tensor t = {.address = data + off,
 					.count = counts[c],
@@ -184,11 +184,11 @@ static void check_types(void)
 					.eps = 1e-8};
 
 				fill_tensor(dt, host + off, counts[c], p, &seed);
-				upload(off + counts[c] * dtype_info(dt)->size);
+				upload(off + counts[c] * get_dtype_info(dt)->size);
 				check(&t, host + off, "one after the other");
 			}
 		{
-			size_t size = dtype_info(dt)->size;
+			size_t size = get_dtype_info(dt)->size;
 			struct device_tensor t = {.address = data,
 				.count = 33 * 57,
 				.dtype = dt,
@@ -208,7 +208,7 @@ static void check_types(void)
 			free(row);
 		}
 		worst |= bad;
-		report(dtype_info(dt)->name);
+		report(get_dtype_info(dt)->name);
 	}
 	bad = worst;
 }
@@ -262,7 +262,7 @@ static void print_rates(void)
 		copy / 1e9);
 	for (unsigned dt = DT_BOOL; dt < DT_COUNT; dt++) {
 		struct device_tensor t = {.address = data,
-			.count = bytes / dtype_info(dt)->size,
+			.count = bytes / get_dtype_info(dt)->size,
 			.dtype = dt,
 			.eps = 1e-8};
 		double s;
@@ -273,7 +273,7 @@ static void print_rates(void)
 		upload(bytes);
 		s = time_of_best(&t, &us);
 		printf("# %-14s %7.0f GB/s, %3.0f %% of the copy; launch %.1f us of the host\n",
-			dtype_info(dt)->name, (double)bytes / s / 1e9,
+			get_dtype_info(dt)->name, (double)bytes / s / 1e9,
 			100 * (double)bytes / s / copy, us);
 	}
 }

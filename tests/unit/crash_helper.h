@@ -117,7 +117,7 @@ static inline void live(struct crash_plan *p)
 		_Atomic uint8_t *how = &p->truth->how[seq];
 		uint32_t what = roll(&seed, 16);
 
-		if (!c.slot && chain_attach(&c, p->j, (int64_t)p->thread) < 0)
+		if (!c.slot && chain_open(&c, p->j, (int64_t)p->thread) < 0)
 			continue;
 		if (what == 15) {
 			put_comm(&c, seq, p->truth);
@@ -158,9 +158,9 @@ static inline void live(struct crash_plan *p)
 			way[k] = way[--nway];
 		}
 		if (roll(&seed, 200) == 0)
-			chain_detach(&c);
+			chain_close(&c);
 	}
-	chain_detach(&c);
+	chain_close(&c);
 }
 
 /* ---- comparing ---- */

@@ -70,7 +70,7 @@ static const struct adapter plain = {.name = "nccl", .comm = comm, .dtype = dtyp
 /* ---- a call, its arguments given as (role, value) ---- */
 
 struct value {
-	uint8_t role, elem;
+	uint8_t role, elem_bytes;
 	uint64_t v;
 };
 
@@ -99,7 +99,7 @@ static inline struct operation *describe_as(const struct adapter *l, const struc
 	spec = (struct api_spec){
 		.symbol = "f", .lib = l, .kind = k, .completion = completion, .nargs = (uint8_t)n};
 	for (unsigned i = 0; i < n; i++) {
-		spec.args[i] = (struct api_arg){.role = v[i].role, .elem = v[i].elem};
+		spec.args[i] = (struct api_arg){.role = v[i].role, .elem_bytes = v[i].elem_bytes};
 		spec.at[v[i].role] = (uint8_t)(i + 1);
 		arg[i].u = v[i].v;
 	}

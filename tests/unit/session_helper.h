@@ -38,12 +38,12 @@ bool session_start(void)
 
 _Atomic int session_rank_wanted;
 
-bool session_rank_look(void)
+bool session_check_rank(void)
 {
 	return true;
 }
 
-void session_leave_out(bool listed)
+void session_record_exclusion(bool listed)
 {
 	(void)listed;
 }
@@ -92,7 +92,7 @@ static inline void session_over(void)
 {
 	session.phase = SESSION_ENDED;
 	if (thread_state.recorder)
-		chain_detach(&thread_state.recorder->chain);
+		chain_close(&thread_state.recorder->chain);
 	thread_state.recorder = NULL;
 	rank_drop(&rank_of_test);
 }

@@ -106,16 +106,16 @@ static inline int is_byte_float(unsigned dt)
 /* Component dtypes only. */
 static inline long double decode(unsigned dt, const unsigned char *p)
 {
-	unsigned size = dtype_info(dt)->size;
+	unsigned size = get_dtype_info(dt)->size;
 	uint64_t bits = bits_at(p, size);
 
 	if (is_byte_float(dt))
 		return decode_byte(dt, (unsigned)bits);
 	if (dt == DT_BOOL)
 		return bits != 0;
-	if (dtype_info(dt)->cls == DTC_UNSIGNED)
+	if (get_dtype_info(dt)->cls == DTC_UNSIGNED)
 		return (long double)bits;
-	if (dtype_info(dt)->cls == DTC_SIGNED) {
+	if (get_dtype_info(dt)->cls == DTC_SIGNED) {
 		bits <<= 64 - 8 * size;
 		return (long double)((int64_t)bits >> (64 - 8 * size));
 	}
@@ -127,13 +127,14 @@ static inline void ref_measure(
 	unsigned dt, const void *data, uint64_t n, double eps, struct reference *r)
 {
 	int halves = dt == DT_FLOAT4_E2M1FN_X2;
-	unsigned comp = dtype_info(dt)->component, size = halves ? 1 : dtype_info(comp)->size;
+	unsigned comp = get_dtype_info(dt)->component,
+		 size = halves ? 1 : get_dtype_info(comp)->size;
 	const unsigned char *p = data;
 	long double sum = 0, sq = 0, abs = 0;
 	uint64_t finite = 0;
 
 	*r = (struct reference){.min = INFINITY, .max = -INFINITY};
-	n *= halves ? 2 : dtype_info(dt)->size / size;
+	n *= halves ? 2 : get_dtype_info(dt)->size / size;
 	r->n = n;
 	for (uint64_t i = 0; i < n; i++) {
 		long double x = halves ? decode_half_byte(p, i) : decode(comp, p + i * size);
@@ -163,7 +164,7 @@ static inline void ref_measure(
 
 static inline long double stats_value_of(unsigned dt, union stats_value v)
 {
-	switch (dtype_info(dt)->cls) {
+	switch (get_dtype_info(dt)->cls) {
 	case DTC_SIGNED:
 		return (long double)v.i;
 	case DTC_UNSIGNED:
@@ -220,11 +221,11 @@ static inline const char *ref_compare(unsigned dt, const struct stats *s, const 
 		"%s of %s: got n %llu zeros %llu nans %llu infs %llu min %Lg max %Lg mean %.17g "
 		"norm %.17g, want "
 		"%llu %llu %llu %llu %Lg %Lg %.19Lg %.19Lg",
-		what, dtype_info(dt)->name, (unsigned long long)s->n, (unsigned long long)s->zeros,
-		(unsigned long long)s->nans, (unsigned long long)s->infs, min, max, s->mean,
-		s->norm, (unsigned long long)r->n, (unsigned long long)r->zeros,
-		(unsigned long long)r->nans, (unsigned long long)r->infs, r->min, r->max, r->mean,
-		r->norm);
+		what, get_dtype_info(dt)->name, (unsigned long long)s->n,
+		(unsigned long long)s->zeros, (unsigned long long)s->nans,
+		(unsigned long long)s->infs, min, max, s->mean, s->norm, (unsigned long long)r->n,
+		(unsigned long long)r->zeros, (unsigned long long)r->nans,
+		(unsigned long long)r->infs, r->min, r->max, r->mean, r->norm);
 	return text;
 }
 
@@ -333,13 +334,14 @@ static inline void fill_tensor(
 	unsigned dt, void *data, uint64_t n, enum pattern pattern, uint64_t *state)
 {
 	int bytes = is_byte_float(dt) || dt == DT_FLOAT4_E2M1FN_X2;
-	unsigned comp = dtype_info(dt)->component, size = bytes ? 1 : dtype_info(comp)->size;
+	unsigned comp = get_dtype_info(dt)->component,
+		 size = bytes ? 1 : get_dtype_info(comp)->size;
 	unsigned char *p = data;
 
-	n *= dtype_info(dt)->size / size;
+	n *= get_dtype_info(dt)->size / size;
 	for (uint64_t i = 0; i < n; i++, p += size) {
 		uint64_t bits = bytes ? random_byte(pattern, i, state)
-				: dtype_info(dt)->cls == DTC_FLOAT
+				: get_dtype_info(dt)->cls == DTC_FLOAT
 					? random_float(comp, pattern, i, state)
 					: random_int(size, pattern, i, state);
 

@@ -112,9 +112,9 @@ static inline void assert_same(
 	const struct figures *a, const struct figures *b, unsigned dt, uint64_t n)
 {
 	if (memcmp(&a->s, &b->s, sizeof(a->s)) || a->sum != b->sum)
-		fail_msg("%s, n %llu: mean %a %a norm %a %a checksum %x %x", dtype_info(dt)->name,
-			(unsigned long long)n, a->s.mean, b->s.mean, a->s.norm, b->s.norm, a->sum,
-			b->sum);
+		fail_msg("%s, n %llu: mean %a %a norm %a %a checksum %x %x",
+			get_dtype_info(dt)->name, (unsigned long long)n, a->s.mean, b->s.mean,
+			a->s.norm, b->s.norm, a->sum, b->sum);
 }
 
 static inline void helpers_start(unsigned n, const struct cores *where)

@@ -91,7 +91,7 @@ static void round_trip(void **state)
 	struct text t = text_over(text, sizeof(text));
 
 	(void)state;
-	alert_rule_put(&t, &r);
+	alert_rule_write(&t, &r);
 	assert_string_equal(text, line);
 	snprintf(both, sizeof(both), "[%s, %s]", line, TURBULENCE "}");
 	assert_int_equal(alert_rules_read(both, two, 2), 2);
@@ -117,7 +117,7 @@ static void rank_rules(struct rank *r)
 
 	cfg.alerts = (char *)RULES;
 	assert_int_equal(sink_open(&r->sink, &r->j, r->dirfd, &cfg, FORMAT_BIT(CSV)), 0);
-	assert_int_equal(files_cut(&r->sink.files), 0);
+	assert_int_equal(files_set_committed_lengths(&r->sink.files), 0);
 	assert_int_equal(drain_open(&r->drain, &r->j, &r->sink), 0);
 }
 
@@ -150,7 +150,7 @@ static void put_gradient_entry(
 		.stats = {.n = 8, .nans = nans, .infs = infs, .max.f = 1, .mean = 0.5, .norm = 2},
 		.step = step,
 		.micro_step = UINT32_MAX,
-		.ops = train_ops_of("norm"),
+		.ops = parse_ops("norm"),
 		.kind = TK_GRAD_REDUCED,
 		.dtype = DT_FLOAT32};
 	strcpy((char *)(e + 1), name);
@@ -222,7 +222,7 @@ static void once_with_a_count(void **state)
 	(void)state;
 	rank_make(&r, 1 << 20);
 	rank_rules(&r);
-	assert_int_equal(chain_attach(&c, &r.j, 1), 0);
+	assert_int_equal(chain_open(&c, &r.j, 1), 0);
 	assert_string_equal(get_checked_rules(&r.j), "[false, false, false, false, false]");
 	put_steps(&r, &c, 0, 10);
 	assert_int_equal(drain_all(&r.drain, false), 0);
@@ -247,7 +247,7 @@ static void given_again(void **state)
 
 		rank_make(&r, 1 << 20);
 		rank_rules(&r);
-		assert_int_equal(chain_attach(&c, &r.j, 1), 0);
+		assert_int_equal(chain_open(&c, &r.j, 1), 0);
 		writes = 0;
 		fail_at = at;
 		for (uint32_t s = 0; s < STEPS; s += 8) {
@@ -283,7 +283,7 @@ static void killed(void **state)
 		pid_t pid;
 
 		rank_make(&r, 1 << 20);
-		assert_int_equal(chain_attach(&c, &r.j, 1), 0);
+		assert_int_equal(chain_open(&c, &r.j, 1), 0);
 		pid = fork();
 		if (!pid) {
 			rank_rules(&r);
@@ -323,7 +323,7 @@ static void no_rules(void **state)
 	(void)state;
 	rank_make(&r, 1 << 20);
 	rank_sink(&r);
-	assert_int_equal(chain_attach(&c, &r.j, 1), 0);
+	assert_int_equal(chain_open(&c, &r.j, 1), 0);
 	put_steps(&r, &c, 0, STEPS);
 	assert_int_equal(drain_all(&r.drain, true), 0);
 	assert_string_equal(alerts_in(r.dir), "");

@@ -74,7 +74,7 @@ static const struct clock_base clock_of_test = {
 
 static void draw_statistics(struct journal_tensor *t)
 {
-	const struct dtype_info *d = dtype_info(t->dtype);
+	const struct dtype_info *d = get_dtype_info(t->dtype);
 
 	t->stats.n =
 		draw_rarely() ? 1 + draw_below(50) : compact_compute_components(t->dtype, t->count);

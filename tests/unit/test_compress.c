@@ -14,7 +14,7 @@ static void begin(struct rank *r)
 	rank_make(r, 4 * MIB);
 	rank_sink(r);
 	dict_api(&r->j, 1, "MPI_Allreduce");
-	assert_int_equal(chain_attach(&chain, &r->j, 1), 0);
+	assert_int_equal(chain_open(&chain, &r->j, 1), 0);
 	r->j.head->block_steps = 10;
 	next_seq = 1;
 }
@@ -113,7 +113,7 @@ static void test_parts_and_limit(void **state)
 	}
 	assert_int_equal(r.sink.files.total, disk);
 	r.j.head->limit_bytes = 1;
-	assert_true(files_limit(&r.sink.files) > 0);
+	assert_true(files_remove_oldest(&r.sink.files) > 0);
 	assert_int_equal(r.sink.files.nblocks, 2);
 	assert_true(exists(&r, "calls_0-9.csv.gz") && !exists(&r, "calls_0-9.1.csv.gz"));
 	rank_drop(&r);

@@ -490,7 +490,7 @@ static char *through_a_file(const char *name, char *cell, size_t cap)
 	struct csv c;
 	char *back;
 
-	csv_field(&field, name);
+	csv_add_field(&field, name);
 	assert_false(field.cut);
 	assert_true(field.len <= CSV_FIELD_SPACE * strlen(name) + 4);
 	text_str(&t, "id,name,last\n1,");
@@ -574,7 +574,7 @@ static void long_names_keep_to_their_room(void **state)
 				  : kind == 2 ? '"'
 					      : 'a';
 		name[sizeof(name) - 1] = 0;
-		csv_field_max(&t, name, ROW_STRING_MAX);
+		csv_add_field_max(&t, name, ROW_STRING_MAX);
 		assert_false(t.cut);
 		assert_true(is_utf8(cell));
 		assert_true(t.len >= ROW_STRING_MAX - 4);
@@ -596,7 +596,7 @@ static void cut_names_are_read_back(void **state)
 		char cell[64];
 		struct text t = text_over(cell, sizeof(cell));
 
-		csv_field_max(&t, cut[i].name, cut[i].max);
+		csv_add_field_max(&t, cut[i].name, cut[i].max);
 		assert_string_equal(cell, cut[i].cell);
 
 		struct csv_text field = {cell, t.len};

@@ -172,9 +172,9 @@ static void expect(unsigned i, const void *data, const char *what)
 	wrong = ref_compare(m->dtype, &s, &r);
 	if (wrong)
 		fail_msg("%s, %llu elements: %s", what, (unsigned long long)m->count, wrong);
-	if (crc != xor_of(data, m->count * dtype_info(m->dtype)->size))
+	if (crc != xor_of(data, m->count * get_dtype_info(m->dtype)->size))
 		fail_msg("%s, %llu elements of %s: the checksum is another one", what,
-			(unsigned long long)m->count, dtype_info(m->dtype)->name);
+			(unsigned long long)m->count, get_dtype_info(m->dtype)->name);
 }
 
 /* ---- tensors ---- */
@@ -212,7 +212,8 @@ static void check_every_type(void)
 		for (size_t c = is_refused(dt) ? sizeof(counts) : 0;
 			c < sizeof(counts) / sizeof(*counts); c++)
 			for (enum pattern p = 0; p < FILL_PATTERNS; p++, turn++) {
-				size_t component = dtype_info(dtype_info(dt)->component)->size;
+				size_t component =
+					get_dtype_info(get_dtype_info(dt)->component)->size;
 				/* Any multiple of the element's size. */
 				unsigned char *at = room + turn % (16 / component) * component;
 				double eps = thresholds[turn % 6];
@@ -263,7 +264,7 @@ static void check_views(void)
 	for (unsigned dt = DT_BOOL; dt < DT_COUNT; dt++)
 		for (size_t v = is_refused(dt) ? sizeof(views) : 0;
 			v < sizeof(views) / sizeof(*views); v++) {
-			size_t size = dtype_info(dt)->size;
+			size_t size = get_dtype_info(dt)->size;
 			struct device_tensor t = tensor(room + size, 1, dt, 1e-8);
 
 			fill_tensor(dt, room + size, 20000, FILL_EXTREME, &seed);

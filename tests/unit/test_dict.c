@@ -101,7 +101,7 @@ static void test_gaps(void **state)
 	assert_string_equal(journal_dict_get(&j, DICT_API, 1) + 4, "first");
 	assert_string_equal(journal_dict_get(&j, DICT_API, 2) + 4, "second");
 	assert_string_equal(journal_dict_get(&j, DICT_API, 3) + 4, "third");
-	while (journal_dict_next(&j, &at, &gap))
+	while (journal_dict_read_next(&j, &at, &gap))
 		n++;
 	assert_int_equal(n, 3);
 	assert_true(gap);
@@ -167,7 +167,7 @@ static void test_threads(void **state)
 		uint64_t at = 0;
 		bool gap;
 
-		for (seen = 0; (e = journal_dict_next(&j, &at, &gap)); seen++) {
+		for (seen = 0; (e = journal_dict_read_next(&j, &at, &gap)); seen++) {
 			const char *s = (const char *)(e + 1);
 
 			assert_int_equal(e->kind, DICT_API);

@@ -177,7 +177,7 @@ static void script(struct rank *r, struct crash_truth *truth)
 
 	for (uint32_t round = 0; round < 40; round++) {
 		for (int i = 0; i < 2; i++)
-			if (!c[i].slot && chain_attach(&c[i], &r->j, i))
+			if (!c[i].slot && chain_open(&c[i], &r->j, i))
 				_exit(3);
 		for (unsigned i = 0; i < 3; i++, seq++) {
 			_Atomic uint8_t *how = &truth->how[seq];
@@ -216,7 +216,7 @@ static void script(struct rank *r, struct crash_truth *truth)
 		}
 		put_comm(&c[1], seq++, truth);
 		if (round % 5 == 4)
-			chain_detach(&c[1]);
+			chain_close(&c[1]);
 		if (drain_all(&r->drain, false))
 			_exit(4);
 	}

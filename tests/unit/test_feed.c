@@ -229,7 +229,7 @@ static void put_fed_kind(
 			.norm = 3.5},
 		.step = step,
 		.micro_step = micro,
-		.ops = train_ops_of("norm\nmin\nmax\nmean\nnans\nzeros"),
+		.ops = parse_ops("norm\nmin\nmax\nmean\nnans\nzeros"),
 		.vpp_stage = 1,
 		.kind = (uint8_t)kind,
 		.dtype = DT_BFLOAT16,
@@ -315,7 +315,7 @@ static void live(struct rank *r, unsigned steps)
 {
 	struct chain c;
 
-	assert_int_equal(chain_attach(&c, &r->j, 77), 0);
+	assert_int_equal(chain_open(&c, &r->j, 77), 0);
 	dict_api(&r->j, 1, "MPI_Allreduce");
 	put_fed_tables(&c);
 	for (uint32_t step = 0; step < steps; step++) {
@@ -403,7 +403,7 @@ static void fed_is_given(void **state)
 	assert_int_equal(drain_open(&r.drain, &r.j, &r.sink), 0);
 	live(&r, 10);
 	atomic_store(&r.j.head->state, JS_FINISHED);
-	assert_int_equal(sink_meta(&r.sink), 0);
+	assert_int_equal(sink_write_meta(&r.sink), 0);
 	live_notes = all_notes();
 	assert_non_null(strstr(live_notes, "kind momentum layer.0,weight torch. step 9"));
 	forget_notes();

@@ -17,7 +17,7 @@ static void begin(struct rank *r)
 	rank_make(r, 4 * MIB);
 	rank_sink(r);
 	dict_api(&r->j, 1, "MPI_Allreduce");
-	assert_int_equal(chain_attach(&chain, &r->j, 1), 0);
+	assert_int_equal(chain_open(&chain, &r->j, 1), 0);
 	next_seq = 1;
 }
 
@@ -151,7 +151,7 @@ static void test_limit(void **state)
 	for (uint32_t step = 0; step < 200; step++) {
 		calls(step, 10);
 		drain(&r);
-		removed += files_limit(&r.sink.files);
+		removed += files_remove_oldest(&r.sink.files);
 		assert_true(r.sink.files.total <= 60000);
 	}
 	assert_true(removed > 10);
@@ -168,7 +168,7 @@ static void test_limit(void **state)
 	for (int i = 0; i < 20; i++) {
 		calls(199, 10);
 		drain(&r);
-		files_limit(&r.sink.files);
+		files_remove_oldest(&r.sink.files);
 	}
 	assert_true(exists(&r, "calls_0-9.csv") && exists(&r, "calls_190-199.csv"));
 	assert_false(exists(&r, "calls_10-19.csv"));
@@ -306,7 +306,7 @@ static void test_number_taken(void **state)
 	check_rows(&r, 3);
 	for (int i = 0; i < 2; i++) {
 		r.sink.files.dirfd = open(other, O_RDONLY | O_DIRECTORY);
-		assert_int_equal(sink_meta(&r.sink), 0);
+		assert_int_equal(sink_write_meta(&r.sink), 0);
 	}
 	assert_int_equal(rmdir(other), 0); /* empty */
 	assert_true(exists(&r, "meta.json") && looks > 2);

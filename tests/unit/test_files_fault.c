@@ -171,7 +171,7 @@ static bool life(unsigned which, int err, unsigned at, bool lasting)
 	rank_sink(&r);
 	dict_api(&r.j, 1, "f");
 	r.j.head->block_steps = 1;
-	assert_int_equal(chain_attach(&c, &r.j, 1), 0);
+	assert_int_equal(chain_open(&c, &r.j, 1), 0);
 	fault.which = which;
 	fault.err = err;
 	fault.at = at;
@@ -181,7 +181,7 @@ static bool life(unsigned which, int err, unsigned at, bool lasting)
 		one_round(&c, round);
 		fault.armed = true;
 		got = drain_all(&r.drain, false);
-		sink_meta(&r.sink);
+		sink_write_meta(&r.sink);
 		fault.armed = false;
 		if (got && err && which != MEMORY)
 			assert_int_equal(got, -err);
@@ -198,7 +198,7 @@ static bool life(unsigned which, int err, unsigned at, bool lasting)
 		assert_int_equal(errors, ROUNDS);
 	assert_int_equal(drain_all(&r.drain, false), 0);
 	assert_int_equal(drain_all(&r.drain, true), 0);
-	assert_int_equal(sink_meta(&r.sink), 0);
+	assert_int_equal(sink_write_meta(&r.sink), 0);
 	check_all(&r, ROUNDS);
 	assert_int_equal(r.j.head->free_chunks, r.j.head->nchunk - 1);
 	rank_drop(&r);

@@ -209,7 +209,7 @@ static void put_journal(const char *folder, bool inside)
 	j.head->clock.tick = j.head->clock_last.tick = 100;
 	j.head->owner = (struct journal_owner){
 		.host = "a", .boot_id = "b", .pid_ns = 1, .pid = 1, .start_time = 1};
-	assert_int_equal(chain_attach(&c, &j, 1), 0);
+	assert_int_equal(chain_open(&c, &j, 1), 0);
 	call = enter_call(&c, 1, 0, 0, 0);
 	assert_non_null(call);
 	call->start = 500;

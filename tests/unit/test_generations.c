@@ -99,24 +99,24 @@ static void takes_effect_at_a_steps_end(void)
 	inside = end_step_here;
 	CHECK(is_recorded(&api_table[0]));
 	CHECK(thread_state.depth == 0 && thread_state.recorder->nopen == 0);
-	number = generation_now()->number;
+	number = get_generation()->number;
 	CHECK(number == 1);
 	CHECK(!is_recorded(&api_table[0]) && is_recorded(&f_recv));
-	CHECK(api_word(&api_table[0]) >> API_GENERATION == number);
-	CHECK(api_word(&f_recv) >> API_GENERATION == number);
+	CHECK(get_api_word(&api_table[0]) >> API_GENERATION == number);
+	CHECK(get_api_word(&f_recv) >> API_GENERATION == number);
 
 	/* One that is wrong changes nothing, whatever is wrong. */
 	CHECK(change("step_interval: never\n") == -EINVAL);
 	CHECK(change("no_such_key: 1\n") == -EINVAL);
 	CHECK(change("wrap_ops: /nowhere/list\n") == -EINVAL);
 	step_end(STEP_API);
-	CHECK(generation_now()->number == number);
+	CHECK(get_generation()->number == number);
 	CHECK(!is_recorded(&api_table[0]) && is_recorded(&f_recv));
 
 	/* Back, and every second step. What was used up at the start stays. */
 	CHECK(change(list_text(0, "step_interval: 2\njournal_mib: 7\n")) == 0);
 	step_end(STEP_API);
-	CHECK(config_now()->journal_mib == 1 && config_now()->step_interval == 2);
+	CHECK(get_config()->journal_mib == 1 && get_config()->step_interval == 2);
 	for (int i = 0; i < 6; i++, step_end(STEP_API)) {
 		CHECK(is_recorded(&api_table[0]) == (step_now() % 2 == 0));
 		CHECK(!is_recorded(&f_recv));
@@ -124,7 +124,7 @@ static void takes_effect_at_a_steps_end(void)
 	CHECK(change(list_text(0, "step_interval: 2\nmin_bytes: 3\n")) == 0);
 	CHECK(change(list_text(0, "step_interval: 2\nmin_bytes: 4\nbackward: true\n")) == 0);
 	step_end(STEP_API);
-	CHECK(!config_now()->backward); /* names of nodes are bound at the start */
+	CHECK(!get_config()->backward); /* names of nodes are bound at the start */
 	snprintf(from_step, sizeof(from_step), "\"config_from_step\": %u", step_now());
 	session_end();
 	CHECK(rows("rank0") == recorded && meta_says("rank0", "\"finished\""));
@@ -138,7 +138,7 @@ static void pauses_without_deciding_anew(void)
 
 	begin();
 	CHECK(is_recorded(&api_table[0]));
-	word = api_word(&api_table[0]);
+	word = get_api_word(&api_table[0]);
 	for (int i = 0; i < 1000; i++) {
 		generation_pause(true);
 		CHECK(!is_recorded(&api_table[0]));
@@ -146,14 +146,14 @@ static void pauses_without_deciding_anew(void)
 		CHECK(is_recorded(&api_table[0]));
 		step_end(STEP_API);
 	}
-	CHECK(api_word(&api_table[0]) == word && generation_now() == &generation_first.running);
+	CHECK(get_api_word(&api_table[0]) == word && get_generation() == &generation_first.running);
 	/* A change that comes while it pauses is no reason to go on. */
 	generation_pause(true);
 	CHECK(change(list_text(0, "")) == 0);
 	step_end(STEP_API);
-	CHECK(generation_now()->number == 1 && !is_recorded(&api_table[0]));
+	CHECK(get_generation()->number == 1 && !is_recorded(&api_table[0]));
 	generation_pause(false);
-	CHECK(generation_now()->number == 1 && is_recorded(&api_table[0]));
+	CHECK(get_generation()->number == 1 && is_recorded(&api_table[0]));
 }
 
 static void at_most_so_many(void)
@@ -166,7 +166,7 @@ static void at_most_so_many(void)
 	}
 	CHECK(change(list_text(0, "")) == -ENOSPC);
 	step_end(STEP_API);
-	CHECK(generation_now()->number == GENERATIONS_MAX - 1);
+	CHECK(get_generation()->number == GENERATIONS_MAX - 1);
 	CHECK(!is_recorded(&api_table[0]) && is_recorded(&f_recv));
 }
 
@@ -225,12 +225,12 @@ static void off_within_one_call(void)
 	start_callers();
 	for (int i = 0; i < 30; i++) {
 		wait_for_calls(2);
-		recording_switch(OFF_SWITCHED, true);
+		set_off_reason(OFF_SWITCHED, true);
 		wait_for_calls(2); /* the one that was on its way, and one more */
 		was = taken;
 		wait_for_calls(50);
 		CHECK(taken == was);
-		recording_switch(OFF_SWITCHED, false);
+		set_off_reason(OFF_SWITCHED, false);
 		wait_for_calls(3);
 		CHECK(taken > was);
 	}
@@ -240,8 +240,8 @@ static void off_within_one_call(void)
 	wait_for_calls(50);
 	CHECK(taken == was && !recording_enabled());
 	/* It ended: no other reason brings it back. */
-	recording_switch(OFF_SWITCHED, true);
-	recording_switch(OFF_SWITCHED, false);
+	set_off_reason(OFF_SWITCHED, true);
+	set_off_reason(OFF_SWITCHED, false);
 	CHECK(!recording_enabled());
 	end_callers();
 }
@@ -255,8 +255,8 @@ static void changes_under_load(void)
 		CHECK(change(list_text(i % 2, "")) == 0);
 		step_end(STEP_API);
 		wait_for_calls(2);
-		CHECK(api_word(&api_table[0]) & (i % 2 ? API_SKIP : API_ON));
-		CHECK(api_word(&f_recv) & (i % 2 ? API_ON : API_SKIP));
+		CHECK(get_api_word(&api_table[0]) & (i % 2 ? API_SKIP : API_ON));
+		CHECK(get_api_word(&f_recv) & (i % 2 ? API_ON : API_SKIP));
 	}
 	end_callers();
 }

@@ -24,15 +24,15 @@ static void test_geometry(void **state)
 		assert_true(h->thread_off >= sizeof(*h));
 		assert_true(h->nslot >= JOURNAL_THREADS_MIN && h->nslot <= JOURNAL_THREADS);
 		assert_true(bytes < (size_t)16 << 20 || h->nslot == JOURNAL_THREADS);
-		assert_true(journal_size(&j) >= bytes && journal_size(&j) <= j.bytes);
+		assert_true(journal_get_size(&j) >= bytes && journal_get_size(&j) <= j.bytes);
 		assert_true(
 			h->commit_off >= h->thread_off + h->nslot * sizeof(struct journal_thread));
-		assert_true(h->dict_off >= h->commit_off + 2 * journal_commit_bytes(h->nslot));
+		assert_true(h->dict_off >= h->commit_off + 2 * journal_get_commit_bytes(h->nslot));
 		assert_true(h->pending_off >= h->dict_off + h->dict_bytes);
 		assert_true(h->chunk_off >= h->pending_off + h->pending_bytes);
 		assert_true(h->nchunk >= 4 && h->nchunk <= JOURNAL_CHUNKS_MAX);
 		assert_true(h->chunk_off + (uint64_t)h->nchunk * h->chunk_bytes <= j.bytes);
-		assert_true(journal_chunk_cap(&j) >= JOURNAL_ENTRY_MAX);
+		assert_true(journal_get_chunk_cap(&j) >= JOURNAL_ENTRY_MAX);
 		journal_close(&j);
 	}
 }
@@ -51,16 +51,16 @@ static void test_places(void **state)
 	(void)state;
 	assert_int_equal(journal_create(&j, -1, NULL, 4 * MIB), 0);
 	for (int i = 0; i < 3; i++)
-		assert_int_equal(chain_attach(&c[i], &j, i), 0);
+		assert_int_equal(chain_open(&c[i], &j, i), 0);
 	for (int i = 0; n < j.head->nchunk; i++) {
 		struct chain *k = &c[i % 2];
 
 		k->chunk = NULL; /* full */
 		assert_non_null(chain_reserve_end(k, 64, &wake));
 
-		uint32_t at =
-			(uint32_t)((const char *)k->chunk - (const char *)journal_chunk(&j, 0)) /
-			j.head->chunk_bytes;
+		uint32_t at = (uint32_t)((const char *)k->chunk -
+					 (const char *)journal_get_chunk(&j, 0)) /
+			      j.head->chunk_bytes;
 
 		assert_true(at < j.head->nchunk && !given[at]);
 		given[at] = true;
@@ -74,7 +74,7 @@ static void test_places(void **state)
 		atomic_fetch_and(&j.head->bitmap[0], ~UINT64_C(8));
 		c[i].chunk = NULL;
 		assert_non_null(chain_reserve_end(&c[i], 64, &wake));
-		assert_ptr_equal(c[i].chunk, journal_chunk(&j, 3));
+		assert_ptr_equal(c[i].chunk, journal_get_chunk(&j, 3));
 	}
 	journal_close(&j);
 }
@@ -88,7 +88,7 @@ static void test_each_call_once(void **state)
 	rank_make(&r, MIB);
 	rank_sink(&r);
 	dict_api(&r.j, 1, "MPI_Allreduce");
-	assert_int_equal(chain_attach(&c, &r.j, 1), 0);
+	assert_int_equal(chain_open(&c, &r.j, 1), 0);
 	for (uint64_t seq = 1; seq <= 5000; seq++) {
 		struct journal_call *e = enter_call(&c, seq, (uint32_t)(seq / 10), seq % 3, 2);
 
@@ -106,7 +106,7 @@ static void test_each_call_once(void **state)
 		assert_int_equal(rows_of_file(&t, seq, "out"), seq % 2);
 		assert_int_equal(rows_of_file(&t, seq, ""), seq % 3 + seq % 2 == 0);
 	}
-	assert_int_equal(journal_commit(&r.j, r.j.head->commit_seq)->rows, t.n);
+	assert_int_equal(journal_get_commit(&r.j, r.j.head->commit_seq)->rows, t.n);
 	assert_int_equal(r.j.head->free_chunks, r.j.head->nchunk - 1);
 	assert_string_equal(t.row[0].field[COL_api], "MPI_Allreduce");
 	free_test_table(&t);
@@ -127,7 +127,7 @@ static void test_more_than_a_buffer(void **state)
 	rank_make(&r, 32 * MIB);
 	rank_sink(&r);
 	dict_api(&r.j, 1, "MPI_Allreduce");
-	assert_int_equal(chain_attach(&c, &r.j, 1), 0);
+	assert_int_equal(chain_open(&c, &r.j, 1), 0);
 	for (struct journal_call *e; seq <= 40000; seq++) {
 		while (!(e = enter_call(&c, seq, 0, 2, 2)) && journal_grow(&r.j, JP_CHUNKS) == 0)
 			;
@@ -162,7 +162,7 @@ static void test_full_and_free_again(void **state)
 	rank_make(&r, MIB);
 	rank_sink(&r);
 	dict_api(&r.j, 1, "f");
-	assert_int_equal(chain_attach(&c, &r.j, 1), 0);
+	assert_int_equal(chain_open(&c, &r.j, 1), 0);
 	for (struct journal_call *e; (e = enter_call(&c, before + 1, 0, 1, 0)); before++)
 		leave_call(e, 0);
 	assert_null(chain_reserve(&c, JOURNAL_ENTRY_MAX, &wake));
@@ -197,11 +197,11 @@ static void test_wake_for_pages(void **state)
 
 	(void)state;
 	rank_make(&r, 16u << 20);
-	assert_int_equal(chain_attach(&c, &r.j, 1), 0);
+	assert_int_equal(chain_open(&c, &r.j, 1), 0);
 	r.j.touched = 8;
 	for (unsigned chunk = 0; chunk < 8; chunk++) {
 		bool wake = false;
-		uint32_t bytes = (journal_chunk_cap(&r.j) / 2 + 8) & ~7u;
+		uint32_t bytes = (journal_get_chunk_cap(&r.j) / 2 + 8) & ~7u;
 
 		assert_non_null(chain_reserve(&c, bytes, &wake));
 		chain_publish(&c, bytes);
@@ -209,7 +209,7 @@ static void test_wake_for_pages(void **state)
 			first = chunk;
 	}
 	assert_int_equal(first, 6);
-	chain_detach(&c);
+	chain_close(&c);
 	rank_drop(&r);
 }
 
@@ -223,8 +223,8 @@ static void test_open_call_holds_its_chain(void **state)
 	rank_make(&r, MIB);
 	rank_sink(&r);
 	dict_api(&r.j, 1, "f");
-	assert_int_equal(chain_attach(&c, &r.j, 1), 0);
-	assert_int_equal(chain_attach(&other, &r.j, 2), 0);
+	assert_int_equal(chain_open(&c, &r.j, 1), 0);
+	assert_int_equal(chain_open(&other, &r.j, 2), 0);
 	leave_call(enter_call(&c, 1, 0, 1, 0), 0);
 	outer = enter_call(&c, 2, 0, 1, 1);
 	leave_call(enter_call(&c, 3, 0, 1, 0), 0);
@@ -255,13 +255,13 @@ static void test_open_call_of_a_dead_thread(void **state)
 	rank_make(&r, MIB);
 	rank_sink(&r);
 	dict_api(&r.j, 1, "f");
-	assert_int_equal(chain_attach(&c, &r.j, 1), 0);
+	assert_int_equal(chain_open(&c, &r.j, 1), 0);
 
 	struct journal_thread *slot = c.slot;
 
 	enter_call(&c, 1, 0, 1, 1);
 	leave_call(enter_call(&c, 2, 0, 1, 0), 0);
-	chain_detach(&c);
+	chain_close(&c);
 	assert_int_equal(drain_all(&r.drain, false), 0);
 	assert_int_equal(slot->state, JT_FREE);
 
@@ -287,8 +287,8 @@ static void test_lost_chain(void **state)
 	rank_make(&r, MIB);
 	rank_sink(&r);
 	dict_api(&r.j, 1, "f");
-	assert_int_equal(chain_attach(&c, &r.j, 1), 0);
-	assert_int_equal(chain_attach(&other, &r.j, 2), 0);
+	assert_int_equal(chain_open(&c, &r.j, 1), 0);
+	assert_int_equal(chain_open(&other, &r.j, 2), 0);
 	leave_call(enter_call(&c, ++seq, 0, 1, 0), 0);
 
 	struct journal_chunk *first = c.chunk;
@@ -307,8 +307,8 @@ static void test_lost_chain(void **state)
 		leave_call(enter_call(&c, ++seq, 0, 1, 0), 0);
 	after = seq;
 	assert_int_equal(drain_all(&r.drain, false), 0);
-	chain_detach(&c);
-	chain_detach(&other);
+	chain_close(&c);
+	chain_close(&other);
 	assert_int_equal(drain_all(&r.drain, true), 0);
 	assert_int_equal(r.j.head->damaged, 1);
 
@@ -335,20 +335,20 @@ static void test_slots(void **state)
 	dict_api(&r.j, 1, "f");
 	for (int round = 0; round < 3; round++) {
 		for (int i = 0; i < JOURNAL_THREADS; i++) {
-			assert_int_equal(chain_attach(&c[i], &r.j, i), 0);
+			assert_int_equal(chain_open(&c[i], &r.j, i), 0);
 			assert_int_equal(c[i].index, i);
 			journal_grow_for_threads(&r.j);
 		}
-		assert_int_equal(chain_attach(&c[JOURNAL_THREADS], &r.j, 9), -EAGAIN);
+		assert_int_equal(chain_open(&c[JOURNAL_THREADS], &r.j, 9), -EAGAIN);
 		for (int i = 0; i < JOURNAL_THREADS; i++) {
 			assert_int_equal(c[i].slot->generation, round + 1);
 			if (i % 2)
 				leave_call(enter_call(&c[i], (uint64_t)(round * 1000 + i), 0, 1, 0),
 					0);
-			chain_detach(&c[i]);
-			chain_detach(&c[i]);
+			chain_close(&c[i]);
+			chain_close(&c[i]);
 		}
-		assert_int_equal(chain_attach(&c[0], &r.j, 9), -EAGAIN);
+		assert_int_equal(chain_open(&c[0], &r.j, 9), -EAGAIN);
 		assert_int_equal(drain_all(&r.drain, false), 0);
 		assert_int_equal(r.j.head->free_chunks, r.j.head->nchunk);
 	}
@@ -385,17 +385,17 @@ static void grow_with_threads(bool in_file)
 	own = (r.j.head->bytes - r.j.head->chunk_off) / r.j.head->chunk_bytes;
 	assert_true(own < THREADS);
 	for (int i = 0; i < THREADS; i++) {
-		assert_int_equal(chain_attach(&c[i], &r.j, i), 0);
+		assert_int_equal(chain_open(&c[i], &r.j, i), 0);
 		journal_grow_for_threads(&r.j);
 		for (int k = 0; k < 10; k++)
 			leave_call(enter_call(&c[i], (uint64_t)(i * 10 + k + 1), 0, 1, 0), 0);
 	}
-	assert_true(journal_nchunk(&r.j) > THREADS && journal_nchunk(&r.j) < THREADS + own);
+	assert_true(journal_get_nchunk(&r.j) > THREADS && journal_get_nchunk(&r.j) < THREADS + own);
 	if (in_file) {
 		/* As recovery finds it. */
 		assert_int_equal(journal_open(&j, r.dirfd, "journal.bin", true), 0);
-		assert_int_equal(journal_nchunk(&j), journal_nchunk(&r.j));
-		assert_int_equal(journal_size(&j), journal_size(&r.j));
+		assert_int_equal(journal_get_nchunk(&j), journal_get_nchunk(&r.j));
+		assert_int_equal(journal_get_size(&j), journal_get_size(&r.j));
 		journal_close(&j);
 	}
 	rank_sink(&r);
@@ -431,7 +431,7 @@ static void attach_threads(struct rank *r, int n)
 	static struct chain c;
 
 	for (int i = 0; i < n; i++) {
-		assert_int_equal(chain_attach(&c, &r->j, i), 0);
+		assert_int_equal(chain_open(&c, &r->j, i), 0);
 		journal_grow_for_threads(&r->j);
 	}
 }
@@ -451,14 +451,14 @@ static void journal_keeps_its_size_under_a_file_size_limit(void **state)
 		snprintf(r.j.head->journal_path, JOURNAL_PATH_MAX, "%s/journal.bin", r.dir);
 		if (closed)
 			close(r.j.lock.fd);
-		before = journal_nchunk(&r.j);
+		before = journal_get_nchunk(&r.j);
 		open = count_descriptors();
 		assert_int_equal(getrlimit(RLIMIT_FSIZE, &was), 0);
-		now = (struct rlimit){journal_size(&r.j), was.rlim_max};
+		now = (struct rlimit){journal_get_size(&r.j), was.rlim_max};
 		assert_int_equal(setrlimit(RLIMIT_FSIZE, &now), 0);
 		attach_threads(&r, 500);
 		assert_int_equal(setrlimit(RLIMIT_FSIZE, &was), 0);
-		assert_int_equal(journal_nchunk(&r.j), before);
+		assert_int_equal(journal_get_nchunk(&r.j), before);
 		assert_int_equal(count_descriptors(), open);
 		rank_drop(&r);
 	}
@@ -477,10 +477,10 @@ static void journal_grows_after_its_descriptor_was_closed(void **state)
 	close(r.j.lock.fd);
 	open = count_descriptors();
 	attach_threads(&r, 2000);
-	assert_true(journal_nchunk(&r.j) > 2000);
+	assert_true(journal_get_nchunk(&r.j) > 2000);
 	assert_int_equal(fstatat(r.dirfd, "journal.bin", &st, 0), 0);
-	assert_true((uint64_t)st.st_size >= journal_size(&r.j));
-	assert_true((uint64_t)st.st_blocks * 512 >= journal_size(&r.j));
+	assert_true((uint64_t)st.st_size >= journal_get_size(&r.j));
+	assert_true((uint64_t)st.st_blocks * 512 >= journal_get_size(&r.j));
 	assert_int_equal(count_descriptors(), open);
 	rank_drop(&r);
 }
@@ -496,7 +496,7 @@ static void another_file_in_the_journals_place_keeps_its_size(void **state)
 	(void)state;
 	rank_make(&r, 16 * MIB);
 	snprintf(r.j.head->journal_path, JOURNAL_PATH_MAX, "%s/journal.bin", r.dir);
-	before = journal_nchunk(&r.j);
+	before = journal_get_nchunk(&r.j);
 	number = r.j.lock.fd;
 	assert_int_equal(unlinkat(r.dirfd, "journal.bin", 0), 0);
 	fd = openat(r.dirfd, "journal.bin", O_RDWR | O_CREAT | O_EXCL, 0666);
@@ -505,7 +505,7 @@ static void another_file_in_the_journals_place_keeps_its_size(void **state)
 	attach_threads(&r, 500);
 	assert_int_equal(fstat(fd, &st), 0);
 	assert_int_equal(st.st_size, 0);
-	assert_int_equal(journal_nchunk(&r.j), before);
+	assert_int_equal(journal_get_nchunk(&r.j), before);
 	close(fd);
 	close(number);
 	rank_drop(&r);
@@ -537,19 +537,19 @@ static void journal_of_zeros_gives_no_chunk(void **state)
 	(void)state;
 	rank_make(&r, 16 * MIB);
 	dict_api(&r.j, 1, "f");
-	assert_int_equal(chain_attach(&c, &r.j, 1), 0);
+	assert_int_equal(chain_open(&c, &r.j, 1), 0);
 	assert_non_null(chain_reserve(&c, 64, &wake));
-	memset(r.j.head, 0, journal_size(&r.j));
+	memset(r.j.head, 0, journal_get_size(&r.j));
 	c.used = c.cap;
 	assert_null(chain_reserve(&c, 64, &wake));
-	assert_int_equal(journal_nchunk(&r.j), 0);
+	assert_int_equal(journal_get_nchunk(&r.j), 0);
 	journal_grow_for_threads(&r.j);
 	journal_grow_ahead(&r.j);
 	for (int part = 0; part < JP_COUNT; part++)
 		assert_int_equal(journal_grow(&r.j, part), -ENOSPC);
-	assert_int_equal(journal_size(&r.j), 0);
+	assert_int_equal(journal_get_size(&r.j), 0);
 	assert_int_equal(journal_dict_add(&r.j, DICT_API, 2, "text", 5), -ENOSPC);
-	assert_int_equal(chain_attach(&c, &r.j, 2), -EAGAIN);
+	assert_int_equal(chain_open(&c, &r.j, 2), -EAGAIN);
 	rank_drop(&r);
 }
 
@@ -574,7 +574,7 @@ static void *produce(void *arg)
 
 	for (uint64_t i = 1; i <= CALLS; i++) {
 		/* Threads come and go. */
-		if (!c.slot && chain_attach(&c, p->j, (int64_t)p->base) < 0)
+		if (!c.slot && chain_open(&c, p->j, (int64_t)p->base) < 0)
 			continue;
 
 		struct journal_call *r = enter_call(&c, p->base + i, (uint32_t)(i / 500), 1, 1);
@@ -601,9 +601,9 @@ static void *produce(void *arg)
 		}
 		p->made += r != NULL;
 		if (i % 700 == 0)
-			chain_detach(&c);
+			chain_close(&c);
 	}
-	chain_detach(&c);
+	chain_close(&c);
 	atomic_store(&p->done, true);
 	return NULL;
 }
@@ -677,7 +677,7 @@ static void a_damaged_end_of_the_dictionary_takes_no_entry(void **state)
 	(void)state;
 	rank_make(&r, 2 * MIB);
 	dict_api(&r.j, 1, "f");
-	n = journal_size(&r.j); /* the mapping is longer */
+	n = journal_get_size(&r.j); /* the mapping is longer */
 	before = malloc(n);
 
 	struct journal_head *h = r.j.head;

@@ -15,7 +15,7 @@ static void attach_threads(struct rank *r, int n)
 	static struct chain c;
 
 	for (int i = 0; i < n; i++) {
-		assert_int_equal(chain_attach(&c, &r->j, i), 0);
+		assert_int_equal(chain_open(&c, &r->j, i), 0);
 		journal_grow_for_threads(&r->j);
 	}
 }
@@ -44,29 +44,30 @@ static void a_journal_starts_with_a_mebibyte_and_grows_to_its_size(void **state)
 			h->thread_off, h->dict_off, h->pending_off, h->chunk_off};
 
 		assert_int_equal(file_bytes(&r), MIB);
-		assert_int_equal(journal_size(&r.j), MIB);
+		assert_int_equal(journal_get_size(&r.j), MIB);
 		for (unsigned turn = 0, more = 1; more; turn++) {
 			more = 0;
 			for (unsigned part = 0; part < JP_COUNT; part++) {
-				uint64_t before = journal_space(&r.j, part);
+				uint64_t before = journal_get_space(&r.j, part);
 
 				if (journal_grow(&r.j, part) < 0)
 					continue;
 				more = 1;
-				assert_true(journal_space(&r.j, part) > before);
+				assert_true(journal_get_space(&r.j, part) > before);
 				memset((char *)h + offset[part] + before,
 					(int)(1 + part + turn % 50),
-					journal_space(&r.j, part) - before);
-				assert_true(file_bytes(&r) >= journal_size(&r.j));
+					journal_get_space(&r.j, part) - before);
+				assert_true(file_bytes(&r) >= journal_get_size(&r.j));
 			}
 		}
 		assert_true(file_bytes(&r) <= h->bytes && file_bytes(&r) + 65536 > h->bytes);
 		assert_int_equal(journal_grow(&r.j, JP_CHUNKS), -ENOSPC);
 		assert_int_equal(journal_open(&again, r.dirfd, "journal.bin", true), 0);
 		for (unsigned part = 0; part < JP_COUNT; part++) {
-			assert_int_equal(journal_space(&again, part), journal_space(&r.j, part));
+			assert_int_equal(
+				journal_get_space(&again, part), journal_get_space(&r.j, part));
 			assert_memory_equal((char *)again.head + offset[part],
-				(char *)h + offset[part], journal_space(&r.j, part));
+				(char *)h + offset[part], journal_get_space(&r.j, part));
 		}
 		journal_close(&again);
 		rank_drop(&r);
@@ -86,7 +87,7 @@ static void a_reader_sees_what_was_there_when_it_came(void **state)
 	rank_make(&r, 16 * MIB);
 	dict_api(&r.j, 1, "early");
 	assert_int_equal(journal_open(&reader, r.dirfd, "journal.bin", true), 0);
-	slots = journal_nslot(&reader);
+	slots = journal_get_nslot(&reader);
 	for (; journal_dict_add(&r.j, DICT_MODULE, 0, name,
 		       (size_t)snprintf(name, sizeof(name), "module %d", n) + 1) == 0;
 		n++)
@@ -97,12 +98,12 @@ static void a_reader_sees_what_was_there_when_it_came(void **state)
 	attach_threads(&r, 1500);
 	assert_string_equal(journal_dict_get(&reader, DICT_API, 1), "mpi");
 	assert_null(journal_dict_get(&reader, DICT_API, 2));
-	assert_int_equal(journal_nslot(&reader), slots);
-	assert_true(journal_nthread(&reader) <= slots);
+	assert_int_equal(journal_get_nslot(&reader), slots);
+	assert_true(journal_get_nthread(&reader) <= slots);
 	journal_close(&reader);
 	assert_int_equal(journal_open(&reader, r.dirfd, "journal.bin", true), 0);
 	assert_string_equal(journal_dict_get(&reader, DICT_API, 2), "mpi");
-	assert_int_equal(journal_nthread(&reader), 1500);
+	assert_int_equal(journal_get_nthread(&reader), 1500);
 	journal_close(&reader);
 	rank_drop(&r);
 }
@@ -118,8 +119,8 @@ static void a_journal_that_may_not_grow_keeps_its_size(void **state)
 
 	(void)state;
 	rank_make(&r, 16 * MIB);
-	assert_int_equal(chain_attach(&c, &r.j, 1), 0);
-	before = journal_nchunk(&r.j);
+	assert_int_equal(chain_open(&c, &r.j, 1), 0);
+	before = journal_get_nchunk(&r.j);
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &was), 0);
 	now = (struct rlimit){MIB, was.rlim_max};
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &now), 0);
@@ -133,20 +134,20 @@ static void a_journal_that_may_not_grow_keeps_its_size(void **state)
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &was), 0);
 	assert_int_equal(journal_grow(&r.j, JP_CHUNKS), -EAGAIN);
 	journal_grow_ahead(&r.j);
-	assert_int_equal(journal_nchunk(&r.j), before);
+	assert_int_equal(journal_get_nchunk(&r.j), before);
 	assert_int_equal(file_bytes(&r), MIB);
 	r.j.refused_ns -= 1000000000;
 	journal_grow_ahead(&r.j);
-	assert_int_equal(journal_nchunk(&r.j), 2 * before);
+	assert_int_equal(journal_get_nchunk(&r.j), 2 * before);
 	assert_non_null(chain_reserve(&c, 64, &wake));
 	/* A thread that began to grow it long ago and never came back: no other thread waits, and none is refused later. */
 	atomic_store(&r.j.growing_ns, 1);
 	assert_int_equal(journal_grow(&r.j, JP_CHUNKS), -EAGAIN);
 	assert_int_equal(journal_grow_if_free(&r.j, JP_CHUNKS), -EAGAIN);
-	assert_int_equal(journal_nchunk(&r.j), 2 * before);
+	assert_int_equal(journal_get_nchunk(&r.j), 2 * before);
 	atomic_store(&r.j.growing_ns, 0);
 	assert_int_equal(journal_grow(&r.j, JP_CHUNKS), 0);
-	assert_int_equal(journal_nchunk(&r.j), 4 * before);
+	assert_int_equal(journal_get_nchunk(&r.j), 4 * before);
 	rank_drop(&r);
 }
 
@@ -191,14 +192,14 @@ static void a_full_journal_has_a_chunk_for_each_thread(void **state)
 	rank_make(&r, 4 * MIB);
 	while (journal_grow(&r.j, JP_CHUNKS) == 0 || journal_grow(&r.j, JP_THREADS) == 0)
 		;
-	own = journal_nchunk(&r.j);
+	own = journal_get_nchunk(&r.j);
 	n = own + own / 2;
-	assert_true(n <= journal_nslot(&r.j));
+	assert_true(n <= journal_get_nslot(&r.j));
 	c = calloc(n, sizeof(*c));
 	for (uint32_t i = 0; i < n; i++) {
 		void *p;
 
-		assert_int_equal(chain_attach(&c[i], &r.j, i + 1), 0);
+		assert_int_equal(chain_open(&c[i], &r.j, i + 1), 0);
 		p = chain_reserve(&c[i], 64, &wake);
 		if (!p && journal_grow(&r.j, JP_CHUNKS) == 0)
 			p = chain_reserve(&c[i], 64, &wake);
@@ -222,7 +223,7 @@ static void recovery_adds_room_for_calls_under_way(void **state)
 
 	(void)state;
 	rank_make(&r, 4 * MIB);
-	used = journal_space(&r.j, JP_PENDING);
+	used = journal_get_space(&r.j, JP_PENDING);
 	atomic_store(&r.j.head->commit_seq, 2);
 	journal_close(&r.j);
 	assert_int_equal(journal_open(&r.j, r.dirfd, "journal.bin", false), 0);
@@ -232,7 +233,7 @@ static void recovery_adds_room_for_calls_under_way(void **state)
 		assert_int_equal(pending_store_add(&store, 2, &u.call), 0);
 	}
 	pending_store_close(&store);
-	assert_true(journal_space(&r.j, JP_PENDING) == 4 * MIB / 8 && used < 4 * MIB / 8);
+	assert_true(journal_get_space(&r.j, JP_PENDING) == 4 * MIB / 8 && used < 4 * MIB / 8);
 	assert_int_equal(journal_open(&again, r.dirfd, "journal.bin", false), 0);
 	assert_int_equal(pending_store_open(&store, &again), 0);
 	for (uint64_t seq = 1; seq < n; seq++)
@@ -304,7 +305,7 @@ static void *record_and_grow(void *arg)
 	struct journal_call *e;
 	struct chain c;
 
-	if (chain_attach(&c, p->j, (int64_t)p->base) < 0)
+	if (chain_open(&c, p->j, (int64_t)p->base) < 0)
 		return NULL;
 	journal_grow_for_threads(p->j);
 	for (uint64_t i = 1; i <= CALLS; i++) {
@@ -316,7 +317,7 @@ static void *record_and_grow(void *arg)
 		if (i % 100 == 0)
 			journal_dict_add(p->j, DICT_MODULE, 0, "1000 2000 0 -\0/nonexistent", 27);
 	}
-	chain_detach(&c);
+	chain_close(&c);
 	p->done = true;
 	return NULL;
 }
@@ -350,8 +351,8 @@ static void a_journal_grows_while_it_is_drained(void **state)
 		made += p[i].made;
 	}
 	assert_int_equal(drain_all(&r.drain, false), 0);
-	assert_true(journal_size(&r.j) > MIB);
-	assert_int_equal(file_bytes(&r) >= journal_size(&r.j), true);
+	assert_true(journal_get_size(&r.j) > MIB);
+	assert_int_equal(file_bytes(&r) >= journal_get_size(&r.j), true);
 	assert_int_equal(r.j.head->free_chunks, r.j.head->nchunk);
 	t = read_test_table(r.dir);
 	assert_sound(&t);

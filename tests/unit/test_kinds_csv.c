@@ -103,7 +103,7 @@ static void assert_file(const struct rank *r, const char *name, const char *want
 
 static void rows(void **state)
 {
-	const uint32_t all = train_ops_of("min\nmax\nmean\nnorm\nzeros\nnans\ninfs");
+	const uint32_t all = parse_ops("min\nmax\nmean\nnorm\nzeros\nnans\ninfs");
 	struct rank r;
 	struct chain c = {0};
 	char *text;
@@ -111,14 +111,14 @@ static void rows(void **state)
 	(void)state;
 	rank_make(&r, 1 << 20);
 	rank_sink(&r);
-	assert_int_equal(chain_attach(&c, &r.j, 1), 0);
+	assert_int_equal(chain_open(&c, &r.j, 1), 0);
 	put_kind_entry(
 		&c, &(struct put){TK_PARAM_ORIGIN, "fc1.weight", "", 7, UINT32_MAX, all, 2, 0});
 	put_kind_entry(
 		&c, &(struct put){TK_PARAM_ORIGIN, "odd, \"x\"", "", 99, UINT32_MAX, all, 0, 0});
 	put_kind_entry(&c, &(struct put){TK_PARAM_ORIGIN, "b", "", 100, UINT32_MAX, all, 1, 0});
 	put_kind_entry(&c, &(struct put){TK_GRAD_UNREDUCED, "b", "", 3, 2,
-				   train_ops_of("norm\nid\nmin\nshape"), 1, 0});
+				   parse_ops("norm\nid\nmin\nshape"), 1, 0});
 	put_kind_entry(
 		&c, &(struct put){TK_STATE, "b", "momentum_buffer", 3, UINT32_MAX, all, 1, 0});
 	put_kind_entry(&c, &(struct put){TK_MG_DIRECTION, "b", "", 3, UINT32_MAX, all, 1, 1});
@@ -173,7 +173,7 @@ static void write_until_killed(struct rank *r, _Atomic uint32_t *entered)
 	struct chain c = {0};
 
 	rank_sink(r);
-	if (chain_attach(&c, &r->j, 1))
+	if (chain_open(&c, &r->j, 1))
 		_exit(2);
 	for (uint32_t step = 60; step < 20000; step++) {
 		for (unsigned i = 0; i < KINDS_OF_TEST; i++) {
@@ -257,13 +257,13 @@ static void killed(void **state)
 static void words(void **state)
 {
 	(void)state;
-	assert_int_equal(train_kinds_of("wg_distribution\nexp_avg"),
+	assert_int_equal(parse_kinds("wg_distribution\nexp_avg"),
 		KIND_BIT(GRAD_UNREDUCED) | KIND_BIT(GRAD_REDUCED) | KIND_BIT(EXP_AVG));
-	assert_int_equal(train_kinds_of(""), 0);
-	assert_int_equal(train_kind_mask("", 0), 0);
-	assert_int_equal(train_kind_mask("exp", 3), 0);
-	assert_int_equal(train_ops_of("max\nmax\nmin\ndtype"), TO_MAX | TO_MIN << 4);
-	assert_int_equal(train_op_at(TO_MAX | TO_MIN << 4, 2), TO_NONE);
+	assert_int_equal(parse_kinds(""), 0);
+	assert_int_equal(find_kind_mask("", 0), 0);
+	assert_int_equal(find_kind_mask("exp", 3), 0);
+	assert_int_equal(parse_ops("max\nmax\nmin\ndtype"), TO_MAX | TO_MIN << 4);
+	assert_int_equal(get_train_op(TO_MAX | TO_MIN << 4, 2), TO_NONE);
 }
 
 int main(void)

@@ -54,7 +54,7 @@ static void test_fresh(void **state)
 	rank_make(&r, MIB);
 	rank_sink(&r);
 	r.j.head->rank = r.j.head->world_size = -1;
-	assert_int_equal(sink_meta(&r.sink), 0);
+	assert_int_equal(sink_write_meta(&r.sink), 0);
 	assert_holds(&r,
 		"m[\"format\"] == 1 and m[\"state\"] == \"running\" and m[\"rank\"] is None and "
 		"m[\"world_size\"] is None and m[\"run\"] == \"\" and m[\"rows\"] == 0 and "
@@ -84,8 +84,8 @@ static void test_full(void **state)
 	rank_sink(&r);
 	h = r.j.head;
 	dict_api(&r.j, 1, "f");
-	assert_int_equal(chain_attach(&c, &r.j, 1), 0);
-	assert_int_equal(chain_attach(&d, &r.j, 2), 0);
+	assert_int_equal(chain_open(&c, &r.j, 1), 0);
+	assert_int_equal(chain_open(&d, &r.j, 2), 0);
 	h->clock.real_ns = UINT64_C(1700000000000000000);
 	leave_call(enter_call(&c, 5, 12, 1, 0), 0);
 	leave_call(enter_call(&c, 9, 11, 1, 0), 0);
@@ -113,7 +113,7 @@ static void test_full(void **state)
 	assert_int_equal(
 		journal_dict_add(&r.j, DICT_META, META_PROGRAM, "program\0[\"a\"]", 14), 0);
 	assert_int_equal(drain_all(&r.drain, false), 0);
-	assert_int_equal(sink_meta(&r.sink), 0);
+	assert_int_equal(sink_write_meta(&r.sink), 0);
 	assert_holds(&r,
 		"m[\"calls\"][\"seen\"] == 16 and m[\"calls\"][\"skipped\"][\"step\"] == 4 and "
 		"m[\"calls\"][\"dropped\"][\"too_many_threads\"] == 3 and "
@@ -133,10 +133,10 @@ static void test_full(void **state)
 			 "{\"journal_full\": \"the journal is full\"}");
 	assert_holds(&r, "m[\"clock\"][\"first\"][\"real_ns\"] == 1700000000000000000");
 	h->state = JS_FINISHED;
-	assert_int_equal(sink_meta(&r.sink), 0);
+	assert_int_equal(sink_write_meta(&r.sink), 0);
 	assert_holds(&r, "m[\"state\"] == \"finished\"");
 	h->state = JS_RECOVERED;
-	assert_int_equal(sink_meta(&r.sink), 0);
+	assert_int_equal(sink_write_meta(&r.sink), 0);
 	assert_holds(&r, "m[\"state\"] == \"recovered\"");
 	assert_int_equal(count_files(r.dir, "meta.json"), 1);
 	rank_drop(&r);
@@ -171,7 +171,7 @@ static void test_any_text(void **state)
 			assert_int_equal(
 				journal_dict_add(&r.j, DICT_META, p, part, sizeof(part)), 0);
 	}
-	assert_int_equal(sink_meta(&r.sink), 0);
+	assert_int_equal(sink_write_meta(&r.sink), 0);
 	char all[200];
 
 	snprintf(all, sizeof(all),
@@ -199,7 +199,7 @@ static void test_damaged_part(void **state)
 		journal_dict_add(&r.j, DICT_META, META_PROGRAM, "program\0[\"a\"]", 14), 0);
 	r.j.head->state = 77;
 	r.j.head->step_source = 99;
-	assert_int_equal(sink_meta(&r.sink), 0);
+	assert_int_equal(sink_write_meta(&r.sink), 0);
 	assert_holds(&r, "\"config\" not in m and m[\"program\"] == [\"a\"]");
 	rank_drop(&r);
 }
@@ -218,7 +218,7 @@ static void test_read_back(void **state)
 	strcpy(r.j.head->journal_path, "/a \"b\"\\c/journal.bin");
 	r.j.head->owner = (struct journal_owner){
 		.host = "h \"x\"", .boot_id = "b-1", .pid_ns = 5, .pid = 6, .start_time = 7};
-	assert_int_equal(sink_meta(&r.sink), 0);
+	assert_int_equal(sink_write_meta(&r.sink), 0);
 
 	char *text = read_test_file(meta_path(&r), &n);
 

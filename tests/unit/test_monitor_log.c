@@ -110,7 +110,7 @@ static struct config log_config(void)
 static void open_log(struct rank *r, const struct config *cfg)
 {
 	assert_int_equal(sink_open(&r->sink, &r->j, r->dirfd, cfg, FORMAT_BIT(CSV)), 0);
-	assert_int_equal(files_cut(&r->sink.files), 0);
+	assert_int_equal(files_set_committed_lengths(&r->sink.files), 0);
 	assert_int_equal(drain_open(&r->drain, &r->j, &r->sink), 0);
 }
 
@@ -154,7 +154,7 @@ static void lines(void **state)
 	(void)state;
 	rank_make(&r, 1 << 20);
 	open_log(&r, &cfg);
-	assert_int_equal(chain_attach(&c, &r.j, 1), 0);
+	assert_int_equal(chain_open(&c, &r.j, 1), 0);
 	put_value(&c, TK_ADAM_M_NORM, "embedding.weight", 0, UINT32_MAX, 0.018132707104086876);
 	put_scalar_entry(&c, SCALAR_BATCH_SIZE, 0, 32);
 	put_scalar_entry(&c, SCALAR_LOSS, 0, 1.4156602621078491);
@@ -209,7 +209,7 @@ static void assert_token_lines(const struct config *cfg, const char *want)
 
 	rank_make(&r, 1 << 20);
 	open_log(&r, cfg);
-	assert_int_equal(chain_attach(&c, &r.j, 1), 0);
+	assert_int_equal(chain_open(&c, &r.j, 1), 0);
 	for (uint32_t pass = 0; pass < 4; pass++)
 		for (unsigned i = 0; i < sizeof(routers) / sizeof(*routers); i++) {
 			double tokens[] = {10 * i + pass + 1, pass % 2, 3, 101 + pass / 2};
@@ -302,7 +302,7 @@ static char *heads_of_run(const struct config *cfg, uint32_t from, uint32_t n)
 
 	rank_make(&r, 1 << 20);
 	open_log(&r, cfg);
-	assert_int_equal(chain_attach(&c, &r.j, 1), 0);
+	assert_int_equal(chain_open(&c, &r.j, 1), 0);
 	for (uint32_t s = from; s < from + n; s++)
 		put_scalar_entry(&c, SCALAR_LOSS, s, 1);
 	atomic_store(&r.j.head->step, from + n);
@@ -404,7 +404,7 @@ static void given_log_again(void **state)
 
 		rank_make(&r, 1 << 20);
 		open_log(&r, &cfg);
-		assert_int_equal(chain_attach(&c, &r.j, 1), 0);
+		assert_int_equal(chain_open(&c, &r.j, 1), 0);
 		writes = 0;
 		fail_at = at;
 		for (uint32_t s = 0; s < STEPS; s += 4) {
@@ -436,7 +436,7 @@ static void killed_log(void **state)
 		pid_t pid;
 
 		rank_make(&r, 1 << 20);
-		assert_int_equal(chain_attach(&c, &r.j, 1), 0);
+		assert_int_equal(chain_open(&c, &r.j, 1), 0);
 		pid = fork();
 		if (!pid) {
 			open_log(&r, &cfg);
@@ -473,7 +473,7 @@ static void no_log(void **state)
 	(void)state;
 	rank_make(&r, 1 << 20);
 	open_log(&r, &cfg);
-	assert_int_equal(chain_attach(&c, &r.j, 1), 0);
+	assert_int_equal(chain_open(&c, &r.j, 1), 0);
 	put_log_steps(&r, &c, 0, 3);
 	atomic_store(&r.j.head->state, JS_ENDED);
 	assert_int_equal(drain_all(&r.drain, true), 0);

@@ -73,7 +73,7 @@ static void start_job(struct job *job, enum config_monitor_layout layout, bool a
 		sink_open(&job->r.sink, &job->r.j, job->r.dirfd, &job->cfg, FORMAT_BIT(MONITOR)),
 		0);
 	assert_int_equal(drain_open(&job->r.drain, &job->r.j, &job->r.sink), 0);
-	assert_int_equal(chain_attach(&job->c, &job->r.j, 1), 0);
+	assert_int_equal(chain_open(&job->c, &job->r.j, 1), 0);
 }
 
 static void publish_steps(struct job *job, unsigned steps)
@@ -156,7 +156,7 @@ static int put_record(int dirfd, const struct journal *j)
 static void end_job(struct job *job, bool properly)
 {
 	if (properly)
-		sink_finish(&job->r.sink);
+		sink_write_results(&job->r.sink);
 	if (job->pid) {
 		kill(job->pid, SIGKILL);
 		waitpid(job->pid, NULL, 0);

@@ -61,7 +61,7 @@ static void toy_piece(void *state, const void *p, uint64_t count, enum dtype dt,
 	(void)next;
 	assert_true(count > 0);
 	toy.pieces++;
-	for (uint64_t i = 0; i < count * dtype_info(dt)->size; i++, s->bytes++)
+	for (uint64_t i = 0; i < count * get_dtype_info(dt)->size; i++, s->bytes++)
 		s->sum = add_byte(s->sum, b[i]);
 }
 
@@ -157,8 +157,8 @@ static void record_call(struct api *f, struct operation *w, const struct journal
 
 	assert_non_null(r);
 	record_close(r, w, clock_ticks(), false, 0);
-	t[0] = journal_tensor_first(&r->e);
-	t[1] = journal_tensor_next(&r->e, t[0]);
+	t[0] = journal_get_first_tensor(&r->e);
+	t[1] = journal_get_next_tensor(&r->e, t[0]);
 	assert_non_null(t[1]);
 }
 

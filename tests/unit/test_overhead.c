@@ -23,7 +23,7 @@ static void pass_window(double used)
 	ns = (uint64_t)(now.tv_sec - before.tv_sec) * 1000000000 + (uint64_t)now.tv_nsec -
 	     (uint64_t)before.tv_nsec;
 	/* Much more than the window's length, however late this thread came back; or nothing. */
-	journal_thread(&r.j, 0)->self_ticks += used > 0 ? ns * 1000 : 0;
+	journal_get_thread(&r.j, 0)->self_ticks += used > 0 ? ns * 1000 : 0;
 	update_thinning(1, 1);
 }
 

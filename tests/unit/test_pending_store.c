@@ -190,7 +190,7 @@ static void test_more_than_can_be_parked(void **state)
 	rank_make(&r, MIB);
 	rank_sink(&r);
 	dict_api(&r.j, 1, "MPI_Irecv");
-	assert_int_equal(chain_attach(&c, &r.j, 1), 0);
+	assert_int_equal(chain_open(&c, &r.j, 1), 0);
 	for (uint64_t seq = 1; seq <= CALLS; seq++) {
 		struct journal_call *e = enter_call(&c, seq, 0, 0, 0);
 
@@ -248,8 +248,8 @@ static void test_orphans(void **state)
 	rank_make(&r, MIB);
 	rank_sink(&r);
 	dict_api(&r.j, 1, "f");
-	assert_int_equal(chain_attach(&a, &r.j, 1), 0);
-	assert_int_equal(chain_attach(&b, &r.j, 2), 0);
+	assert_int_equal(chain_open(&a, &r.j, 1), 0);
+	assert_int_equal(chain_open(&b, &r.j, 2), 0);
 	outer = enter_call(&b, 1, 0, 0, 0);
 	inner = enter_call(&b, 2, 0, 0, 1);
 	leave_async(inner);

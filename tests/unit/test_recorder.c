@@ -109,7 +109,7 @@ static void test_calls_in_destructors(void **state)
 	assert_int_equal(t.n, 1 + late_calls);
 	free_test_table(&t);
 	/* The slot is free again, and what came too late is counted. */
-	assert_int_equal(journal_thread(&rank_of_test.j, 0)->state, JT_FREE);
+	assert_int_equal(journal_get_thread(&rank_of_test.j, 0)->state, JT_FREE);
 	assert_int_equal(rank_of_test.j.head->count[JC_DROP_THREADS],
 		PTHREAD_DESTRUCTOR_ITERATIONS - late_calls);
 	pthread_key_delete(late_key);

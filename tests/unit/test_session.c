@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* link: -Wl,--wrap=io_read_file -Wl,--wrap=pthread_create -Wl,--wrap=files_limit */
+/* link: -Wl,--wrap=io_read_file -Wl,--wrap=pthread_create -Wl,--wrap=files_remove_oldest */
 /*
  * A recording from its first call to its end, whole: folders that vanish or are taken, ranks that become known later,
  * any command line.
@@ -62,13 +62,13 @@ static void test_meta_in_the_way(void **state)
 /* A disk that keeps the writer waiting. */
 static _Atomic unsigned disk_ms;
 
-uint32_t __real_files_limit(struct files *f);
-uint32_t __wrap_files_limit(struct files *f);
+uint32_t __real_files_remove_oldest(struct files *f);
+uint32_t __wrap_files_remove_oldest(struct files *f);
 
-uint32_t __wrap_files_limit(struct files *f)
+uint32_t __wrap_files_remove_oldest(struct files *f)
 {
 	poll(NULL, 0, (int)disk_ms);
-	return __real_files_limit(f);
+	return __real_files_remove_oldest(f);
 }
 
 /* The cost of writing is processor time, not elapsed time. */
@@ -131,13 +131,13 @@ static void journal_elsewhere(const char *assignment, const char *dir)
 	set(assignment);
 	CHECK(call());
 	was = strdup(session.journal.head->journal_path);
-	CHECK(strncmp(was, dir, strlen(dir)) == 0 && journal_exists(was));
+	CHECK(strncmp(was, dir, strlen(dir)) == 0 && has_journal(was));
 	CHECK(meta_says(host_folder(), was));
 	session_set_rank(5, 8);
 	CHECK(strcmp(session.journal.head->journal_path, was) == 0);
 	CHECK(call());
 	session_end();
-	CHECK(rows("rank5") == 2 && !journal_exists(was));
+	CHECK(rows("rank5") == 2 && !has_journal(was));
 }
 
 static void journal_in_segment(void)

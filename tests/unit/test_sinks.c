@@ -64,7 +64,7 @@ static int keep(void *state, struct given g)
 		return -ENOBUFS;
 	snprintf(text, sizeof(text), "%c%07llu", g.what, (unsigned long long)g.id);
 	memcpy(at, text, 8);
-	files_took(*(struct files **)state, o, 8);
+	files_add_length(*(struct files **)state, o, 8);
 	assert_true(toy.n < LOG_MAX);
 	toy.log[toy.n++] = g;
 	return 0;
@@ -272,7 +272,7 @@ static unsigned live_and_drain(struct rank *r, bool reopen)
 	rank_sink(r);
 	dict_api(&r->j, 1, "MPI_X");
 	for (unsigned t = 0; t < THREADS; t++)
-		assert_int_equal(chain_attach(&c[t], &r->j, t + 1), 0);
+		assert_int_equal(chain_open(&c[t], &r->j, t + 1), 0);
 	for (unsigned step = 0; step < ROUNDS; step++) {
 		for (unsigned t = 0; t < THREADS; t++)
 			live_one_step(&c[t], t, step);
@@ -510,7 +510,7 @@ static void test_open_call(void **state)
 	rank_sink(&r);
 	dict_api(&r.j, 1, "MPI_X");
 	for (unsigned t = 0; t < 2; t++)
-		assert_int_equal(chain_attach(&c[t], &r.j, t + 1), 0);
+		assert_int_equal(chain_open(&c[t], &r.j, t + 1), 0);
 	outer = enter_call(&c[0], 1, 0, 1, 0);
 	inner = enter_call(&c[0], 2, 0, 1, 0);
 	leave_call(inner, 0);

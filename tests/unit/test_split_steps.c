@@ -76,7 +76,7 @@ static struct split_steps split_at(uint32_t first)
 {
 	struct split_steps done;
 
-	assert_int_equal(split_steps(from, to, first, &done), 0);
+	assert_int_equal(move_steps(from, to, first, &done), 0);
 	return done;
 }
 
@@ -188,10 +188,10 @@ static void test_what_is_no_table(void **state)
 
 	(void)state;
 	put_split_file("calls_0-99.csv", "api,name\na,b\n");
-	assert_int_equal(split_steps(from, to, 5, &done), -EPROTO);
+	assert_int_equal(move_steps(from, to, 5, &done), -EPROTO);
 	check_split_file(from, "calls_0-99.csv", "api,name\na,b\n");
 	put_split_file("calls_0-99.csv", "");
-	assert_int_equal(split_steps(from, to, 5, &done), 0);
+	assert_int_equal(move_steps(from, to, 5, &done), 0);
 }
 
 #define WITH_FOLDERS(f) cmocka_unit_test_setup_teardown(f, make_split_folders, remove_split_folders)

@@ -73,7 +73,7 @@ static void test_every_byte(void **state)
 				    : s.min.f == known[i].value && s.max.f == known[i].value);
 	}
 	for (unsigned dt = 1; dt < DT_COUNT; dt++)
-		for (unsigned byte = 0; byte < 256 && dtype_info(dt)->size == 1; byte++)
+		for (unsigned byte = 0; byte < 256 && get_dtype_info(dt)->size == 1; byte++)
 			check(dt, &(unsigned char){(unsigned char)byte}, 1, EPS);
 	/* The first number of a pair is in the low half. */
 	measure(DT_FLOAT4_E2M1FN_X2, &(unsigned char){0xa7}, 1, EPS, &s);
@@ -88,7 +88,7 @@ static void test_every_length_and_offset(void **state)
 			for (size_t offset = 0; offset < 16; offset += 1 + n % 3) {
 				unsigned char *alloc;
 				unsigned char *p =
-					tensor_at(&alloc, n * dtype_info(dt)->size, offset);
+					tensor_at(&alloc, n * get_dtype_info(dt)->size, offset);
 
 				fill_tensor(dt, p, n, (n + offset) % FILL_PATTERNS, &seed);
 				check(dt, p, n, EPS);
@@ -109,7 +109,7 @@ static void test_patterns_across_blocks(void **state)
 			for (unsigned pattern = 0; pattern < FILL_PATTERNS; pattern++) {
 				unsigned char *alloc;
 				unsigned char *p =
-					tensor_at(&alloc, length[i] * dtype_info(dt)->size, i);
+					tensor_at(&alloc, length[i] * get_dtype_info(dt)->size, i);
 
 				fill_tensor(dt, p, length[i], pattern, &seed);
 				check(dt, p, length[i], EPS);
@@ -124,7 +124,7 @@ static void test_one_special_element(void **state)
 {
 	(void)state;
 	for (unsigned dt = DT_FLOAT8_E4M3FN; dt <= DT_FLOAT64; dt++) {
-		size_t size = dtype_info(dt)->size, n = 4100;
+		size_t size = get_dtype_info(dt)->size, n = 4100;
 		unsigned char *p = malloc(n * size);
 
 		assert_non_null(p);
@@ -180,7 +180,7 @@ static void test_all_small_floats(void **state)
 
 	(void)state;
 	for (unsigned t = 0; t < sizeof(types); t++) {
-		uint32_t count = dtype_info(types[t])->size == 1 ? 256 : 65536;
+		uint32_t count = get_dtype_info(types[t])->size == 1 ? 256 : 65536;
 
 		for (uint32_t bits = 0; bits < count; bits++) {
 			long double want = decode_float(float_format(types[t]), bits);
@@ -189,8 +189,8 @@ static void test_all_small_floats(void **state)
 			measure(types[t], &bits, 1, EPS, &s);
 			if (isnan(want) ? s.nans != 1 || !isnan(s.min.f)
 					: s.min.f != want || s.max.f != want)
-				fail_msg("%s 0x%x is %g instead of %Lg", dtype_info(types[t])->name,
-					bits, s.min.f, want);
+				fail_msg("%s 0x%x is %g instead of %Lg",
+					get_dtype_info(types[t])->name, bits, s.min.f, want);
 			check(types[t], &bits, 1, EPS);
 		}
 	}
@@ -202,7 +202,7 @@ static void test_pieces(void **state)
 
 	(void)state;
 	for (unsigned round = 0; round < 40 * DT_COUNT; round++) {
-		unsigned dt = 1 + round % (DT_COUNT - 1), size = dtype_info(dt)->size;
+		unsigned dt = 1 + round % (DT_COUNT - 1), size = get_dtype_info(dt)->size;
 		size_t n = 1 + random_bits(&seed) % LONGEST,
 		       longest = 1 + random_bits(&seed) % 5000;
 		struct reference want;

@@ -48,7 +48,7 @@ static struct buffer contiguous(const void *p, uint64_t n, unsigned dt)
 {
 	return (struct buffer){.base = p,
 		.count = n,
-		.bytes = n * dtype_info(dt)->size,
+		.bytes = n * get_dtype_info(dt)->size,
 		.dtype = (uint8_t)dt,
 		.layout = BUFFER_CONTIG};
 }
@@ -78,7 +78,7 @@ static void test_across_blocks(void **state)
 		struct buffer v = contiguous(data, n, dt);
 
 		fill_tensor(dt, data, n, FILL_USUAL, &seed);
-		check(&v, data, n * dtype_info(dt)->size);
+		check(&v, data, n * get_dtype_info(dt)->size);
 	}
 }
 

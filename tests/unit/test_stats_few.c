@@ -39,7 +39,8 @@ static void fill_buffer(unsigned char *buf, size_t bytes, enum dtype dt, int kin
 	}
 	/* Floats of 8 and 16 bits: no exponent of all ones, and no 0x80 where that is NaN. */
 	for (size_t i = 0;
-		dtype_info(dt)->size <= 2 && dtype_info(dt)->cls == DTC_FLOAT && i < bytes; i++)
+		get_dtype_info(dt)->size <= 2 && get_dtype_info(dt)->cls == DTC_FLOAT && i < bytes;
+		i++)
 		buf[i] &= (kind == 2 ? 0x80 : 0xb7) & (is_fnuz ? 0x7f : 0xff);
 }
 

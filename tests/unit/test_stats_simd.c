@@ -36,9 +36,9 @@ static const struct stats_kernels *variant_of(enum stats_isa isa)
 {
 #if defined(__x86_64__)
 	if (isa == AVX512_PLAIN)
-		return stats_variant(STATS_AVX512) ? &stats_avx512 : NULL;
+		return stats_get_variant(STATS_AVX512) ? &stats_avx512 : NULL;
 #endif
-	return stats_variant(isa);
+	return stats_get_variant(isa);
 }
 
 static void measure(
@@ -76,8 +76,8 @@ static void check(enum stats_isa isa, unsigned dt, const void *p, uint64_t n, do
 	measure(STATS_SCALAR, dt, p, n, eps, &scalar);
 	if (memcmp(&got, &scalar, sizeof(got)))
 		fail_msg("%s and scalar differ for %s, n %llu, eps %g: mean %a %a norm %a %a",
-			isa_name[isa], dtype_info(dt)->name, (unsigned long long)n, eps, got.mean,
-			scalar.mean, got.norm, scalar.norm);
+			isa_name[isa], get_dtype_info(dt)->name, (unsigned long long)n, eps,
+			got.mean, scalar.mean, got.norm, scalar.norm);
 }
 
 static enum stats_isa under_test(void **state)
@@ -99,7 +99,7 @@ static void test_every_length_and_offset(void **state)
 
 	for (unsigned dt = 1; dt < DT_COUNT; dt++) {
 		for (unsigned round = 0; round < 258 + ROUNDS(258); round++) {
-			size_t n = round % 258, bytes = n * dtype_info(dt)->size;
+			size_t n = round % 258, bytes = n * get_dtype_info(dt)->size;
 			struct stats want, got;
 
 			fill_tensor(dt, data, n, round % FILL_PATTERNS, &seed);
@@ -111,7 +111,7 @@ static void test_every_length_and_offset(void **state)
 				measure(isa, dt, at + offset, n, EPS, &got);
 				if (memcmp(&got, &want, sizeof(got)))
 					fail_msg("%s: %s, n %zu, offset %zu", isa_name[isa],
-						dtype_info(dt)->name, n, offset);
+						get_dtype_info(dt)->name, n, offset);
 			}
 		}
 	}
@@ -125,7 +125,7 @@ static void test_no_byte_outside(void **state)
 
 	for (unsigned dt = 1; dt < DT_COUNT; dt++) {
 		for (size_t n = 1; n <= 257; n++) {
-			size_t bytes = n * dtype_info(dt)->size;
+			size_t bytes = n * get_dtype_info(dt)->size;
 			unsigned char *p = malloc(bytes);
 
 			assert_non_null(p);
@@ -167,7 +167,7 @@ static void test_one_special_element(void **state)
 	unsigned char p[(STATS_BLOCK + 200) * 8];
 
 	for (unsigned dt = DT_INT8; dt <= DT_FLOAT64; dt++) {
-		size_t size = dtype_info(dt)->size, n = STATS_BLOCK + random_bits(&seed) % 200;
+		size_t size = get_dtype_info(dt)->size, n = STATS_BLOCK + random_bits(&seed) % 200;
 
 		fill_tensor(dt, p, n, FILL_USUAL, &seed);
 		for (unsigned i = 0; i < ROUNDS(400); i++) {
@@ -189,7 +189,7 @@ static void test_one_sign(void **state)
 	unsigned char p[257 * 8];
 
 	for (unsigned dt = DT_FLOAT8_E4M3FN; dt <= DT_FLOAT64; dt++) {
-		size_t size = dtype_info(dt)->size;
+		size_t size = get_dtype_info(dt)->size;
 
 		for (size_t n = 1; n <= 257; n++) {
 			for (unsigned round = 0; round < 4 + ROUNDS(4); round++) {
@@ -216,7 +216,7 @@ static void test_all_small_floats(void **state)
 	enum stats_isa isa = under_test(state);
 
 	for (unsigned t = 0; t < sizeof(types); t++) {
-		unsigned size = dtype_info(types[t])->size;
+		unsigned size = get_dtype_info(types[t])->size;
 
 		for (uint32_t bits = 0; bits < (size == 1 ? 256 : 65536); bits++) {
 			long double want = decode_float(float_format(types[t]), bits);
@@ -230,8 +230,8 @@ static void test_all_small_floats(void **state)
 			if (isnan(want) ? s.nans != 64 || !isnan(s.min.f)
 					: s.min.f != want || s.max.f != want ||
 						  memcmp(&s, &scalar, sizeof(s)))
-				fail_msg("%s 0x%x is %g instead of %Lg", dtype_info(types[t])->name,
-					bits, s.min.f, want);
+				fail_msg("%s 0x%x is %g instead of %Lg",
+					get_dtype_info(types[t])->name, bits, s.min.f, want);
 		}
 	}
 }
@@ -247,7 +247,7 @@ static void test_thresholds(void **state)
 			double eps;
 
 			fill_tensor(dt, p, 300, round % FILL_PATTERNS, &seed);
-			eps = (double)fabsl(decode(dtype_info(dt)->component, p + 16));
+			eps = (double)fabsl(decode(get_dtype_info(dt)->component, p + 16));
 			if (isnan(eps))
 				continue;
 			if (round % 3 == 1)

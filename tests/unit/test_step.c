@@ -46,8 +46,8 @@ static void test_names(void **state)
 
 	(void)state;
 	for (uint32_t s = 0; s < STEP_SOURCES; s++)
-		assert_string_equal(step_source_name(s), names[s]);
-	assert_string_equal(step_source_name(77), "none");
+		assert_string_equal(get_step_source_name(s), names[s]);
+	assert_string_equal(get_step_source_name(77), "none");
 }
 
 /* Is step s recorded with that configuration? Said step by step, from where we are on. */

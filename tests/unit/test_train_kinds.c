@@ -31,7 +31,7 @@ static struct buffer tensor_of(const void *data, enum dtype dt)
 {
 	return (struct buffer){.base = data,
 		.count = N,
-		.bytes = N * dtype_info(dt)->size,
+		.bytes = N * get_dtype_info(dt)->size,
 		.dtype = (uint8_t)dt,
 		.layout = BUFFER_STRIDED,
 		.ndim = 2,

@@ -35,7 +35,7 @@ struct pool {
 static void pool_make(struct pool *p, unsigned dt, size_t room, size_t most)
 {
 	p->dt = dt;
-	p->size = dtype_info(dt)->size;
+	p->size = get_dtype_info(dt)->size;
 	p->room = room;
 	p->picked = 0;
 	p->data = malloc(room * p->size);

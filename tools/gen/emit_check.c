@@ -169,7 +169,8 @@ static void write_sizes(struct out *o, const struct library *lib)
 		write_format(o, "#ifdef %s\n", r->expr);
 		if (lib->check.dtype_null)
 			write_format(o, "\tif (%s != %s)\n", r->expr, lib->check.dtype_null);
-		write_format(o, "\t\tSIZE(%s, %u);\n#endif\n", r->expr, dtype_info(r->c.to)->size);
+		write_format(
+			o, "\t\tSIZE(%s, %u);\n#endif\n", r->expr, get_dtype_info(r->c.to)->size);
 	}
 	write_format(o, "\t%s;\n", lib->check.stop ? lib->check.stop : "");
 }

@@ -27,7 +27,7 @@ static const char *format_int_constant(int64_t v)
 
 static const char *format_dtype_constant(uint8_t dt)
 {
-	return copy_upper_case(mem_print("dt_%s", dtype_info(dt)->name));
+	return copy_upper_case(mem_print("dt_%s", get_dtype_info(dt)->name));
 }
 
 static const char *format_redop_constant(uint8_t op)

@@ -176,7 +176,7 @@ static void write_kinds(struct out *o, const struct kinds *k)
 
 static const char *format_dtype_name(uint8_t dt)
 {
-	return format_constant("DT_", dtype_info(dt)->name);
+	return format_constant("DT_", get_dtype_info(dt)->name);
 }
 
 static void write_buf_dtypes(struct out *o, const struct func *f)
@@ -252,7 +252,7 @@ static void write_spec(struct out *o, const struct func *f)
 
 			write_format(o, "\t\t\t{%s, %s, %u, %s, %u, %s},\n",
 				format_term_constant(p->role), ctype_name[p->type.ctype],
-				array && p->type.points_void ? f->spec->counts : p->type.elem,
+				array && p->type.points_void ? f->spec->counts : p->type.elem_bytes,
 				p->type.dtype ? format_dtype_name(p->type.dtype) : "0",
 				p->type.words, p->type.points_pointer ? "true" : "false");
 		}

@@ -77,6 +77,46 @@ char *tool_format(const char *fmt, ...)
 	return check_allocated(s);
 }
 
+static void add_formatted(char **text, const char *separator, const char *fmt, va_list ap)
+{
+	char *old = *text, *more = NULL;
+
+	if (vasprintf(&more, fmt, ap) < 0)
+		more = NULL;
+	*text = tool_format("%s%s%s", old ? old : "", old && *old ? separator : "",
+		(char *)check_allocated(more));
+	free(old);
+	free(more);
+}
+
+void tool_add_text(char **text, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	add_formatted(text, "", fmt, ap);
+	va_end(ap);
+}
+
+void tool_add_item(char **text, const char *separator, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	add_formatted(text, separator, fmt, ap);
+	va_end(ap);
+}
+
+char *tool_read_line(char **rest)
+{
+	char *line = *rest + strspn(*rest, "\n");
+
+	*rest = line + strcspn(line, "\n");
+	if (**rest)
+		*(*rest)++ = 0;
+	return *line ? line : NULL;
+}
+
 void *tool_grow_array(void *array, unsigned *cap, size_t element)
 {
 	unsigned want = *cap ? *cap * 2 : 16;

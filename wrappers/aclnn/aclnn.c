@@ -83,7 +83,7 @@ static bool has_acl_section(const struct wraplist *w)
 static bool is_aclnn_configured(void)
 {
 	return session_configure() &&
-	       (has_acl_section(list_now()) || has_acl_section(generation_armable));
+	       (has_acl_section(get_wraplist()) || has_acl_section(generation_armable));
 }
 
 /* ---- calls ---- */
@@ -418,7 +418,7 @@ static bool is_aclnn_wanted(const char *symbol, const char *object)
 	if (!is_operator_name(symbol))
 		return watched_of(symbol) && is_aclnn_configured();
 	return parse_operator_symbol(symbol, name, &first) &&
-	       (is_acl_listed(list_now(), name) || is_acl_listed(generation_armable, name));
+	       (is_acl_listed(get_wraplist(), name) || is_acl_listed(generation_armable, name));
 }
 
 /* aclnnInit, for example, is not an operator, despite its name: it may have any arguments. */

@@ -53,7 +53,7 @@ void aclnn_executors_forked(void)
 	pthread_mutex_init(&waiting.lock, NULL);
 }
 
-/* Of these 22 MiB only touched pages use memory: one page for an operator with up to 24 tensors. */
+/* Only touched pages of these 22 MiB use memory: one page for an operator with up to 24 tensors. */
 static struct shard *get_or_map_shards(void)
 {
 	struct shard *s = atomic_load_explicit(&shards, memory_order_acquire), *none = NULL;

@@ -29,7 +29,7 @@ static THREAD_OWN struct cublas_queries kept[QUERIES_KEPT];
 void *const *find_cublas_queries(
 	struct cublas_queries *q, const void *real, const char *const names[CUBLAS_QUERIES])
 {
-	uint32_t age = real_generation();
+	uint32_t age = real_get_generation();
 
 	if (q->real == real && q->age == age)
 		return q->at;
@@ -102,7 +102,7 @@ static struct factor_form get_factor_form(uint64_t compute, uint64_t result)
 
 	cublas_dtype(result, &d);
 	return (struct factor_form){
-		part, dtype_info(d.dtype)->component != d.dtype ? 2 * part : part};
+		part, get_dtype_info(d.dtype)->component != d.dtype ? 2 * part : part};
 }
 
 /* True if n factors at p are 0 or -0: all bits except the signs are 0. */
@@ -169,8 +169,8 @@ static const struct api_arg *declared_as(const struct call *c, const union arg *
 /* Element i of an array of int or int64_t; a negative value is returned as 0. */
 static uint64_t get_group_value(const struct call *c, const union arg *array, uint64_t i)
 {
-	int64_t v = declared_as(c, array)->elem == 8 ? ((const int64_t *)array->cp)[i]
-						     : ((const int32_t *)array->cp)[i];
+	int64_t v = declared_as(c, array)->elem_bytes == 8 ? ((const int64_t *)array->cp)[i]
+							   : ((const int32_t *)array->cp)[i];
 
 	return v > 0 ? (uint64_t)v : 0;
 }
@@ -218,12 +218,12 @@ static void set_group_buffer(
 		.peer = JOURNAL_NONE,
 		.tag = JOURNAL_NONE,
 		.comm_seq = JOURNAL_NONE64,
-		.unit = dtype_info(d.dtype)->size,
+		.unit = get_dtype_info(d.dtype)->size,
 		.counts = shape[0],
 		.displs = shape[1],
 	};
 	v->count = compute_group_elements(c, g, rows, cols);
-	v->bytes = v->count * dtype_info(d.dtype)->size;
+	v->bytes = v->count * get_dtype_info(d.dtype)->size;
 	if (g->groups > 1)
 		return;
 	shape[0][0] = (int64_t)get_group_value(c, g->sizes, 0);
@@ -240,7 +240,7 @@ static bool is_any_factor_set(
 	const struct call *c, const struct grouped *g, const union arg *factors, bool ours)
 {
 	unsigned type = declared_as(c, factors)->dtype;
-	struct factor_form f = {dtype_info(type)->size, dtype_info(type)->size};
+	struct factor_form f = {get_dtype_info(type)->size, get_dtype_info(type)->size};
 
 	if (g->typed)
 		f = get_factor_form(call_get_arg(c, ROLE_COMPUTE)->u, g->matrix[2][1].u);

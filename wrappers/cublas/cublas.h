@@ -12,7 +12,7 @@
 /* Query functions of one copy of the library; cached by thread. */
 struct cublas_queries {
 	const void *real; /* a called function of this copy; NULL: none yet */
-	/* real_generation() of the lookup: since then the copy may have been unloaded */
+	/* real_get_generation() of the lookup: since then the copy may have been unloaded */
 	uint32_t age;
 	void *at[CUBLAS_QUERIES]; /* NULL: the copy has no such function */
 };

@@ -35,7 +35,7 @@ enum { ORDER_COL, ORDER_ROW }; /* others: tiles */
 enum { BATCH_STRIDED, BATCH_POINTERS, BATCH_GROUPED }; /* shapes of the last are on the device */
 enum { FACTORS_HOST, FACTORS_BETA_ZERO = 3, FACTORS_BETA_HOST }; /* cublasLtPointerMode_t */
 
-/* What differs between cublasLtMatmul and cublasLtMatrixTransform. */
+/* The differences between cublasLtMatmul and cublasLtMatrixTransform. */
 struct described {
 	/* names of the functions that query attributes of matrices, and of the operation */
 	const char *query[CUBLAS_QUERIES];
@@ -171,12 +171,12 @@ static bool read_lt_matrix(
 	v->ndim = (uint8_t)v->n;
 	v->count = compute_elements(shape[0], v->n);
 	set_matrix_type(v, read_attribute_32(ask, layout, LAYOUT_TYPE));
-	/* Which is refused: call/matrix.h. Of tiles ld is something else. */
+	/* Such a matrix is refused (call/matrix.h). For tiles, ld has another meaning. */
 	ld = shape[1][v->n - (order == ORDER_ROW ? 2 : 1)];
 	if (order <= ORDER_ROW && ld < shape[0][v->n - (order == ORDER_ROW ? 1 : 2)])
 		v->ndim = JOURNAL_NDIM_NONE;
 	/* Real and imaginary parts are in separate planes. */
-	if (dtype_info(v->dtype)->component != v->dtype &&
+	if (get_dtype_info(v->dtype)->component != v->dtype &&
 		read_attribute_64(ask, layout, LAYOUT_PLANE_OFFSET))
 		v->nostats = 1;
 	return true;

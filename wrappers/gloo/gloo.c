@@ -199,7 +199,7 @@ static bool are_options_valid(const struct options_layout *l, const char *option
 	uint64_t element;
 	bool holds;
 
-	if (!l->in || l->in_list || layout_fact_state(LAYOUT_GLOO_OPTIONS) == LAYOUT_VERIFIED)
+	if (!l->in || l->in_list || get_layout_state(LAYOUT_GLOO_OPTIONS) == LAYOUT_VERIFIED)
 		return true;
 	memcpy(&element, options + l->element_size, sizeof(element));
 	memcpy(&b, options + l->out, sizeof(b));
@@ -226,7 +226,7 @@ static bool read_gloo_call(struct call *c)
 	const char *options = call_get_arg(c, ROLE_ITEMS)->cp;
 	const struct options_layout *l = get_options_layout(c);
 
-	if (!options || !l || layout_fact_state(LAYOUT_GLOO_OPTIONS) == LAYOUT_FAILED ||
+	if (!options || !l || get_layout_state(LAYOUT_GLOO_OPTIONS) == LAYOUT_FAILED ||
 		is_called_by_torch(c) || !are_options_valid(l, options))
 		return false;
 	c->op.comm = find_gloo_context(c, options);

@@ -179,7 +179,7 @@ static enum device_memory find_memory_kind(void *p)
 {
 	unsigned type = 0, managed = 0;
 
-	/* What HIP does not know is the program's own memory. */
+	/* Memory that HIP does not know is the program's own. */
 	if (hip.pointer_get_attribute(&type, MEMORY_TYPE, p) != SUCCESS)
 		return DEVICE_HOST;
 	if (!is_type_host(type) || hip.pointer_get_attribute(&managed, IS_MANAGED, p) != SUCCESS ||
@@ -217,7 +217,7 @@ static bool is_hip_capturing(uint64_t stream)
 
 /* ---- the device of a stream ---- */
 
-/* What stands for a device's context. */
+/* Represents the context of a device. */
 static char devices[64];
 
 static bool is_default_hip_stream(uint64_t stream)

@@ -29,7 +29,7 @@ bool is_softmax_due(void)
 
 	if (!(train_get_kinds() & (LOGIT_KINDS | SPREAD_KINDS)))
 		return false;
-	interval = (uint32_t)get_kinds_keys(config_now())->attention_interval;
+	interval = (uint32_t)get_kinds_keys(get_config())->attention_interval;
 	return step_now() % interval == 0 && train_are_kinds_due();
 }
 
@@ -91,7 +91,7 @@ static void write_largest_logits(const struct ms_tensor_view *logits, uint32_t n
 
 void ms_record_softmax(const struct kernel_tensors *in)
 {
-	uint64_t rows_max = (uint64_t)get_kinds_keys(config_now())->attention_rows;
+	uint64_t rows_max = (uint64_t)get_kinds_keys(get_config())->attention_rows;
 	struct attention_spread s;
 	struct stats_fenv fenv;
 	struct ms_tensor_view logits;

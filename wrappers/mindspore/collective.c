@@ -84,7 +84,7 @@ bool ms_collectives_listed(void)
 
 	/* Looks up all methods, because a name that is found nowhere is misspelt. */
 	for (unsigned i = 0; i < METHODS; i++)
-		any |= wraplist_match(list_now(), adapter_ms.name, methods[i].name);
+		any |= wraplist_match(get_wraplist(), adapter_ms.name, methods[i].name);
 	return any;
 }
 

@@ -85,7 +85,7 @@ void ms_set_instance_hooks(const void *manager)
 	int place[MS_METHODS_MAX];
 	bool known = false;
 
-	if (layout_fact_state(LAYOUT_MS_COLLECTIVES) == LAYOUT_FAILED)
+	if (get_layout_state(LAYOUT_MS_COLLECTIVES) == LAYOUT_FAILED)
 		return;
 	for (unsigned i = 0; i < MANAGER_WORDS && memory_readable((uintptr_t)&word[i]); i++) {
 		struct cxx_shadow s = {

@@ -188,7 +188,7 @@ static void measure_held(const struct kernel_tensors *in, unsigned i)
 	m.key = h->key;
 	pthread_mutex_unlock(&lock);
 	if (wanted) {
-		if (dtype_info(s.v.dtype)->cls == DTC_FLOAT)
+		if (get_dtype_info(s.v.dtype)->cls == DTC_FLOAT)
 			train_kind_measure(&m.v, &s.v);
 		memcpy(m.dims, s.v.counts, s.v.ndim * sizeof(*m.dims));
 		pthread_mutex_lock(&lock);

@@ -62,7 +62,7 @@ static struct ms_kernel *add_kernel_row(enum kernel_way way, const char *name, v
 	 */
 	k->cxx.api.word =
 		API_BOUND | API_CHOSEN |
-		(listed ? API_NEW : API_SKIP | generation_now()->number << API_GENERATION);
+		(listed ? API_NEW : API_SKIP | get_generation()->number << API_GENERATION);
 	k->made.api = &k->cxx.api;
 	return k;
 }

@@ -188,7 +188,7 @@ static void set_executor_hook(const void *context)
 		.class = EXECUTOR, .n = 1, .place = &place, .entry = register_executor_class};
 	void *executor;
 
-	if (!l || !context || layout_fact_state(LAYOUT_MS_EXECUTOR) == LAYOUT_FAILED)
+	if (!l || !context || get_layout_state(LAYOUT_MS_EXECUTOR) == LAYOUT_FAILED)
 		return;
 	executor = *(void *const *)((const char *)context + l->executor);
 	if (!executor)

@@ -55,7 +55,7 @@ static void lock_steps(void)
 {
 	pthread_mutex_lock(&lock);
 	if (!configured && session_configure()) {
-		const char *a = get_steps_keys(config_now())->step_anchor;
+		const char *a = get_steps_keys(get_config())->step_anchor;
 
 		configured = true;
 		train.anchor_wanted = strcmp(a, "any") == 0 ? TRAIN_ANCHOR_ANY : atoi(a);

@@ -34,7 +34,7 @@ void ms_values_forked(void)
 
 bool ms_values_wanted(void)
 {
-	return get_training_keys(config_now())->names || train_get_kinds() || scalars_wanted();
+	return get_training_keys(get_config())->names || train_get_kinds() || scalars_wanted();
 }
 
 /* ---- tensors of a kernel ---- */
@@ -53,7 +53,7 @@ static double read_single_number(const struct kernel_tensors *t, unsigned i)
 	struct ms_tensor_view s;
 
 	if (!ms_read_kernel_tensor(t, i, &s) || s.v.count != 1 || s.v.ndim > 1 ||
-		dtype_info(s.v.dtype)->cls != DTC_FLOAT)
+		get_dtype_info(s.v.dtype)->cls != DTC_FLOAT)
 		return NAN;
 	train_kind_measure(&v, &s.v);
 	return v.stats.n ? v.stats.mean : NAN;
@@ -368,7 +368,7 @@ static bool is_number_kernel(const struct kernel_tensors *out)
 	int64_t strides[CXX_DIMS_MAX];
 
 	return out->end - out->begin == 1 && ms_read_tensor_buffer(out->begin[0], &v, strides) &&
-	       v.count == 1 && dtype_info(v.dtype)->cls == DTC_FLOAT;
+	       v.count == 1 && get_dtype_info(v.dtype)->cls == DTC_FLOAT;
 }
 
 static void handle_on_private_stack(void (*handle)(void *), struct kernel_run *r)

@@ -408,7 +408,7 @@ static void read_returned(void *arg)
 
 	r->step_cell = find_step_cell() != NULL;
 	if (!tensor || !ms_read_host_tensor(tensor, &t, strides) || t.v.nostats || t.v.count != 1 ||
-		dtype_info(t.v.dtype)->cls != DTC_FLOAT)
+		get_dtype_info(t.v.dtype)->cls != DTC_FLOAT)
 		return;
 	train_kind_measure(&v, &t.v);
 	if (v.stats.n)

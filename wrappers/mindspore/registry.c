@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which of MindSpore's exported functions are observed, by name. The names are equal in all
+ * Selects the exported functions of MindSpore that are observed, by name. The names are equal in all
  * releases, while added parameters change the mangled name. A function with unexpected parameters
  * is not intercepted.
  */
@@ -62,7 +62,7 @@ static bool is_task_run(const char *name, const struct cxx_params *p)
 /* True if the scope is useful with the current configuration. */
 static bool is_scope_wanted(uint8_t scope)
 {
-	const struct calls_keys *keys = get_calls_keys(config_now());
+	const struct calls_keys *keys = get_calls_keys(get_config());
 	/* A graph's run may be a step, and a pass without a following one a skipped step. */
 	if (scope == MS_GRAPH || scope == MS_CALL || scope == MS_BACKWARD)
 		return true;
@@ -134,7 +134,7 @@ bool ms_is_observed(void)
 
 	if (!session_configure())
 		return false;
-	list = (uintptr_t)list_now();
+	list = (uintptr_t)get_wraplist();
 	if (!list || (was & ~(uintptr_t)1) != list) {
 		was = list |
 		      (!ms_is_scheduler() && (ms_collectives_listed() || ms_kernels_listed() ||

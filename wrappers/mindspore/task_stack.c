@@ -109,7 +109,7 @@ static const struct foreign_kept *remove_task(const void *task, uint32_t *phase)
 
 bool ms_is_marker_searched(void)
 {
-	const char *configured = get_steps_keys(config_now())->step_marker;
+	const char *configured = get_steps_keys(get_config())->step_marker;
 	struct marker m;
 
 	return configured && *configured && !marker_parse(configured, strlen(configured), &m) &&

@@ -218,7 +218,7 @@ struct tail mpi_look_pcontrol(int level)
 
 	handle_pcontrol(level);
 	own(goes_on) = tool;
-	return (struct tail){.target = real_symbol("MPI_Pcontrol")};
+	return (struct tail){.target = real_find_symbol("MPI_Pcontrol")};
 }
 
 struct tail mpi_look_ppcontrol(int level)
@@ -226,5 +226,5 @@ struct tail mpi_look_ppcontrol(int level)
 	if (!own(goes_on))
 		handle_pcontrol(level);
 	own(goes_on) = 0;
-	return (struct tail){.target = real_symbol("PMPI_Pcontrol")};
+	return (struct tail){.target = real_find_symbol("PMPI_Pcontrol")};
 }

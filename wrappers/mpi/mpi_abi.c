@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which MPI is loaded, its constants, and the meaning of its handles for types and operations. */
+/* Finds out which MPI is loaded, its constants, and the meaning of its handles for types and operations. */
 #include <stdio.h>
 #include <string.h>
 
@@ -80,8 +80,9 @@ static int find_flavour(void)
  */
 static bool find_functions(void)
 {
-	static _Atomic uint32_t missed_at; /* real_loads() + 1 when the functions were not found */
-	uint32_t loads = real_loads() + 1;
+	static _Atomic uint32_t
+		missed_at; /* real_get_loads() + 1 when the functions were not found */
+	uint32_t loads = real_get_loads() + 1;
 	const char *missing = NULL;
 
 	if (atomic_load_explicit(&missed_at, memory_order_relaxed) == loads)
@@ -118,7 +119,7 @@ static bool find_functions(void)
 #undef F
 	};
 	for (size_t i = 0; i < sizeof(want) / sizeof(*want); i++) {
-		void *f = real_symbol(want[i].name);
+		void *f = real_find_symbol(want[i].name);
 
 		memcpy((char *)&mpi.f + want[i].at, &f, sizeof(f));
 		if (!f && want[i].at != offsetof(struct mpi_functions, group_rank))
@@ -203,8 +204,8 @@ __attribute__((noinline)) static bool is_mpi_ready_by_now(void)
 	 * The call of MPI_Init may not have been seen (a Fortran program, or a tool that called
 	 * PMPI_Init directly). MPI_Initialized may be called at any time.
 	 */
-	int (*initialized)(int *) = (int (*)(int *))real_symbol("PMPI_Initialized");
-	int (*finalized)(int *) = (int (*)(int *))real_symbol("PMPI_Finalized");
+	int (*initialized)(int *) = (int (*)(int *))real_find_symbol("PMPI_Initialized");
+	int (*finalized)(int *) = (int (*)(int *))real_find_symbol("PMPI_Finalized");
 
 	if (!initialized || !finalized || initialized(&flag) || !flag || finalized(&flag) || flag)
 		return false;
@@ -313,13 +314,13 @@ void mpi_received(struct operation *w, const void *status)
 		return;
 	mpi_count_elements(v, status);
 	if (!wildcard) {
-		if (layout_fact_state(LAYOUT_MPI_STATUS) == LAYOUT_UNSEEN && v->bytes &&
+		if (get_layout_state(LAYOUT_MPI_STATUS) == LAYOUT_UNSEEN && v->bytes &&
 			v->peer >= 0)
 			session_record_layout_fact(
 				LAYOUT_MPI_STATUS, source == v->peer && tag == v->tag);
 		return;
 	}
-	if (layout_fact_state(LAYOUT_MPI_STATUS) == LAYOUT_FAILED)
+	if (get_layout_state(LAYOUT_MPI_STATUS) == LAYOUT_FAILED)
 		return;
 	v->peer = source >= 0 ? source : JOURNAL_NONE;
 	v->tag = tag >= 0 ? tag : JOURNAL_NONE;

@@ -68,7 +68,7 @@ static struct comm *register_mpi_comm(
 	mpi_handle h = (mpi_handle)handle;
 	int rank, size, inter = 0, remote = 0;
 
-	if (layout_fact_state(LAYOUT_MPI_HANDLES) == LAYOUT_FAILED || mpi.f.comm_rank(h, &rank) ||
+	if (get_layout_state(LAYOUT_MPI_HANDLES) == LAYOUT_FAILED || mpi.f.comm_rank(h, &rank) ||
 		mpi.f.comm_size(h, &size) || mpi.f.comm_test_inter(h, &inter) ||
 		(inter && mpi.f.comm_remote_size(h, &remote)))
 		return NULL;

@@ -283,7 +283,7 @@ __attribute__((noinline)) static void try_request_marks(void)
 	uint64_t request = 0, status[MPI_STATUS_MAX / 8];
 
 	if (atomic_exchange_explicit(&tried, true, memory_order_relaxed) ||
-		layout_fact_state(LAYOUT_MPI_REQUESTS) == LAYOUT_VERIFIED ||
+		get_layout_state(LAYOUT_MPI_REQUESTS) == LAYOUT_VERIFIED ||
 		mpi.f.isend(NULL, 0, (mpi_handle)mpi.byte, (int)mpi.constant[CONST_MPI_PROC_NULL],
 			0, (mpi_handle)mpi.constant[CONST_MPI_COMM_SELF], &request) != 0)
 		return;
@@ -320,8 +320,8 @@ __attribute__((noinline)) static void learn_request_marks(void)
 		mpi.done = request[0] & mask;
 		mpi.done_mask = mask;
 		/*
-		 * If the handle is an address, collectives may have other addresses, as in Intel
-		 * MPI.
+		 * If the handle of a completed request is an address, requests of collectives may get
+		 * another address when they complete, as in Intel MPI.
 		 */
 		mpi.done_is_one = mask == UINT64_MAX;
 	}
@@ -367,7 +367,7 @@ bool mpi_request_made(struct call *c, uint64_t h, uint64_t *end)
 	if (__builtin_expect(atomic_load_explicit(&mpi.marks_unknown, memory_order_acquire), 0))
 		learn_request_marks();
 	if (__builtin_expect(mpi_request_done(h), 1) &&
-		(layout_fact_state(LAYOUT_MPI_REQUESTS) == LAYOUT_VERIFIED || persistent ||
+		(get_layout_state(LAYOUT_MPI_REQUESTS) == LAYOUT_VERIFIED || persistent ||
 			verify_request_done(h)))
 		return !persistent;
 	stands = async_has_request(h);

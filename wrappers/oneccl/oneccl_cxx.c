@@ -129,7 +129,7 @@ static bool set_counts_argument(union arg *vector, const struct comm *m)
 /* True if the first and the last byte of each part can be read. */
 static bool are_parts_readable(const struct buffer *v)
 {
-	uint64_t size = dtype_info(v->dtype)->size;
+	uint64_t size = get_dtype_info(v->dtype)->size;
 
 	for (uint32_t i = 0; i < v->n; i++) {
 		uint64_t n = ((const uint64_t *)v->counts)[i];

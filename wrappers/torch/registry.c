@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which functions of a libtorch are watched, and how they are called. The names come from the
+ * Selects the functions of libtorch that are watched, and how they are called. The names come from the
  * library being loaded. The tables below hold the names before 2.14 and from 2.14 on; a name with
  * unexpected parameters is not intercepted.
  */
@@ -114,7 +114,7 @@ static const struct watched {
 	{"torch::autograd::AccumulateGrad::apply", "pp", SCOPE_ACCUMULATE, CT_STRUCT},
 };
 
-/* What a symbol was recognised as. */
+/* The kind of function that a symbol names. */
 struct found {
 	const struct torch_method *method;
 	const struct watched *watched;
@@ -164,7 +164,7 @@ static bool is_possible_torch_symbol(const char *s)
 	       (strncmp(s, "_ZN3c1025ProfiledCPUMemoryReporter", 34) == 0 &&
 		       is_block_memory_wanted()) ||
 	       (strncmp(s, "_ZN5torch8autograd14AccumulateGradC", 35) == 0 &&
-		       (get_calls_keys(config_now())->backward || are_gradients_wanted() ||
+		       (get_calls_keys(get_config())->backward || are_gradients_wanted() ||
 			       torch_leaves_wanted())) ||
 	       (strncmp(s, "_ZN5torch8autograd6Engine17evaluate_function", 44) == 0 &&
 		       are_gradients_wanted()) ||
@@ -214,19 +214,19 @@ static const struct torch_method *find_torch_method(const char *name)
 static bool is_method_listed(const struct found *f)
 {
 	char name[sizeof(f->name)];
-	bool hit = wraplist_match(list_now(), "c10d", f->name);
+	bool hit = wraplist_match(get_wraplist(), "c10d", f->name);
 
 	/* A pattern for every backend in c10d covers backends in other namespaces, too. */
 	if (!hit && strncmp(f->name, "c10d::", 6) != 0) {
 		snprintf(name, sizeof(name), "c10d::%s", get_name_in_namespace(f->name));
-		hit = wraplist_match(list_now(), "c10d", name);
+		hit = wraplist_match(get_wraplist(), "c10d", name);
 	}
 	for (const char *s = f->method->list; *s;) {
 		size_t n = strcspn(s, " ");
 
 		memcpy(name, s, n);
 		name[n] = 0;
-		hit |= wraplist_match(list_now(), "distributed", name);
+		hit |= wraplist_match(get_wraplist(), "distributed", name);
 		s += n + (s[n] == ' ');
 	}
 	return hit;

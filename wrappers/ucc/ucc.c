@@ -180,7 +180,7 @@ static bool try_lock_ending(uint64_t key)
 	return pthread_mutex_trylock(&posted.ending[hash_mix(key) % ENDINGS]) == 0;
 }
 
-static void unlock_ended_request(uint64_t key)
+static void unlock_ending(uint64_t key)
 {
 	pthread_mutex_unlock(&posted.ending[hash_mix(key) % ENDINGS]);
 }
@@ -294,7 +294,7 @@ static void look_at_posted(struct call *c)
 		return;
 	while ((key = remove_complete_request(&status)) != 0) {
 		finish_posted(c, t, key, status, call_ended(c), call_ended(c) - c->start);
-		unlock_ended_request(key);
+		unlock_ending(key);
 	}
 }
 
@@ -367,7 +367,7 @@ static void handle_post_begin(struct call *c)
 		lock_ending(key);
 		if (take_posted(key, &status))
 			finish_posted(c, t, key, status, clock_ticks(), 0);
-		unlock_ended_request(key);
+		unlock_ending(key);
 	}
 	open_post(c, t, key, post);
 }
@@ -402,7 +402,7 @@ static void enter_free(struct call *c)
 	e->was_posted = key && take_posted(key, &e->status);
 	e->end = clock_ticks();
 	async_claim_one(&e->claims, key && pending_get_count() ? thread_get() : NULL, key);
-	unlock_ended_request(key);
+	unlock_ending(key);
 }
 
 static void leave_free(struct call *c)

@@ -42,7 +42,7 @@ static void compute_few_bytes_checksum(const struct tensor_look *look)
 	if (kind == CHECKSUM_OFF)
 		return;
 	look->record->crc = stats_checksum_of(
-		kind, b->base, (size_t)b->count * dtype_info((enum dtype)b->dtype)->size);
+		kind, b->base, (size_t)b->count * get_dtype_info((enum dtype)b->dtype)->size);
 	look->record->flags |= TF_CRC;
 }
 
@@ -70,7 +70,7 @@ static bool start_statistics(void *state, struct tensor_look *look)
 bool tensor_measure_few(
 	const struct operation *w, const struct buffer *v, struct journal_tensor *record)
 {
-	const struct config *cfg = w->config ? w->config : config_now();
+	const struct config *cfg = w->config ? w->config : get_config();
 	const struct calls_keys *keys = get_calls_keys(cfg);
 
 	if (keys->max_bytes && v->bytes > (uint64_t)keys->max_bytes)
@@ -87,7 +87,7 @@ bool tensor_set_measured(
 	const struct operation *w, const struct buffer *v, struct journal_tensor *record)
 {
 	const struct tensor_look look = {.row = w->row,
-		.cfg = w->config ? w->config : config_now(),
+		.cfg = w->config ? w->config : get_config(),
 		.buffer = v,
 		.record = record};
 	uint32_t word_xor;

@@ -50,7 +50,7 @@ void tensor_measure(const struct operation *w, uint64_t seq, const struct buffer
 	struct tensor_look look = {.row = w->row,
 		.step = w->step,
 		.seq = seq,
-		.cfg = w->config ? w->config : config_now(),
+		.cfg = w->config ? w->config : get_config(),
 		.buffer = v,
 		.record = record};
 	uint32_t taken = 0;

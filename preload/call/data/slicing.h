@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which parts of its tensors a call's rows describe: read once per call, because other threads may change it (slice.h). */
+/* The parts of its tensors that a call's rows describe: read once per call, because other threads may change it (slice.h). */
 #ifndef PROBE_CALL_DATA_SLICING_H
 #define PROBE_CALL_DATA_SLICING_H
 

@@ -109,7 +109,7 @@ static bool start_copy(void *state, struct tensor_look *look)
 	struct copying *s = state;
 	unsigned ndim = v->layout == BUFFER_STRIDED ? v->n : 1;
 
-	if (!dtype_info(v->dtype)->size || ndim > TENSOR_POOL_DIMS ||
+	if (!get_dtype_info(v->dtype)->size || ndim > TENSOR_POOL_DIMS ||
 		(v->layout == BUFFER_STRIDED && TENSOR_IS_VALUE(v->arg)) ||
 		(!is_saved_by_program(look->row) &&
 			(!are_tensors_wanted(cfg) || !can_be_named(cfg, look->row) ||
@@ -142,7 +142,7 @@ static bool start_copy(void *state, struct tensor_look *look)
 static void copy_piece(void *state, const void *p, uint64_t count, enum dtype dt, const void *next)
 {
 	struct copying *s = state;
-	uint64_t bytes = count * dtype_info(dt)->size;
+	uint64_t bytes = count * get_dtype_info(dt)->size;
 
 	(void)next;
 	/*
@@ -206,7 +206,7 @@ static bool start_wide_xor(void *state, struct tensor_look *look)
 static void update_wide_xor(
 	void *state, const void *p, uint64_t count, enum dtype dt, const void *next)
 {
-	const unsigned char *at = p, *end = at + count * dtype_info(dt)->size;
+	const unsigned char *at = p, *end = at + count * get_dtype_info(dt)->size;
 	struct wide_xor *s = state;
 	uint64_t word;
 

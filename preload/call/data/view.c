@@ -190,7 +190,7 @@ static void add_dim_by_stride(struct buffer_walk *w, uint64_t size, uint64_t str
  */
 bool buffer_compute_walk(const struct buffer *v, struct buffer_walk *w)
 {
-	const size_t elem = dtype_info(v->dtype)->size;
+	const size_t elem = get_dtype_info(v->dtype)->size;
 	unsigned last = 0;
 
 	w->base = (uintptr_t)v->base;
@@ -229,7 +229,7 @@ bool buffer_compute_walk(const struct buffer *v, struct buffer_walk *w)
 
 bool buffer_compute_segment_walk(const struct buffer *v, struct buffer_walk *w)
 {
-	uint64_t size = dtype_info(v->dtype)->size, distance = 0, length = 0, n = 0, all = 0;
+	uint64_t size = get_dtype_info(v->dtype)->size, distance = 0, length = 0, n = 0, all = 0;
 	uintptr_t last = 0;
 	bool equal = true, adjacent = true;
 
@@ -313,7 +313,7 @@ __attribute__((noinline)) static bool handle_pieces_gathered(
 	g.arg = arg;
 	g.dtype = v->dtype;
 	g.in_order = in_order;
-	g.size = dtype_info(v->dtype)->size;
+	g.size = get_dtype_info(v->dtype)->size;
 	g.used = 0;
 	if (!g.size || !(v->layout == BUFFER_SEGMENTS ? add_segments : add_strided)(&g, v))
 		return false;
@@ -371,7 +371,7 @@ bool buffer_read_pieces(const struct buffer *v, bool in_order, buffer_piece_fn *
 /* Size of one element in bytes; for a derived type, as far as the buffer's fields show it. */
 static uint64_t get_element_bytes(const struct buffer *v)
 {
-	uint64_t size = dtype_info(v->dtype)->size;
+	uint64_t size = get_dtype_info(v->dtype)->size;
 	uint64_t unit = v->unit < 0 ? -(uint64_t)v->unit : (uint64_t)v->unit;
 
 	if (size)

@@ -26,7 +26,7 @@ struct similar {
 	} at[SIMILAR_MAX];
 };
 
-/* What a word is compared with, until `take` returns true. */
+/* The name that a word is compared with, until `take` returns true. */
 typedef bool take_name_fn(const char *name, size_t len, void *arg);
 
 static bool match_texts(const char *texts, take_name_fn *take, void *arg)
@@ -100,7 +100,7 @@ static bool is_word_known(const char *word, size_t len, const struct wraplist *l
 {
 	struct asked_word w = {word, len};
 
-	/* Functions that the user describes have names and symbols of their own. */
+	/* Any word may name a function that the user describes: these are not known here. */
 	if (list->imported || wraplist_has_names(list, "custom"))
 		return true;
 	for (uint32_t i = 0; i < list->n; i++)

@@ -314,7 +314,7 @@ static int read_keys(struct loader *l, struct reader *r)
 }
 
 /* Reads libprobe's own format: YAML, or the same as JSON. */
-static int read_own_text(struct loader *l, const char *text, size_t len)
+static int read_libprobe_text(struct loader *l, const char *text, size_t len)
 {
 	char *plain = config_is_json(text, len) ? config_plain_json(text, len, &len) : NULL;
 	struct reader r;
@@ -337,7 +337,7 @@ static void read_text(struct loader *l, const char *text, size_t len)
 
 	l->cfg->imported = (int)import_read(l, text, len, &err);
 	if (!err && !l->cfg->imported)
-		err = read_own_text(l, text, len);
+		err = read_libprobe_text(l, text, len);
 	if (err == -ENOMEM)
 		l->error = err;
 	if (err < 0 || l->error) {

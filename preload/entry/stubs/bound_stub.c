@@ -50,7 +50,7 @@ static void *find_bound_stub(const char *name, const void *real)
 
 	for (unsigned i = 0; i < n; i++)
 		if (slots[i].bound.real == real &&
-			strcmp(real_name(slots[i].bound.api->spec), name) == 0)
+			strcmp(get_real_name(slots[i].bound.api->spec), name) == 0)
 			return bound_stub_at(i);
 	return NULL;
 }
@@ -67,7 +67,7 @@ static bool fill_bound_slot(
 		 * recording is off.
 		 */
 		atomic_store(&a->elsewhere, true);
-		api_change_state(a, API_ON | API_SKIP, API_MULTI);
+		set_api_state(a, API_ON | API_SKIP, API_MULTI);
 		s->bound.api = a;
 		s->bound.wrapper = api_wrapper(a);
 		s->target = (struct stub_target){(void *)bound_enter, &s->bound};
@@ -113,7 +113,7 @@ void *bind_wrapper(const char *name, void *real, const char *path, uintptr_t pc)
 	void *f;
 
 	if (a) {
-		word = api_word(a);
+		word = get_api_word(a);
 		if (!(word & API_STATES))
 			word = call_first_use(a, (uintptr_t)real);
 		/*

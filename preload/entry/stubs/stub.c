@@ -170,7 +170,7 @@ static struct tail redirect_unrecorded(struct stub_row *r, struct stub_entry *e,
 {
 	static const struct adapter none;
 	const struct api_spec spec = {.symbol = r->name, .lib = &none};
-	uint32_t loads = real_loads();
+	uint32_t loads = real_get_loads();
 	bool several = false;
 	void *real = real_find(&spec, pc, &several);
 
@@ -197,7 +197,7 @@ static struct tail redirect_to_real(struct stub_row *r, struct stub_entry *e)
 
 	redirect_stub(r, e, real, NULL);
 	/* stub_second() and stub_forget() change the row's state before the stub. */
-	if (!(api_word(r->api) & API_SKIP))
+	if (!(get_api_word(r->api) & API_SKIP))
 		reset_stub(r);
 	return (struct tail){real, NULL};
 }
@@ -205,7 +205,7 @@ static struct tail redirect_to_real(struct stub_row *r, struct stub_entry *e)
 /* True if no call makes a row of output at present. */
 static bool are_rows_unwanted(void)
 {
-	return generation_now()->paused || !step_profiled() ||
+	return get_generation()->paused || !step_profiled() ||
 	       (session.world_rank >= 0 && !session_rank_profiled());
 }
 
@@ -214,7 +214,7 @@ static bool may_rest(const struct api *a)
 {
 	const struct adapter *lib = a->spec->lib;
 
-	return lib->idle && (api_word(a) & API_DECIDED & ~(uint32_t)API_HOOKED) == API_LISTED &&
+	return lib->idle && (get_api_word(a) & API_DECIDED & ~(uint32_t)API_HOOKED) == API_LISTED &&
 	       lib->idle(a);
 }
 
@@ -224,10 +224,10 @@ static bool may_rest(const struct api *a)
  */
 static uint32_t rest_row(struct api *a)
 {
-	if (are_rows_unwanted() && may_rest(a) && api_change_state(a, API_ON, API_SKIP) &&
+	if (are_rows_unwanted() && may_rest(a) && set_api_state(a, API_ON, API_SKIP) &&
 		!are_rows_unwanted())
-		api_change_state(a, API_SKIP, API_ON);
-	return api_word(a);
+		set_api_state(a, API_SKIP, API_ON);
+	return get_api_word(a);
 }
 
 /*
@@ -253,7 +253,7 @@ static struct tail choose_target(struct stub_entry *e, uintptr_t pc)
 	if (!r->api)
 		return redirect_unrecorded(r, e, pc);
 	atomic_store(&r->entry, e);
-	word = api_word(r->api);
+	word = get_api_word(r->api);
 	if (!(word & API_STATES))
 		word = call_first_use(r->api, pc);
 	if (word & API_GONE) {
@@ -324,14 +324,14 @@ void stub_second(const char *name)
 {
 	struct stub_row *r = find_stub_row(name);
 
-	if (!r || (r->api && !api_change_state(r->api, API_ON | API_SKIP, API_MULTI)))
+	if (!r || (r->api && !set_api_state(r->api, API_ON | API_SKIP, API_MULTI)))
 		return;
 	reset_stub(r);
 }
 
 static bool is_stub_in_use(const struct stub_row *r)
 {
-	return !r->api || api_word(r->api) & (API_ON | API_SKIP);
+	return !r->api || get_api_word(r->api) & (API_ON | API_SKIP);
 }
 
 bool stub_any_in_use(void)
@@ -352,7 +352,7 @@ void stub_second_copies(const struct elf_file *f)
 
 void stub_watch(struct api *a, bool watch)
 {
-	if (!api_change_state(a, watch ? API_SKIP : API_ON, watch ? API_ON : API_SKIP))
+	if (!set_api_state(a, watch ? API_SKIP : API_ON, watch ? API_ON : API_SKIP))
 		return;
 	for (struct stub_row *r = atomic_load(&rows); r; r = r->next)
 		if (r->api == a)
@@ -371,7 +371,7 @@ void stub_rest_unwanted(void)
 		rest = are_rows_unwanted();
 		for (struct stub_row *r = atomic_load(&rows); r; r = r->next)
 			if (r->api && may_rest(r->api) &&
-				api_change_state(
+				set_api_state(
 					r->api, rest ? API_ON : API_SKIP, rest ? API_SKIP : API_ON))
 				reset_stub(r);
 	} while (are_rows_unwanted() != rest);
@@ -381,7 +381,7 @@ void stub_forget(void)
 {
 	for (struct stub_row *r = atomic_load(&rows); r; r = r->next) {
 		if (r->api)
-			api_renew(r->api);
+			reset_api(r->api);
 		reset_stub(r);
 	}
 }

@@ -110,7 +110,7 @@ static int from_file(dlopen_fn *open_object, const void *image, size_t size, cha
 int stub_load(const struct stub_names *names)
 {
 	static atomic_bool refused;
-	dlopen_fn *open_object = (dlopen_fn *)real_symbol("dlopen");
+	dlopen_fn *open_object = (dlopen_fn *)real_find_symbol("dlopen");
 	char path[4096] = "";
 	size_t size;
 	void *image;

@@ -138,8 +138,8 @@ static struct comm *add_custom_comm(struct custom_lib *c, uint64_t handle)
 	if (known) {
 		if (!find_queries(c))
 			return NULL;
-		rank = query_comm(&s->rank, c->rank, handle, &code);
-		size = query_comm(&s->size, c->size, handle, &code);
+		rank = get_comm_number(&s->rank, c->rank, handle, &code);
+		size = get_comm_number(&s->size, c->size, handle, &code);
 		if (size <= 0 || size > INT32_MAX || rank < 0 || rank >= size)
 			return NULL;
 	}
@@ -191,7 +191,7 @@ static uint64_t read_handle_at(const struct api_arg *a, const void *p)
 	int32_t narrow;
 	uint64_t wide;
 
-	if (a->elem == 4) {
+	if (a->elem_bytes == 4) {
 		memcpy(&narrow, p, sizeof(narrow));
 		return (uint64_t)(int64_t)narrow;
 	}

@@ -42,7 +42,7 @@ struct row {
 };
 
 static struct {
-	_Atomic bool read;
+	_Atomic bool was_read;
 	struct spec_load load;
 	struct report report;
 	struct row *row; /* rows with patterns come first */
@@ -114,7 +114,7 @@ static const char *find_longest_word(struct spec_load *l, const char *pattern)
 
 static bool is_func_selected(const struct func *f)
 {
-	return wraplist_match(list_now(), "custom", f->list);
+	return wraplist_match(get_wraplist(), "custom", f->list);
 }
 
 static void add_custom_row(struct spec_load *l, const struct func *f, const struct adapter *lib)
@@ -135,7 +135,7 @@ static void add_custom_row(struct spec_load *l, const struct func *f, const stru
 static void register_known_names(const struct node *rows)
 {
 	for (unsigned i = 0; rows && rows->type == NODE_MAP && i < rows->n; i++)
-		wraplist_match(list_now(), "custom", rows->key[i]->text);
+		wraplist_match(get_wraplist(), "custom", rows->key[i]->text);
 }
 
 static int by_find(const void *a, const void *b)
@@ -233,7 +233,7 @@ static char *copy_path(const char *s, size_t n)
  */
 static char *find_custom_file(bool *named)
 {
-	const char *given = get_files_keys(config_now())->custom_apis, *config = NULL, *slash;
+	const char *given = get_files_keys(get_config())->custom_apis, *config = NULL, *slash;
 	char *path = NULL;
 
 	*named = given && *given;
@@ -292,7 +292,7 @@ static void read_once(void)
 
 	if (path)
 		read_custom_file(path, named); /* messages use this name */
-	wraplist_report_unknown(list_now(), "custom", print_line, NULL);
+	wraplist_report_unknown(get_wraplist(), "custom", print_line, NULL);
 }
 
 /* True if there are rows that a symbol could match. */
@@ -300,15 +300,15 @@ static bool has_custom_rows(void)
 {
 	int cancel;
 
-	if (atomic_load_explicit(&custom.read, memory_order_acquire))
+	if (atomic_load_explicit(&custom.was_read, memory_order_acquire))
 		return custom.n != 0;
 	if (!session_configure())
 		return false;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	pthread_mutex_lock(&session.lock);
-	if (!atomic_load(&custom.read)) {
+	if (!atomic_load(&custom.was_read)) {
 		read_once();
-		atomic_store_explicit(&custom.read, true, memory_order_release);
+		atomic_store_explicit(&custom.was_read, true, memory_order_release);
 	}
 	pthread_mutex_unlock(&session.lock);
 	pthread_setcancelstate(cancel, NULL);
@@ -479,7 +479,8 @@ static void set_custom_spec(struct made *m, const struct func *f)
 
 		s->args[i] = (struct api_arg){.role = p->role,
 			.ctype = p->type.ctype,
-			.elem = array && p->type.points_void ? f->spec->counts : p->type.elem,
+			.elem_bytes =
+				array && p->type.points_void ? f->spec->counts : p->type.elem_bytes,
 			.words = p->type.words,
 			.pointers = p->type.points_pointer};
 		if (p->role)

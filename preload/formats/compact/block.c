@@ -226,7 +226,7 @@ static __attribute__((noinline)) void write_any_row(
 
 	k->tensor = UINT32_MAX;
 	if (s->n) {
-		const struct dtype_info *d = dtype_info(t->dtype);
+		const struct dtype_info *d = get_dtype_info(t->dtype);
 		uint64_t(*before)[4] = b->before[t->io != IO_IN];
 		uint64_t *value = before[compact_has_integers(d) ? COMPACT_INTEGERS : d->wide];
 		unsigned widths;
@@ -429,7 +429,7 @@ static void add_known_site(struct compact_block *b, const struct record *r, uint
 	k->comm = b->function[s->function].comm;
 	for (unsigned i = 0; i < r->n; i++) {
 		const struct journal_tensor *t = r->tensor[i];
-		const struct dtype_info *d = dtype_info(t->dtype);
+		const struct dtype_info *d = get_dtype_info(t->dtype);
 
 		k->before[i] = NULL;
 		k->wide[i] = d->wide;
@@ -444,7 +444,7 @@ static int add_known_call(
 	struct compact_block *b, const struct record *r, const struct known_site *k)
 {
 	const struct journal_call *call = r->call;
-	const struct row_values v = settle_plain_row(r->clock, call, NULL);
+	const struct row_values v = compute_plain_row(r->clock, call, NULL);
 
 	if (__builtin_expect(!has_block_space(b, r->n), 0))
 		return -ENOBUFS;
@@ -473,8 +473,8 @@ static __attribute__((noinline)) int add_any_call(struct compact_block *b, const
 	const uint32_t known = (uint32_t)((UINT64_C(1) << CALL_FLAGS) - 1);
 	const struct journal_call *call = r->call;
 	const bool plain = is_plain_call(call, r->end, r->open);
-	struct row_values v = plain ? settle_plain_row(r->clock, call, NULL)
-				    : settle_row(r->clock, call, r->end, NULL, r->open);
+	struct row_values v = plain ? compute_plain_row(r->clock, call, NULL)
+				    : compute_row(r->clock, call, r->end, NULL, r->open);
 	struct function_state *f;
 	uint64_t key[FUNCTION_WORDS];
 	int64_t function, site;

@@ -34,7 +34,7 @@ struct row_state {
 	uint64_t *before; /* the values that min, max, mean and norm are compared with */
 };
 
-/* What this block has of a site of calls (sink/call_site.h), by its slot. */
+/* The values of a call site (sink/call_site.h) that this block has already stored, by the site's slot. */
 struct known_site {
 	uint64_t serial; /* of the site; 0: none */
 	uint32_t dictionaries; /* valid for these, see compact_block */

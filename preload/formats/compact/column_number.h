@@ -46,7 +46,7 @@ static inline bool write_decimal(struct column *c, uint64_t bits, uint32_t digit
 	if (__builtin_expect(
 		    exponent + COMPACT_EXPONENT_BIAS < 0 || exponent >= COMPACT_EXPONENT_BIAS, 0))
 		return false;
-	/* Of the eight bytes five are of the number: the next one overwrites the others. */
+	/* Five of the eight bytes belong to the number. The next number overwrites the other three. */
 	memcpy(c->at, &d, 8);
 	c->at += 5;
 	return true;

@@ -158,7 +158,7 @@ static int write_blocks(void *state)
 		if (!at)
 			return -ENOMEM;
 		compact_block_write(f->block, (unsigned char *)at);
-		files_took(s->files, f->out, bytes);
+		files_add_length(s->files, f->out, bytes);
 		f->bytes += bytes;
 		f->since += bytes;
 	}

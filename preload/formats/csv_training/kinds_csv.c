@@ -53,7 +53,7 @@ static void write_bin_columns(struct text *t)
 	for (unsigned i = 0; i < KIND_VALUES_MAX; i++) {
 		text_str(t, i < KIND_BINS_EACH ? "update_" : "ratio_");
 		text_u64(t, i % KIND_BINS_EACH);
-		put_comma(t);
+		write_comma(t);
 	}
 }
 
@@ -73,9 +73,9 @@ static char *make_kind_header(const struct kind_header *h)
 	else if (h->form != KIND_OPS)
 		text_str(&t, train_forms[h->form].columns);
 	else
-		for (unsigned i = 0; (op = train_op_at(h->ops, i)) && op < TRAIN_OPS_END; i++) {
+		for (unsigned i = 0; (op = get_train_op(h->ops, i)) && op < TRAIN_OPS_END; i++) {
 			text_str(&t, train_op_words[op]);
-			put_comma(&t);
+			write_comma(&t);
 		}
 	text_str(&t, "shape,dtype\n");
 	return text;
@@ -191,36 +191,36 @@ static void put_kind_row(
 	struct text *out, const struct record_kind *r, const struct clock_base *clock)
 {
 	const struct journal_kind_row *k = r->kind;
-	const struct dtype_info *d = dtype_info(k->dtype);
+	const struct dtype_info *d = get_dtype_info(k->dtype);
 	enum train_op op;
 
 	text_u64(out, k->vpp_stage);
-	put_comma(out);
-	csv_field_max(out, r->name, ROW_STRING_MAX);
-	put_comma(out);
+	write_comma(out);
+	csv_add_field_max(out, r->name, ROW_STRING_MAX);
+	write_comma(out);
 	text_u64(out, k->step);
-	put_comma(out);
+	write_comma(out);
 	if (k->micro_step != UINT32_MAX) {
 		text_u64(out, k->micro_step);
-		put_comma(out);
+		write_comma(out);
 	}
 	if (train_kinds[k->kind].form == KIND_OPS)
-		for (unsigned i = 0; (op = train_op_at(k->ops, i)) && op < TRAIN_OPS_END; i++) {
+		for (unsigned i = 0; (op = get_train_op(k->ops, i)) && op < TRAIN_OPS_END; i++) {
 			write_statistic(out, op, k, d);
-			put_comma(out);
+			write_comma(out);
 		}
 	else
 		for (unsigned i = 0; i < k->e.n; i++) {
 			write_kind_number(out, k, r->value[i], i);
-			put_comma(out);
+			write_comma(out);
 		}
 	if (train_kinds[k->kind].form == KIND_EVENT) {
 		text_u64(out, clock_to_real(clock, k->tick));
-		put_comma(out);
+		write_comma(out);
 	}
 	write_kind_shape(out, r);
-	put_comma(out);
-	csv_field_max(out, r->dtype_prefix, ROW_STRING_MAX);
+	write_comma(out);
+	csv_add_field_max(out, r->dtype_prefix, ROW_STRING_MAX);
 	text_str(out, d->name);
 	text_char(out, '\n');
 }
@@ -279,7 +279,7 @@ static int write_kind_row(void *state, const struct record_kind *r)
 	struct text row = text_over(at, cap);
 
 	put_kind_row(&row, r, &s->files->j->head->clock);
-	files_took(s->files, o, row.len);
+	files_add_length(s->files, o, row.len);
 	return 0;
 }
 

@@ -35,7 +35,7 @@ static bool is_in_bucket(const struct record_name *e)
 
 static const char *name_dtype(const struct record_name *e)
 {
-	return e->what == JN_PARAM ? dtype_info(e->dtype)->name : "";
+	return e->what == JN_PARAM ? get_dtype_info(e->dtype)->name : "";
 }
 
 static const char *find_requires_grad(const struct record_name *e)
@@ -106,7 +106,7 @@ static int write_name_row(void *state, const struct record_name *e)
 	 * no such file.
 	 */
 	if (e->what == JN_STRUCT) {
-		structure_write(s->modules, files_dir(s->files));
+		structure_write(s->modules, files_get_dir(s->files));
 		structure_free(s->modules);
 		s->modules = NULL;
 		return 0;
@@ -120,10 +120,10 @@ static int write_name_row(void *state, const struct record_name *e)
 
 #define NAME_COLUMN(name, type, source, help) \
 	PUT_##type(source);                   \
-	put_comma(out);
+	write_comma(out);
 #include "journal/columns.def"
-	csv_end(out);
-	files_took(s->files, o, row.len);
+	csv_close_row(out);
+	files_add_length(s->files, o, row.len);
 	return 0;
 }
 

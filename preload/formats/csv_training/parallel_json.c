@@ -49,7 +49,7 @@ static int open_parallel(void *state, struct files *files)
 	struct stat st;
 
 	p->files = files;
-	p->stays = fstatat(files_dir(files), "parallel.json", &st, AT_SYMLINK_NOFOLLOW) == 0;
+	p->stays = fstatat(files_get_dir(files), "parallel.json", &st, AT_SYMLINK_NOFOLLOW) == 0;
 	return 0;
 }
 
@@ -246,7 +246,7 @@ static void write_parallel(struct parallel *p)
 	if ((t.len > empty || p->written) && hash != p->written) {
 		text_str(&t, "\n]}\n");
 		if (!t.cut &&
-			io_replace_file(files_dir(p->files), "parallel.json", buf, t.len) == 0)
+			io_replace_file(files_get_dir(p->files), "parallel.json", buf, t.len) == 0)
 			p->written = hash;
 	}
 	free(buf);

@@ -18,7 +18,7 @@ static int open_scalars_sink(void *state, struct files *files)
 	return 0;
 }
 
-#define PUT_SCALAR_NAME(e) put_scalar_name(out, e)
+#define PUT_SCALAR_NAME(e) write_scalar_name(out, e)
 /*
  * 9 digits for a float, as in rows of calls; else 15, without digits that only come from binary
  * fractions.
@@ -34,9 +34,9 @@ static void put_scalar_row(struct text *out, const struct record_scalar *e)
 {
 #define SCALAR_COLUMN(name, type, source, help) \
 	PUT_##type(source);                     \
-	put_comma(out);
+	write_comma(out);
 #include "journal/columns.def"
-	csv_end(out);
+	csv_close_row(out);
 }
 
 static int write_scalar_row(void *state, const struct record_scalar *e)
@@ -56,7 +56,7 @@ static int write_scalar_row(void *state, const struct record_scalar *e)
 	struct text out = text_over(at, SCALAR_ROW);
 
 	put_scalar_row(&out, e);
-	files_took(files, o, out.len);
+	files_add_length(files, o, out.len);
 	return 0;
 }
 

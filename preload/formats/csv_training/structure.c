@@ -93,7 +93,7 @@ static void write_param(struct text *t, const struct node *p)
 			text_str(t, ", ");
 		text_u64(t, p->dims[i]);
 	}
-	text_fmt(t, "], \"dtype\": \"%s\", \"requires_grad\": %s}", dtype_info(p->dtype)->name,
+	text_fmt(t, "], \"dtype\": \"%s\", \"requires_grad\": %s}", get_dtype_info(p->dtype)->name,
 		p->flags & JN_FROZEN ? "false" : "true");
 }
 

@@ -586,7 +586,7 @@ int dump_compose(struct files *f, struct dump_book *book, uint32_t step, bool ow
 	if (!c)
 		return -ENOMEM;
 	c->f = f;
-	c->cfg = files_config_at(f, step);
+	c->cfg = files_get_config_at(f, step);
 	keys = get_dump_keys(c->cfg);
 	c->book = book;
 	c->left = left;
@@ -596,7 +596,7 @@ int dump_compose(struct files *f, struct dump_book *book, uint32_t step, bool ow
 	c->names = dump_names_new();
 	c->modules = dump_modules_new();
 	c->w = (struct dump_writer){.j = &c->data, .cfg = c->cfg, .arg = c};
-	err = c->names && c->modules ? dump_order_read(&c->order, files_dir(f), step) : -ENOMEM;
+	err = c->names && c->modules ? dump_order_read(&c->order, files_get_dir(f), step) : -ENOMEM;
 	if (!err)
 		err = dirfd = dump_folder_open(f, step, own);
 	c->dirfd = dirfd;

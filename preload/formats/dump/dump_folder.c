@@ -20,7 +20,7 @@ int dump_root_open(struct files *f)
 	if (err)
 		return err;
 	fd = *path ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-		   : openat(files_dir(f), "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		   : openat(files_get_dir(f), "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }
 

@@ -58,7 +58,7 @@ static struct dumped_step *add_dumped_step(struct dump *d, uint32_t step)
 /* Finds steps that a killed process had begun. */
 static int find_begun_steps(struct dump *d)
 {
-	int fd = openat(files_dir(d->files), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = openat(files_get_dir(d->files), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
 	struct dirent *e;
 	int err = 0;
@@ -137,7 +137,7 @@ static int note_ended_steps(void *state, uint32_t next)
 
 static void make_step(struct dump *d, struct dumped_step *s)
 {
-	int err = dump_book_read(d->book, files_dir(d->files));
+	int err = dump_book_read(d->book, files_get_dir(d->files));
 	int64_t left;
 
 	/* If the files are made again, the same calls are kept again, but they count once. */
@@ -185,7 +185,7 @@ static void make_ended_steps(void *state, bool written)
 static void remove_staged_files(struct dump *d)
 {
 	char path[48];
-	int dirfd = files_dir(d->files);
+	int dirfd = files_get_dir(d->files);
 
 	for (uint32_t i = 0; i < d->n; i++) {
 		dump_part_path(d->step[i].step, path, sizeof(path));

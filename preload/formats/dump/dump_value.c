@@ -74,7 +74,7 @@ static enum shown shown_statistics(const struct journal_tensor *t, bool scalar)
 
 static void write_four(struct dump_json *j, const struct journal_tensor *t, bool blank)
 {
-	const struct dtype_info *d = dtype_info(t->dtype);
+	const struct dtype_info *d = get_dtype_info(t->dtype);
 	const struct stats *s = &t->stats;
 	bool scalar = t->ndim == 0, measured = s->n && !blank;
 	enum shown shown = measured ? shown_statistics(t, scalar) : SHOWN_NONE;
@@ -168,7 +168,7 @@ bool dump_is_number(const struct staged_call *c, const struct journal_tensor *t)
 
 		if (o->io == IO_IN && o != t && o->ndim != JOURNAL_NDIM_NONE &&
 			!TENSOR_IS_VALUE(o->arg) && o->dtype != t->dtype &&
-			dtype_info(o->dtype)->cls == DTC_FLOAT)
+			get_dtype_info(o->dtype)->cls == DTC_FLOAT)
 			return true;
 	}
 	return false;
@@ -204,7 +204,7 @@ static void write_tensor_type(struct dump_json *j, const struct journal_tensor *
 				      : "{\"type\": \"torch.Tensor\", \"dtype\": \"torch.");
 	dump_json_raw(j, j->mindspore && t->dtype < DT_COUNT && names[t->dtype][0]
 				 ? names[t->dtype]
-				 : dtype_info(t->dtype)->name);
+				 : get_dtype_info(t->dtype)->name);
 	dump_json_raw(j, "\"");
 }
 

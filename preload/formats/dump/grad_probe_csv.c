@@ -146,7 +146,7 @@ static void clear_grad_folder(const struct grad_probe *g)
 
 	if (g->files->j->left || get_files_keys(g->files->cfg)->append_output ||
 		lstat(g->folder, &there) < 0 ||
-		(fstat(files_dir(g->files), &own) == 0 && own.st_dev == there.st_dev &&
+		(fstat(files_get_dir(g->files), &own) == 0 && own.st_dev == there.st_dev &&
 			own.st_ino == there.st_ino) ||
 		!has_grad_tables(g->folder))
 		return;
@@ -174,7 +174,7 @@ static int start_grad_folder(struct grad_probe *g)
 	if (!now)
 		return -ENOBUFS;
 	if (strcmp(now, g->folder))
-		files_place_move(g->files, TAG[0], now);
+		files_place_set_path(g->files, TAG[0], now);
 	free(g->folder);
 	g->folder = now;
 	clear_grad_folder(g);
@@ -187,7 +187,8 @@ static int find_grad_folder(struct grad_probe *g)
 {
 	const char *name;
 
-	return g->folder ? files_place_of(g->files, TAG "x", true, &name) : files_dir(g->files);
+	return g->folder ? files_place_open(g->files, TAG "x", true, &name)
+			 : files_get_dir(g->files);
 }
 
 /* Opens step<N> in this folder, and makes it if necessary. */
@@ -254,22 +255,22 @@ static void write_grad_number(struct text *out, double v, uint64_t nans)
 	if (nans)
 		v = __builtin_nan("");
 	text_double(out, v == 0 ? 0 : (double)(float)v, 17);
-	put_comma(out);
+	write_comma(out);
 }
 
 static void put_grad_row(struct text *out, const struct grad_probe *g, const struct record_kind *r)
 {
 	const struct stats *s = &r->kind->stats;
 
-	csv_field_max(out, r->name, ROW_STRING_MAX);
-	put_comma(out);
+	csv_add_field_max(out, r->name, ROW_STRING_MAX);
+	write_comma(out);
 	if (g->level == GRAD_L0) {
 		text_hex(out, (uint64_t)r->value[1], 8);
-		put_comma(out);
+		write_comma(out);
 	}
 	for (unsigned i = 2; i < r->kind->e.n; i++) {
 		text_double(out, r->value[i], 17);
-		put_comma(out);
+		write_comma(out);
 	}
 	write_grad_number(out, s->max.f, s->nans);
 	write_grad_number(out, s->min.f, s->nans);
@@ -310,7 +311,7 @@ static int write_grad_row(void *state, const struct record_kind *r)
 	struct text row = text_over(at, ROW_BYTES);
 
 	put_grad_row(&row, g, r);
-	files_took(g->files, o, row.len);
+	files_add_length(g->files, o, row.len);
 	return 0;
 }
 

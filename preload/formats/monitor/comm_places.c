@@ -167,7 +167,7 @@ static void write_comm_place(
 	text_str(t, "{\"stack\": ");
 	write_place_frames(t, frames);
 	text_str(t, ", \"dtype\": ");
-	text_json(t, dtype_info(p->dtype)->name);
+	text_json(t, get_dtype_info(p->dtype)->name);
 	for (unsigned i = 0; i < l->ngroup; i++) {
 		if (l->group[i].id != p->comm)
 			continue;

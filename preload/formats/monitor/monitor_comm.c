@@ -81,7 +81,7 @@ static struct monitor_sum *find_sum(
 static void add_tensor_sum(struct monitor_sum *s, const struct journal_tensor *t)
 {
 	double counted = (double)(t->stats.n - t->stats.nans), least, most;
-	unsigned cls = dtype_info(t->dtype)->cls;
+	unsigned cls = get_dtype_info(t->dtype)->cls;
 
 	s->alike &= s->count == t->count;
 	s->count = t->count;

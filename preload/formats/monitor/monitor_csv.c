@@ -75,7 +75,7 @@ static void update_monitor_rank(struct monitor *m)
 	/* Renamed last, because the name may belong to a living process. */
 	name_monitor_folder(m->files, m->style.v2, m->rank, new, sizeof(new));
 	if (rename(old, new) == 0 || errno == ENOENT)
-		files_place_move(m->files, TAG, new);
+		files_place_set_path(m->files, TAG, new);
 }
 
 /* Marks the folder as used by this process. Files that a tool makes later have no owner. */
@@ -86,7 +86,7 @@ static int register_monitor_folder(struct files *files)
 	if (files->j->kind == JK_MEMORY || files->j->left || files->from_files)
 		return 0;
 	text[format_monitor_owner(text, sizeof(text) - 1, files->j)] = 0;
-	return files_place_begin(files, TAG, MONITOR_OWNER_FILE, text);
+	return files_place_set_first(files, TAG, MONITOR_OWNER_FILE, text);
 }
 
 /* True for the lowest monitored rank: only this rank prints the line about cc_log_only. */
@@ -109,7 +109,7 @@ static int open_monitor(void *state, struct files *files)
 	m->style.ndigits = c ? (int)get_monitor_keys(c)->ndigits : -1;
 	m->style.v2 = c && get_monitor_keys(c)->monitor_layout == MONITOR_V2;
 	m->start_step = m->style.v2 ? (uint32_t)get_steps_keys(c)->start_step : 0;
-	m->ops = c ? train_ops_of(get_kinds_keys(c)->ops) : TO_NORM;
+	m->ops = c ? parse_ops(get_kinds_keys(c)->ops) : TO_NORM;
 	if (!m->ops)
 		m->ops = TO_NORM;
 	err = begin_monitor_folder(files, m->style.v2, m->rank);
@@ -245,8 +245,8 @@ static int write_monitor_kind(void *state, const struct record_kind *r)
 	monitor_statistics(&t, m->ops, number ? &one : &k->stats, number ? 1 : k->count,
 		number ? DT_FLOAT32 : k->dtype, &m->style);
 	monitor_end_row(&t, r->dim, number ? 0 : k->ndim, r->dtype_prefix,
-		dtype_info(number ? DT_FLOAT32 : k->dtype)->name, &m->style);
-	files_took(m->files, o, t.len);
+		get_dtype_info(number ? DT_FLOAT32 : k->dtype)->name, &m->style);
+	files_add_length(m->files, o, t.len);
 	return 0;
 }
 
@@ -303,12 +303,12 @@ static int write_monitor_stack(void *state, const struct record_stack *e)
 	struct text stack = text_over(all, lines), t = text_over(at, cap);
 
 	write_stack_lines(&stack, frames);
-	csv_field_max(&t, e->api, ROW_STRING_MAX);
-	put_comma(&t);
-	csv_field(&t, all);
+	csv_add_field_max(&t, e->api, ROW_STRING_MAX);
+	write_comma(&t);
+	csv_add_field(&t, all);
 	text_char(&t, '\n');
 	free(all);
-	files_took(m->files, o, t.len);
+	files_add_length(m->files, o, t.len);
 	return 0;
 }
 
@@ -356,8 +356,8 @@ static int write_comm_sum(struct monitor *m, const struct monitor_sum *s)
 	monitor_begin_row(&t, &row, &m->style);
 	monitor_statistics(&t, m->ops, &all, s->count, DT_FLOAT64, &m->style);
 	monitor_end_row(&t, &s->count, s->alike ? 1 : 255, s->dtype == DT_OTHER ? "nan" : "torch.",
-		s->dtype == DT_OTHER ? "" : dtype_info(s->dtype)->name, &m->style);
-	files_took(m->files, o, t.len);
+		s->dtype == DT_OTHER ? "" : get_dtype_info(s->dtype)->name, &m->style);
+	files_add_length(m->files, o, t.len);
 	return 0;
 }
 
@@ -411,7 +411,7 @@ static void write_comm_places(struct monitor *m)
 	static const char path[] = {TAG, ':', 'l', 'o', 'g', 0};
 	char folder[JOURNAL_PATH_MAX];
 	const char *name;
-	int dir = files_place_of(m->files, path, true, &name);
+	int dir = files_place_open(m->files, path, true, &name);
 
 	name_monitor_folder(m->files, m->style.v2, m->rank, folder, sizeof(folder));
 	if (dir >= 0)
@@ -439,7 +439,7 @@ static void handle_monitor_end(void *state)
 	static const char any[] = {TAG, ':', 0};
 	struct monitor *m = state;
 	const char *name;
-	int dir = files_place_of(m->files, any, false, &name);
+	int dir = files_place_open(m->files, any, false, &name);
 
 	if (dir >= 0)
 		leave_monitor_folder(dir, m->files->j);

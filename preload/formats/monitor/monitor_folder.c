@@ -80,7 +80,7 @@ void name_monitor_folder(const struct files *f, bool v2, int32_t rank_of, char *
 /* True if the process of this journal has written into the folder. */
 static bool is_own_monitor_folder(const struct files *f)
 {
-	const struct journal_commit *c = journal_commit(
+	const struct journal_commit *c = journal_get_commit(
 		f->j, atomic_load_explicit(&f->j->head->commit_seq, memory_order_relaxed));
 
 	for (int i = 0; i < JOURNAL_FILES; i++)
@@ -251,7 +251,7 @@ static int handle_repeated_rows(int from, const char *path, uint32_t first)
 	int to = add_next_folder(path), err;
 	ssize_t n;
 
-	err = to < 0 ? to : split_steps(from, to, first, &done);
+	err = to < 0 ? to : move_steps(from, to, first, &done);
 	if (to >= 0) {
 		snprintf(made, sizeof(made), "/proc/self/fd/%d", to);
 		n = readlink(made, name, sizeof(name) - 1);

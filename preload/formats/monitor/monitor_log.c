@@ -650,7 +650,7 @@ static int write_log_lines(struct monitor_log *m, size_t from)
 	if (!at)
 		return -ENOBUFS;
 	memcpy(at, m->text + from, n);
-	files_took(m->files, o, n);
+	files_add_length(m->files, o, n);
 	return 0;
 }
 

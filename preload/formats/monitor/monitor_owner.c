@@ -70,7 +70,7 @@ enum monitor_use monitor_folder_use(int dirfd, const struct journal *mine)
 	 * A journal with the path of this process' own does not count: if a run continues in the
 	 * rank's folder, the journal at that path is the new one.
 	 */
-	there = journal[0] && strcmp(journal, mine->head->journal_path) && journal_exists(journal);
+	there = journal[0] && strcmp(journal, mine->head->journal_path) && has_journal(journal);
 	/*
 	 * A journal that is missing may have been renamed with its folder, so this tells nothing
 	 * about the process.

@@ -14,8 +14,8 @@ void monitor_header(struct text *t, uint32_t ops, bool micro, const struct monit
 
 	text_str(t, style->v2 ? "vpp_stage,step,module_name,scope" : "vpp_stage,name,step");
 	text_str(t, micro ? ",micro_step" : "");
-	for (unsigned i = 0; (op = train_op_at(ops, i)) && op < TRAIN_OPS_END; i++) {
-		put_comma(t);
+	for (unsigned i = 0; (op = get_train_op(ops, i)) && op < TRAIN_OPS_END; i++) {
+		write_comma(t);
 		text_str(t, train_op_words[op]);
 	}
 	text_str(t, style->v2 ? "\n" : ",shape,dtype\n");
@@ -25,22 +25,22 @@ void monitor_begin_row(
 	struct text *t, const struct monitor_row *r, const struct monitor_style *style)
 {
 	text_u64(t, r->vpp_stage);
-	put_comma(t);
+	write_comma(t);
 	if (style->v2) {
 		text_u64(t, r->step);
-		put_comma(t);
-		csv_field_max(t, r->name, ROW_STRING_MAX);
-		put_comma(t);
+		write_comma(t);
+		csv_add_field_max(t, r->name, ROW_STRING_MAX);
+		write_comma(t);
 		text_str(t, r->scope);
 	} else {
-		csv_field_max(t, r->name, ROW_STRING_MAX);
-		put_comma(t);
+		csv_add_field_max(t, r->name, ROW_STRING_MAX);
+		write_comma(t);
 		text_u64(t, r->step);
 	}
-	put_comma(t);
+	write_comma(t);
 	if (r->micro_step != UINT32_MAX) {
 		text_u64(t, r->micro_step);
-		put_comma(t);
+		write_comma(t);
 	}
 }
 
@@ -131,11 +131,11 @@ static void write_monitor_extreme(struct text *t, const struct dtype_info *d, un
 void monitor_statistics(struct text *t, uint32_t ops, const struct stats *s, uint64_t count,
 	uint8_t dtype, const struct monitor_style *style)
 {
-	const struct dtype_info *d = dtype_info(dtype);
+	const struct dtype_info *d = get_dtype_info(dtype);
 	bool bad = !s->n || s->nans;
 	enum train_op op;
 
-	for (unsigned i = 0; (op = train_op_at(ops, i)) && op < TRAIN_OPS_END; i++) {
+	for (unsigned i = 0; (op = get_train_op(ops, i)) && op < TRAIN_OPS_END; i++) {
 		if (op == TO_NANS && s->n)
 			text_u64(t, s->nans);
 		else if (op == TO_INFS && s->n)
@@ -150,7 +150,7 @@ void monitor_statistics(struct text *t, uint32_t ops, const struct stats *s, uin
 			write_monitor_extreme(t, d, s->max, style);
 		else
 			write_monitor_number(t, op == TO_MEAN ? s->mean : s->norm, d, style);
-		put_comma(t);
+		write_comma(t);
 	}
 }
 
@@ -158,7 +158,7 @@ void monitor_end_row(struct text *t, const uint64_t *dim, unsigned ndim, const c
 	const char *dtype, const struct monitor_style *style)
 {
 	if (style->v2) {
-		csv_end(t);
+		csv_close_row(t);
 		return;
 	}
 	if (ndim == 255) {
@@ -171,8 +171,8 @@ void monitor_end_row(struct text *t, const uint64_t *dim, unsigned ndim, const c
 		}
 		text_str(t, ndim > 1 ? "]\"" : "]");
 	}
-	put_comma(t);
-	csv_field_max(t, prefix, ROW_STRING_MAX);
+	write_comma(t);
+	csv_add_field_max(t, prefix, ROW_STRING_MAX);
 	text_str(t, dtype);
 	text_char(t, '\n');
 }

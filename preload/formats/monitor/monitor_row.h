@@ -16,7 +16,7 @@ struct monitor_style {
 #define MONITOR_HEADER_MAX 256
 #define MONITOR_ROW_MAX 1024
 
-/* Writes the header line. ops: columns, see train_op_at(); micro: with column micro_step. */
+/* Writes the header line. ops: columns, see get_train_op(); micro: with column micro_step. */
 void monitor_header(struct text *t, uint32_t ops, bool micro, const struct monitor_style *style);
 
 /* The fields before the statistics. scope: only in v2, "" in v1. */

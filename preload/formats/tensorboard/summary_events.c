@@ -116,7 +116,7 @@ static int write_summary(struct summary *s, double wall, int64_t x)
 			if (lead)
 				memcpy(at, first.at, lead);
 			memcpy(at + lead, s->events.at, s->events.len);
-			files_took(s->files, o, lead + s->events.len);
+			files_add_length(s->files, o, lead + s->events.len);
 		}
 	}
 	tfevents_free(&first);
@@ -127,7 +127,7 @@ static bool start_summary(struct summary *s, uint32_t step)
 {
 	s->events.len = 0;
 	s->events.failed = false;
-	return !s->off && config_summary_has(files_config_at(s->files, step), step);
+	return !s->off && config_summary_has(files_get_config_at(s->files, step), step);
 }
 
 static int write_summary_loss(void *state, const struct record_scalar *e)

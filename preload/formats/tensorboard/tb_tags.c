@@ -23,7 +23,7 @@ void tb_scalar_tag(struct text *out, const struct record_scalar *e, bool of_samp
 {
 	size_t from = out->len;
 
-	put_scalar_name(out, e);
+	write_scalar_name(out, e);
 	if (of_samples)
 		text_str(out, " vs samples");
 	format_clean_tag(out, from);

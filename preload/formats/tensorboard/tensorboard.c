@@ -120,7 +120,7 @@ static bool add_tensorboard_folder(struct tensorboard *t)
 static int find_tb_file(struct tensorboard *t)
 {
 	const char *name;
-	int dir = files_place_of(t->files, TB_FILE, false, &name);
+	int dir = files_place_open(t->files, TB_FILE, false, &name);
 
 	return dir >= 0 && faccessat(dir, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0 ? -EEXIST : 0;
 }
@@ -153,7 +153,7 @@ static int write_step_events(struct tensorboard *t, uint32_t step, double wall)
 	}
 	if (at) {
 		memcpy(at + start.len, t->events.at, t->events.len);
-		files_took(t->files, o, start.len + t->events.len);
+		files_add_length(t->files, o, start.len + t->events.len);
 	}
 	tfevents_free(&start);
 	return at ? 0 : -ENOBUFS;
@@ -280,14 +280,14 @@ static void add_kind_event(struct tensorboard *t, const struct record_kind *r, d
 static void add_statistics(struct tensorboard *t, const struct record_kind *r, double wall)
 {
 	const struct tensorboard_keys *keys = get_tensorboard_keys(t->cfg);
-	uint32_t ops = train_ops_of(keys->tensorboard_ops);
+	uint32_t ops = parse_ops(keys->tensorboard_ops);
 	bool as_monitor = keys->tensorboard_tags == TB_TAGS_MSPROBE, nans = as_monitor;
 	enum train_op op;
 	double v;
 
 	if (as_monitor)
 		ops = r->kind->ops;
-	for (unsigned i = 0; (op = train_op_at(ops, i)) && op < TRAIN_OPS_END; i++) {
+	for (unsigned i = 0; (op = get_train_op(ops, i)) && op < TRAIN_OPS_END; i++) {
 		nans |= op == TO_NANS;
 		if (find_statistic(&r->kind->stats, r->kind->dtype, r->kind->count, op, &v))
 			add_kind_event(t, r, wall, train_op_words[op], v);

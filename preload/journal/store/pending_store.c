@@ -17,7 +17,7 @@ static struct pending_slot *pending_unit_at(const struct pending_store *p, uint3
 
 static uint32_t count_pending_units(const struct pending_store *p)
 {
-	return (uint32_t)(journal_space(p->j, JP_PENDING) / PENDING_UNIT);
+	return (uint32_t)(journal_get_space(p->j, JP_PENDING) / PENDING_UNIT);
 }
 
 static uint32_t units_for(uint32_t bytes)

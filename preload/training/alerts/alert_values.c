@@ -122,7 +122,7 @@ int alert_values_add_scalar(struct alert_values *all, const struct record_scalar
 		.operation = ""};
 
 	all->before = all->len;
-	put_scalar_name(&t, r);
+	write_scalar_name(&t, r);
 	set_seen_number(&v, r->value);
 	v.key = hash_str(ALERT_OF_SCALAR + 1, name);
 	return copy_alert_value(all, &v);

@@ -511,7 +511,8 @@ static void read_old_line(struct alerts *a, char *line)
 static void read_old_alerts(struct alerts *a)
 {
 	char *buf = malloc(FILE_BYTES), *line, *save = NULL;
-	ssize_t n = buf ? io_read_file(files_dir(a->files), ALERTS_FILE, buf, FILE_BYTES - 1) : 0;
+	ssize_t n =
+		buf ? io_read_file(files_get_dir(a->files), ALERTS_FILE, buf, FILE_BYTES - 1) : 0;
 
 	if (n > 0) {
 		buf[n] = 0;
@@ -581,9 +582,10 @@ static void emit_alert(struct alerts *a, unsigned rule, const struct alert_seen 
 	if (!to && a->n == ALERTS_MAX) {
 		if (!a->more++)
 			log_loss(LOSS_ALERTS,
-				"alerts: %d different ones are in %s; further ones are not; "
-				"choose fewer by `kind` and `names` of the rules",
-				ALERTS_MAX, ALERTS_FILE);
+				"alerts: %s holds %d different alerts, its maximum: further ones "
+				"are "
+				"not written; choose fewer by `kind` and `names` of the rules",
+				ALERTS_FILE, ALERTS_MAX);
 		return;
 	}
 	again = to && v->step - to->last_step > REARM_STEPS;
@@ -730,7 +732,7 @@ static void write_alerts(struct alerts *a, int32_t rank)
 			break;
 		}
 	}
-	err = io_replace_file(files_dir(a->files), ALERTS_FILE, buf, t.len);
+	err = io_replace_file(files_get_dir(a->files), ALERTS_FILE, buf, t.len);
 	free(buf);
 	if (err) {
 		log_loss(LOSS_ALERTS, "%s: %s; alerts are kept in memory and written later",

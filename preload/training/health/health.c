@@ -315,7 +315,7 @@ static void check_health_ckpt(struct health *h, struct health_ckpt *c)
 	c->healthy =
 		isfinite(value) && value < get_alerts_keys(cfg)->embedding_local_norm_threshold;
 	if (health_find_alert_between(
-		    files_dir(h->files), h->last_step, c->step, c->alert, sizeof(c->alert)))
+		    files_get_dir(h->files), h->last_step, c->step, c->alert, sizeof(c->alert)))
 		c->healthy = false;
 	if (c->step > h->last_step)
 		h->last_step = c->step;

@@ -95,7 +95,7 @@ static bool is_own_file(const struct files *f, int fd)
 {
 	struct stat st, own;
 
-	return fstat(fd, &st) == 0 && fstat(files_dir((struct files *)f), &own) == 0 &&
+	return fstat(fd, &st) == 0 && fstat(files_get_dir((struct files *)f), &own) == 0 &&
 	       st.st_uid == own.st_uid && st.st_nlink == 1;
 }
 

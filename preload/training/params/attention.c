@@ -45,7 +45,7 @@ static bool measure_head(
 
 	one.base = at;
 	one.count = count;
-	one.bytes = count * dtype_info(logits->dtype)->size;
+	one.bytes = count * get_dtype_info(logits->dtype)->size;
 	one.ndim = 2;
 	one.n = 2;
 	one.counts = size + logits->ndim - 2;
@@ -63,7 +63,7 @@ bool compute_max_logits(const struct buffer *logits, uint32_t heads, struct max_
 	uint64_t outer, all_heads;
 	struct stats s;
 
-	if (dtype_info(logits->dtype)->cls != DTC_FLOAT || logits->layout != BUFFER_STRIDED ||
+	if (get_dtype_info(logits->dtype)->cls != DTC_FLOAT || logits->layout != BUFFER_STRIDED ||
 		!read_element_view(logits, &v) || (v.ndim != 4 && (v.ndim != 3 || !heads)))
 		return false;
 	all_heads = v.ndim == 4 ? v.size[1] : heads;
@@ -90,7 +90,7 @@ bool read_max_logits(const struct buffer *values, struct max_logits *m)
 	const unsigned char *at = values->base;
 	struct element_view v;
 
-	if (dtype_info(values->dtype)->cls != DTC_FLOAT || !read_element_view(values, &v) ||
+	if (get_dtype_info(values->dtype)->cls != DTC_FLOAT || !read_element_view(values, &v) ||
 		v.ndim > 1 || !start_heads(m, values->count))
 		return false;
 	for (uint32_t h = 0; h < m->heads; h++)
@@ -102,7 +102,7 @@ bool read_max_logits(const struct buffer *values, struct max_logits *m)
 
 static bool read_mask(const struct buffer *mask, struct element_view *v)
 {
-	return (dtype_info(mask->dtype)->cls == DTC_FLOAT || mask->dtype == DT_BOOL) &&
+	return (get_dtype_info(mask->dtype)->cls == DTC_FLOAT || mask->dtype == DT_BOOL) &&
 	       read_element_view(mask, v) && (v->ndim == 2 || v->ndim == 4);
 }
 
@@ -145,7 +145,7 @@ bool compute_lse_bounds(
 	struct element_view v, k = {.ndim = 0};
 	bool each, is_bool = mask->mask && mask->mask->dtype == DT_BOOL;
 
-	if (dtype_info(lse->dtype)->cls != DTC_FLOAT || !read_element_view(lse, &v) ||
+	if (get_dtype_info(lse->dtype)->cls != DTC_FLOAT || !read_element_view(lse, &v) ||
 		v.ndim != 3 || !mask->keys || !start_heads(m, v.size[1]))
 		return false;
 	if (mask->mask && (!read_mask(mask->mask, &k) || !is_mask_of(&k, &v, mask->keys)))
@@ -294,9 +294,10 @@ bool compute_attention_spread(const struct buffer *q, const struct buffer *k, ui
 	struct element_view a, b;
 	struct row_sample sample;
 
-	if (dtype_info(q->dtype)->cls != DTC_FLOAT || dtype_info(k->dtype)->cls != DTC_FLOAT ||
-		!read_element_view(q, &a) || !read_element_view(k, &b) || a.ndim != b.ndim ||
-		a.ndim < 3 || a.size[a.ndim - 1] != b.size[b.ndim - 1] ||
+	if (get_dtype_info(q->dtype)->cls != DTC_FLOAT ||
+		get_dtype_info(k->dtype)->cls != DTC_FLOAT || !read_element_view(q, &a) ||
+		!read_element_view(k, &b) || a.ndim != b.ndim || a.ndim < 3 ||
+		a.size[a.ndim - 1] != b.size[b.ndim - 1] ||
 		a.size[a.ndim - 1] > ATTENTION_WIDTH_MAX ||
 		a.size[a.ndim - 2] != b.size[b.ndim - 2])
 		return false;
@@ -316,7 +317,7 @@ bool compute_logits_spread(
 	struct element_view v;
 	struct row_sample sample;
 
-	if (dtype_info(logits->dtype)->cls != DTC_FLOAT || !read_element_view(logits, &v) ||
+	if (get_dtype_info(logits->dtype)->cls != DTC_FLOAT || !read_element_view(logits, &v) ||
 		v.ndim != 4 || !logits->count)
 		return false;
 	sample = get_row_sample(v.size[2], rows_max, s);

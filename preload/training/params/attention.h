@@ -61,7 +61,7 @@ bool compute_attention_spread(const struct buffer *q, const struct buffer *k, ui
 	struct attention_spread *s);
 
 /*
- * The same numbers from the input of a softmax over the last dimension, [batch, heads, queries, keys], for the first head of the
+ * Computes the same numbers from the input of a softmax over the last dimension, [batch, heads, queries, keys], for the first head of the
  * first sequence. The model itself has applied scale and mask.
  */
 bool compute_logits_spread(

@@ -188,7 +188,7 @@ static int get_class_of_element(const char *p, enum dtype dt)
 {
 	uint64_t bits = 0;
 
-	memcpy(&bits, p, dtype_info(dt)->size);
+	memcpy(&bits, p, get_dtype_info(dt)->size);
 	switch (dt) {
 	case DT_FLOAT16:
 		return get_class_of_bits(bits, 5, 10);
@@ -206,7 +206,7 @@ static int get_class_of_element(const char *p, enum dtype dt)
 static void find_in_piece(void *arg, const void *p, uint64_t count, enum dtype dt, const void *next)
 {
 	struct bad_search *s = arg;
-	unsigned size = dtype_info(dt)->size;
+	unsigned size = get_dtype_info(dt)->size;
 
 	(void)next;
 	for (uint64_t i = 0; i < count && s->nan == UINT64_MAX && size <= 8; i++) {

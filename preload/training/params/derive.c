@@ -57,7 +57,7 @@ static bool open_both(struct both *k, const struct buffer *a, const struct buffe
 	if (!has_same_order(a, b))
 		return false;
 	for (int i = 0; i < 2; i++) {
-		const struct dtype_info *d = dtype_info(of[i]->dtype);
+		const struct dtype_info *d = get_dtype_info(of[i]->dtype);
 
 		k->dtype[i] = of[i]->dtype;
 		k->size[i] = d->size;
@@ -165,7 +165,7 @@ bool derive_compute_sign_agreement(const struct buffer *a, const struct buffer *
 
 bool derive_compute_squares(const struct buffer *b, double *sum)
 {
-	const struct dtype_info *d = dtype_info(b->dtype);
+	const struct dtype_info *d = get_dtype_info(b->dtype);
 	const unsigned char *at = d->cls == DTC_FLOAT && d->component == b->dtype
 					  ? get_dense_memory(b, d->size)
 					  : NULL;

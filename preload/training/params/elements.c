@@ -71,7 +71,7 @@ bool read_element_view(const struct buffer *b, struct element_view *v)
 		return false;
 	v->at = b->base;
 	v->ndim = b->ndim;
-	v->bytes = dtype_info(b->dtype)->size;
+	v->bytes = get_dtype_info(b->dtype)->size;
 	for (unsigned i = b->ndim; i-- > 0;) {
 		v->size[i] = (uint64_t)size[i];
 		v->step[i] = (b->layout == BUFFER_STRIDED ? stride[i] : step) * (int64_t)v->bytes;

@@ -46,13 +46,13 @@ static bool find_rows(const struct buffer *b, struct rows *r)
 	r->at = b->base;
 	r->n = (uint64_t)dims[b->ndim - 1];
 	r->nrow = b->count / r->n;
-	r->size = dtype_info(b->dtype)->size;
+	r->size = get_dtype_info(b->dtype)->size;
 	return r->nrow * r->n == b->count;
 }
 
 static bool is_float_buffer(const struct buffer *b)
 {
-	return dtype_info(b->dtype)->cls == DTC_FLOAT;
+	return get_dtype_info(b->dtype)->cls == DTC_FLOAT;
 }
 
 /* ---- the weight ---- */

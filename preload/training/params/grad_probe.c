@@ -36,7 +36,7 @@ static const char *get_name_without_wrapper(const char *name, const char *end)
 
 bool grad_probe_has_param(const char *name)
 {
-	const char *list = get_dump_keys(config_now())->param_list;
+	const char *list = get_dump_keys(get_config())->param_list;
 	size_t n;
 
 	name = get_name_without_wrapper(name, name + strlen(name));
@@ -155,7 +155,7 @@ static void measure_dense(struct grad_scan *g, const struct buffer *b, size_t si
 
 static struct tensor_copy *find_or_add_signs(const struct buffer *b, uint32_t id, uint32_t step)
 {
-	const struct config *cfg = config_now();
+	const struct config *cfg = get_config();
 	const struct dump_keys *keys = get_dump_keys(cfg);
 	unsigned ndim = b->ndim <= TENSOR_POOL_DIMS ? b->ndim : 1;
 	uint64_t bytes = (b->count + 7) / 8, *size, next = 1;
@@ -192,8 +192,8 @@ static struct tensor_copy *find_or_add_signs(const struct buffer *b, uint32_t id
 unsigned grad_probe_measure(
 	const struct buffer *grad, uint32_t id, uint32_t step, double numbers[GRAD_PROBE_NUMBERS])
 {
-	const struct dtype_info *d = dtype_info(grad->dtype);
-	const struct config *cfg = config_now();
+	const struct dtype_info *d = get_dtype_info(grad->dtype);
+	const struct config *cfg = get_config();
 	const struct dump_keys *keys = get_dump_keys(cfg);
 	struct grad_scan g = {.level = keys->grad_level};
 	struct tensor_copy *copy = NULL;

@@ -19,7 +19,7 @@
 
 bool health_is_alone(void)
 {
-	const struct config *cfg = config_now();
+	const struct config *cfg = get_config();
 
 	return !*get_kinds_keys(cfg)->kinds && config_metrics(cfg) == METRICS_HEALTH;
 }
@@ -39,7 +39,7 @@ static uint64_t get_param_count(const struct train_param *p)
 
 static bool is_possible_embedding(const struct train_param *p)
 {
-	const struct config *cfg = config_now();
+	const struct config *cfg = get_config();
 	const struct alerts_keys *keys = get_alerts_keys(cfg);
 
 	if (p->flags & (TP_FROZEN | TP_FLAT))
@@ -96,7 +96,7 @@ static uint32_t find_embedding(const struct train_params *all)
 
 bool health_is_embedding(const struct train_params *all, const struct train_param *p)
 {
-	return get_alerts_keys(config_now())->health_checkpoint && p->id == find_embedding(all);
+	return get_alerts_keys(get_config())->health_checkpoint && p->id == find_embedding(all);
 }
 
 /* ---- its gradient ---- */
@@ -116,7 +116,7 @@ static void write_embedding_norm(uint32_t step)
 
 bool health_handle_value(const struct train_value *v)
 {
-	const struct config *cfg = config_now();
+	const struct config *cfg = get_config();
 	const struct alerts_keys *alerts_keys = get_alerts_keys(cfg);
 	const struct train_params *all = alerts_keys->health_checkpoint ? train_get_params() : NULL;
 	uint32_t id;

@@ -14,7 +14,7 @@
 
 bool histogram_is_due(uint32_t step)
 {
-	const struct config *cfg = config_now();
+	const struct config *cfg = get_config();
 
 	return *get_tensorboard_keys(cfg)->summary_dir && config_summary_has(cfg, step);
 }
@@ -42,7 +42,7 @@ static void add_blocks(void *arg, const void *p, uint64_t count, enum dtype dt, 
 {
 	const struct blocks *b = arg;
 	const unsigned char *at = p;
-	size_t size = dtype_info(dt)->size;
+	size_t size = get_dtype_info(dt)->size;
 	double v[BLOCK];
 
 	(void)next;
@@ -104,8 +104,8 @@ static bool compute_histogram(const struct buffer *b, double *values, uint16_t *
 	struct blocks look = {update_range, &s};
 	struct bins bins;
 
-	if (b->nostats || !b->base || dtype_info(b->dtype)->cls != DTC_FLOAT ||
-		dtype_info(b->dtype)->component != b->dtype ||
+	if (b->nostats || !b->base || get_dtype_info(b->dtype)->cls != DTC_FLOAT ||
+		get_dtype_info(b->dtype)->component != b->dtype ||
 		!buffer_read_pieces(b, false, add_blocks, &look) || !s.n)
 		return false;
 	bins = (struct bins){s.least, 0, compute_bin_count(s.n), values + HISTOGRAM_HEAD};

@@ -21,15 +21,15 @@ uint32_t train_get_kinds(void)
 {
 	/* One word: 1 + the number of a configuration, and its kinds. */
 	static _Atomic uint64_t known;
-	const struct generation *g = generation_now();
+	const struct generation *g = get_generation();
 	uint64_t k = atomic_load_explicit(&known, memory_order_relaxed);
 
 	if (__builtin_expect(k >> 32 == (uint64_t)g->number + 1, 1))
 		return (uint32_t)k;
 	if (!session_configure())
 		return 0;
-	g = generation_now();
-	k = ((uint64_t)g->number + 1) << 32 | train_kinds_of(get_kinds_keys(g->cfg)->kinds) |
+	g = get_generation();
+	k = ((uint64_t)g->number + 1) << 32 | parse_kinds(get_kinds_keys(g->cfg)->kinds) |
 	    metric_get_kinds(g->cfg) | grad_probe_get_kinds(g->cfg);
 	atomic_store_explicit(&known, k, memory_order_relaxed);
 	return (uint32_t)k;
@@ -77,7 +77,7 @@ static bool is_rank_wanted(
 
 bool train_are_kinds_due(void)
 {
-	const struct generation *g = generation_now();
+	const struct generation *g = get_generation();
 	const struct config *c = g->cfg;
 	const struct kinds_keys *keys = get_kinds_keys(c);
 	bool only = !keys->tp_group.n && !keys->process_group.n && !keys->tp_ranks.n &&
@@ -102,7 +102,7 @@ static void add_kind_piece(
 /* Copies what a row shows of the tensor. Returns false if it has no elements that may be measured. */
 static bool read_shape_of(struct train_value *v, const struct buffer *b)
 {
-	int64_t max = get_calls_keys(config_now())->max_bytes;
+	int64_t max = get_calls_keys(get_config())->max_bytes;
 
 	v->dtype = b->dtype;
 	v->count = b->count;
@@ -115,7 +115,7 @@ static bool read_shape_of(struct train_value *v, const struct buffer *b)
 
 void train_kind_measure(struct train_value *v, const struct buffer *b)
 {
-	const struct calls_keys *keys = get_calls_keys(config_now());
+	const struct calls_keys *keys = get_calls_keys(get_config());
 	struct stats_acc acc;
 	struct stats_fenv fenv;
 	struct own_work own;
@@ -165,7 +165,7 @@ static uint32_t get_wanted_ops(void)
 	uint32_t ops = atomic_load_explicit(&known, memory_order_relaxed);
 
 	if (!ops) {
-		ops = train_ops_of(get_kinds_keys(config_now())->ops);
+		ops = parse_ops(get_kinds_keys(get_config())->ops);
 		if (!ops)
 			ops = TO_NORM; /* other tools use this default if no word is valid */
 		atomic_store_explicit(&known, ops, memory_order_relaxed);
@@ -217,11 +217,11 @@ static char *write_kind_tail(char *to, const struct train_value *v)
 static bool is_written_kind(enum train_kind k)
 {
 	static _Atomic uint64_t known; /* as in train_get_kinds() */
-	const struct generation *g = generation_now();
+	const struct generation *g = get_generation();
 	uint64_t w = atomic_load_explicit(&known, memory_order_relaxed);
 
 	if (w >> 32 != (uint64_t)g->number + 1) {
-		uint32_t kinds = train_kinds_of(get_kinds_keys(g->cfg)->kinds);
+		uint32_t kinds = parse_kinds(get_kinds_keys(g->cfg)->kinds);
 
 		/* If Adam's moments are wanted, the optimizer's other tensors are written too. */
 		if (kinds & (KIND_BIT(EXP_AVG) | KIND_BIT(EXP_AVG_SQ)))

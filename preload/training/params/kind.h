@@ -54,7 +54,7 @@ struct train_value {
 void train_kind_measure(struct train_value *v, const struct buffer *b);
 
 /*
- * The same for a tensor in any memory. If b->device is set, it is measured there, at this point of
+ * Like train_kind_measure(), for a tensor in any memory. If b->device is set, it is measured there, at this point of
  * `stream`, and v->snapshot is its pending result, which belongs to train_kind_write() or
  * train_kind_remove(). Between late_open_tensors() and late_close_tensors() many are one launch.
  */

@@ -148,7 +148,7 @@ static struct target_set *read_target_words(const char *words)
  */
 static struct target_set *get_targets(bool locked)
 {
-	const struct kinds_keys *keys = get_kinds_keys(config_now());
+	const struct kinds_keys *keys = get_kinds_keys(get_config());
 	const char *words = keys->targets ? keys->targets : "";
 	struct target_set *s = atomic_load_explicit(&targets_made, memory_order_acquire), *made;
 
@@ -310,7 +310,7 @@ static void record_targets(const struct train_params *all, const struct target_s
 	static char part[8192];
 	static bool reported;
 	struct text t = text_over(part, sizeof(part));
-	bool modules = train_kinds_of(get_kinds_keys(config_now())->kinds) &
+	bool modules = parse_kinds(get_kinds_keys(get_config())->kinds) &
 		       (KIND_BIT(ACTV) | KIND_BIT(ACTV_GRAD));
 
 	if (reported || !s || !s->n || !session.journal.head)
@@ -340,7 +340,7 @@ static void set_params_decisions(const struct train_params *all, const struct ta
 
 	if (name_flags == MAP_FAILED)
 		return;
-	if (get_kinds_keys(config_now())->squash_name)
+	if (get_kinds_keys(get_config())->squash_name)
 		set_short_names(all, name_flags);
 	if (decisions.name_flags)
 		munmap(decisions.name_flags, decisions.n);
@@ -366,7 +366,7 @@ static uint8_t get_decision(const struct train_params *all, const struct train_p
 
 const char *train_get_kind_name(const struct train_params *all, const struct train_param *p)
 {
-	if (!get_kinds_keys(config_now())->squash_name)
+	if (!get_kinds_keys(get_config())->squash_name)
 		return p->name;
 	return get_decision(all, p) & SHORT ? train_get_short_name(p->name) : p->name;
 }

@@ -51,7 +51,7 @@ uint32_t metric_get_kinds(const struct config *cfg)
 
 bool metric_is_due(enum metric m, uint32_t step)
 {
-	const struct config *cfg = config_now();
+	const struct config *cfg = get_config();
 
 	return is_metric_wanted(cfg, m) &&
 	       ((uint64_t)step + 1) % (uint64_t)get_training_keys(cfg)->metrics_interval == 0;
@@ -129,7 +129,7 @@ static bool is_in_set(struct target_set *set, const char *name, bool invert)
 
 bool metric_has_target(const char *name)
 {
-	return is_in_set(&of_metrics, name, get_training_keys(config_now())->metrics_invert);
+	return is_in_set(&of_metrics, name, get_training_keys(get_config())->metrics_invert);
 }
 
 bool stable_rank_has_target(const char *name)
@@ -144,7 +144,7 @@ bool router_has_target(const char *name)
 
 bool histogram_has_target(const char *name, unsigned index)
 {
-	const struct tensorboard_keys *keys = get_tensorboard_keys(config_now());
+	const struct tensorboard_keys *keys = get_tensorboard_keys(get_config());
 
 	if (!*keys->summary_targets)
 		return index < (uint64_t)keys->summary_first;
@@ -239,7 +239,7 @@ static void write_norms(uint32_t step)
 {
 	if (updates.step == step + 1)
 		updates.last = updates.n;
-	if (get_kinds_keys(config_now())->monitor_mbs_grad)
+	if (get_kinds_keys(get_config())->monitor_mbs_grad)
 		write_micro_norms(step);
 	else
 		write_norm(METRIC_DEVICE_LOCAL_NORM, SCALAR_DEVICE_LOCAL_NORM, step, &grads);
@@ -253,7 +253,7 @@ void metric_set_expected_values(uint32_t n)
 
 void metric_add_expected_value(uint32_t step)
 {
-	if (!config_metrics(config_now()))
+	if (!config_metrics(get_config()))
 		return;
 	step_add_source(write_norms);
 	if (updates.step != step + 1) {
@@ -293,7 +293,7 @@ void record_micro_losses(uint32_t step, const double *loss, uint32_t n)
 
 void metric_handle_value(const struct train_value *v)
 {
-	const struct config *cfg = config_now();
+	const struct config *cfg = get_config();
 
 	if (!config_metrics(cfg))
 		return;

@@ -24,7 +24,7 @@ static struct group {
 
 bool train_places_wanted(void)
 {
-	const struct config *c = config_now();
+	const struct config *c = get_config();
 	const struct kinds_keys *keys = get_kinds_keys(c);
 
 	return (keys->dp_ranks.n && !keys->dp_group.n) || (keys->tp_ranks.n && !keys->tp_group.n) ||

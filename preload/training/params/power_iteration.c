@@ -54,7 +54,7 @@ static void add_row(double *to, const double *a, double factor, uint64_t n)
 static bool compute_next_vector(struct iteration *it, const unsigned char *p, uint64_t m,
 	enum dtype dt, bool first, uint64_t until)
 {
-	size_t bytes = (size_t)it->n * dtype_info(dt)->size;
+	size_t bytes = (size_t)it->n * get_dtype_info(dt)->size;
 	uint64_t since = 0;
 
 	memset(it->next, 0, it->lanes * sizeof(*it->next));

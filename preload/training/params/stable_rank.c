@@ -38,12 +38,12 @@ static uint64_t measured[NUMBERS_MAX / WORD_BITS];
 
 static uint64_t compute_budget_ns(void)
 {
-	return (uint64_t)get_training_keys(config_now())->stable_rank_budget_ms * 1000000;
+	return (uint64_t)get_training_keys(get_config())->stable_rank_budget_ms * 1000000;
 }
 
 bool stable_rank_is_due(uint32_t step)
 {
-	const struct config *cfg = config_now();
+	const struct config *cfg = get_config();
 
 	if (!(config_metrics(cfg) & METRIC_BIT(STABLE_RANK)))
 		return false;
@@ -54,7 +54,7 @@ bool stable_rank_is_due(uint32_t step)
 static void start_rank_step(uint32_t step)
 {
 	bool due = ((uint64_t)step + 1) %
-			   (uint64_t)get_training_keys(config_now())->stable_rank_interval ==
+			   (uint64_t)get_training_keys(get_config())->stable_rank_interval ==
 		   0;
 
 	if (rounds.step == step + 1)
@@ -84,8 +84,9 @@ static bool find_stack(const struct buffer *b, struct stack *s)
 	unsigned d = b->ndim, two = d - 2;
 	bool plain, turned;
 
-	if ((d != 2 && d != 3) || dtype_info(b->dtype)->cls != DTC_FLOAT ||
-		dtype_info(b->dtype)->component != b->dtype || b->nostats || !b->base || !b->count)
+	if ((d != 2 && d != 3) || get_dtype_info(b->dtype)->cls != DTC_FLOAT ||
+		get_dtype_info(b->dtype)->component != b->dtype || b->nostats || !b->base ||
+		!b->count)
 		return false;
 	s->at = b->base;
 	s->count = d == 3 ? (uint64_t)size[0] : 1;
@@ -173,9 +174,9 @@ static void write_experts(const struct train_value *v, const struct expert_ranks
 /* Returns false if it took too long; the results so far are written. */
 static bool measure_stack(const struct train_value *v, const struct stack *s, uint64_t until)
 {
-	const struct training_keys *keys = get_training_keys(config_now());
+	const struct training_keys *keys = get_training_keys(get_config());
 	enum config_rank_experts shown = keys->stable_rank_experts;
-	uint64_t bytes = s->m * s->n * dtype_info(v->dtype)->size;
+	uint64_t bytes = s->m * s->n * get_dtype_info(v->dtype)->size;
 	struct expert_ranks all = {.sum = {0, 0}};
 
 	for (uint64_t i = 0; i < s->count; i++) {
@@ -209,7 +210,7 @@ static double compute_rank_work(const struct stack *s)
 static bool has_time(const struct stack *s, bool *ever)
 {
 	double need = rounds.ns_each * compute_rank_work(s) *
-		      (double)get_training_keys(config_now())->stable_rank_iterations;
+		      (double)get_training_keys(get_config())->stable_rank_iterations;
 
 	*ever = need <= (double)compute_budget_ns();
 	return rounds.spent < compute_budget_ns() &&
@@ -220,7 +221,7 @@ static void record_time(uint64_t took, const struct stack *s, bool whole)
 {
 	double each = (double)took /
 		      (compute_rank_work(s) *
-			      (double)get_training_keys(config_now())->stable_rank_iterations);
+			      (double)get_training_keys(get_config())->stable_rank_iterations);
 
 	rounds.spent += took;
 	rounds.cost += took;

@@ -25,7 +25,7 @@ static flops_switch_fn *_Atomic switch_watch;
 
 bool flops_are_wanted(void)
 {
-	const struct config *cfg = config_now();
+	const struct config *cfg = get_config();
 	const struct training_keys *keys = get_training_keys(cfg);
 
 	if (scalar_is_wanted(SCALAR_HFU) && keys->peak_flops > 0)
@@ -84,7 +84,7 @@ static bool record_step_count(uint32_t step, const struct flops *f, uint64_t lea
 	known.step = step;
 	known.leader_hash = leader;
 	known.of_step = *f;
-	return !whole || !same || get_training_keys(config_now())->flops_interval <= 1;
+	return !whole || !same || get_training_keys(get_config())->flops_interval <= 1;
 }
 
 bool flops_close_step(uint32_t step, struct flops *of_step)
@@ -106,7 +106,7 @@ bool flops_close_step(uint32_t step, struct flops *of_step)
 		next = !there ||
 		       (uint64_t)step + 1 >=
 			       (uint64_t)known.step +
-				       (uint64_t)get_training_keys(config_now())->flops_interval;
+				       (uint64_t)get_training_keys(get_config())->flops_interval;
 	}
 	set_counting(next);
 	*of_step = f;

@@ -13,7 +13,7 @@
 
 static bool scalar_is_recorded(uint32_t step)
 {
-	const struct generation *g = generation_now();
+	const struct generation *g = get_generation();
 
 	return !g->paused && session_rank_selected() && config_step_wanted(g->cfg, step);
 }

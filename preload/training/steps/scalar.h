@@ -19,14 +19,14 @@
 /* True if a scalar or a metric is requested. False before the configuration has been read. */
 static inline bool scalars_wanted(void)
 {
-	const struct config *cfg = config_now();
+	const struct config *cfg = get_config();
 
 	return config_scalars(cfg) | config_metrics(cfg);
 }
 
 static inline bool scalar_is_wanted(enum scalar which)
 {
-	return config_scalars(config_now()) >> which & 1;
+	return config_scalars(get_config()) >> which & 1;
 }
 
 /*

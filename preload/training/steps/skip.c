@@ -53,7 +53,7 @@ static struct {
 
 bool skip_is_wanted(void)
 {
-	return get_alerts_keys(config_now())->use_skip_data_by_global_norm;
+	return get_alerts_keys(get_config())->use_skip_data_by_global_norm;
 }
 
 void skip_forked(void)
@@ -83,7 +83,7 @@ static void write_skip_member(struct text *t, const char *key, bool first)
 /* Writes the part of meta.json after a withheld step, or (changed) after another change. */
 static void write_skip_meta(bool changed)
 {
-	const struct config *cfg = config_now();
+	const struct config *cfg = get_config();
 	const struct alerts_keys *keys = get_alerts_keys(cfg);
 	char part[PART_BYTES];
 	struct text t = text_over(part, sizeof(part));
@@ -149,7 +149,7 @@ static void format_promise(struct text *t)
 
 static void write_peer_path(struct text *t, int rank)
 {
-	text_str(t, get_files_keys(config_now())->output_dir);
+	text_str(t, get_files_keys(get_config())->output_dir);
 	text_str(t, "/" PEER_FOLDER);
 	if (rank >= 0) {
 		text_str(t, "/rank");
@@ -320,7 +320,7 @@ static bool is_everybody_ready(bool first, bool is_promised)
 	}
 	snprintf(why, sizeof(why),
 		"rank %d has not said in %.80s/" PEER_FOLDER " that it withholds steps", r,
-		get_files_keys(config_now())->output_dir);
+		get_files_keys(get_config())->output_dir);
 	skip_stop(why);
 	return false;
 }
@@ -338,7 +338,7 @@ static void print_first_withheld(double norm)
 		return;
 	reported = true;
 	text_double(&v, norm, 9);
-	text_double(&m, get_alerts_keys(config_now())->global_norm_spike_threshold, 9);
+	text_double(&m, get_alerts_keys(get_config())->global_norm_spike_threshold, 9);
 	log_info(1,
 		"step %u is withheld: its global norm %s is %s%s: weights and optimizer "
 		"state stay as they are, a learning rate scheduler that the script steps "
@@ -361,7 +361,7 @@ static void write_withheld(unsigned optimizer)
 
 bool skip_check_step(unsigned optimizer, double norm, bool is_promised)
 {
-	double most = get_alerts_keys(config_now())->global_norm_spike_threshold;
+	double most = get_alerts_keys(get_config())->global_norm_spike_threshold;
 	bool first;
 
 	was_withheld = false;
@@ -399,7 +399,7 @@ bool skip_check_step(unsigned optimizer, double norm, bool is_promised)
 
 bool skip_reached_limit(char *text, size_t cap)
 {
-	const struct config *cfg = config_now();
+	const struct config *cfg = get_config();
 	const struct alerts_keys *keys = get_alerts_keys(cfg);
 	struct text t = text_over(text, cap);
 	int64_t limit = keys->global_norm_spike_count_threshold;

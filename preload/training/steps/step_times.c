@@ -191,7 +191,7 @@ void step_forward_start(void)
 
 bool step_is_batch_wanted(void)
 {
-	const struct config *c = config_now();
+	const struct config *c = get_config();
 	const struct training_keys *keys = get_training_keys(c);
 
 	return !keys->global_batch_size && !keys->micro_batch_size &&
@@ -296,7 +296,7 @@ static uint64_t get_rank_count(const struct ranges *r)
 /* Returns the number of ranks with batches of their own: from the keys if set; else all ranks. */
 static double get_data_parallel_size(void)
 {
-	const struct config *cfg = config_now();
+	const struct config *cfg = get_config();
 	const struct kinds_keys *kinds_keys = get_kinds_keys(cfg);
 	uint64_t world = session.world_size > 0 ? (uint64_t)session.world_size : 1;
 	uint64_t others =
@@ -315,7 +315,7 @@ struct batch {
 
 static struct batch find_batch(const __typeof__(now) *was)
 {
-	const struct config *cfg = config_now();
+	const struct config *cfg = get_config();
 	const struct training_keys *keys = get_training_keys(cfg);
 
 	double times = (was->passes ? was->passes : 1) * get_data_parallel_size();
@@ -348,7 +348,7 @@ static void write_batch_size(uint32_t step, const struct batch *b)
 /* all: samples per second of all ranks, 0: not known. */
 static void write_throughput(uint32_t step, double all, double world)
 {
-	double baseline = get_training_keys(config_now())->throughput_baseline;
+	double baseline = get_training_keys(get_config())->throughput_baseline;
 
 	if (all <= 0)
 		return;
@@ -361,7 +361,7 @@ static void write_throughput(uint32_t step, double all, double world)
 /* ms: duration of the step; counted: floating-point operations counted in it, 0: not known. */
 static void write_flops(uint32_t step, const struct flops *counted, double ms)
 {
-	const struct config *cfg = config_now();
+	const struct config *cfg = get_config();
 	const struct training_keys *keys = get_training_keys(cfg);
 	bool given = keys->model_flops_per_step > 0;
 	double per_s = (given ? keys->model_flops_per_step : counted->model) / ms * 1e3;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Threads call a library in each way that has entries of its own, while recording is switched off and on. What switches it,
- * recording_switch() of libprobe.so, is found by OFF_SWITCH: how far it lies from probe_step(), in decimal.
+ * set_off_reason() of libprobe.so, is found by OFF_SWITCH: how far it lies from probe_step(), in decimal.
  *
  *	off NEEDED... : prints "off FROM TO" and "on FROM TO", times of day in ns between which nothing was switched and
  *	each thread had made some calls, then "calls WAY N" for each thread, and "wrong N"
@@ -30,7 +30,7 @@ static struct caller {
 static _Atomic bool over;
 static _Atomic unsigned wrong;
 static char user[512], thing[512];
-static void (*recording_switch)(unsigned why, bool off);
+static void (*set_off_reason)(unsigned why, bool off);
 
 static uint64_t now_ns(void)
 {
@@ -110,7 +110,7 @@ static void keep(bool off)
 {
 	uint64_t from;
 
-	recording_switch(2, off);
+	set_off_reason(2, off);
 	wait_for_calls(2); /* those on their way, and one more */
 	from = now_ns();
 	wait_for_calls(20);
@@ -124,7 +124,7 @@ int main(int argc, char **argv)
 
 	if (argc < 2 || !at || !getenv("OFF_SWITCH"))
 		return 2;
-	recording_switch = (void (*)(unsigned, bool))(at + atol(getenv("OFF_SWITCH")));
+	set_off_reason = (void (*)(unsigned, bool))(at + atol(getenv("OFF_SWITCH")));
 	snprintf(user, sizeof(user), "%s/libuser.so", argv[1]);
 	snprintf(thing, sizeof(thing), "%s/libthing.so.1", argv[1]);
 	for (int i = 0; i < WAYS; i++)

@@ -2,10 +2,12 @@
 """
 A DDP training that goes on from a checkpoint: monitored.py FIRST LAST CHECKPOINT [msprobe CONFIG]. Steps FIRST to LAST - 1; the
 checkpoint is read if FIRST is not 0, and written at the end. With a CONFIG under msprobe's TrainerMon, which gets the data-parallel
-group and the first step as its arguments. A CONFIG with `save` in its name is for PrecisionDebugger.save() of loss and output.
+group if `group` is in the CONFIG's file name, and the first step. A CONFIG with `save` in its file name is for
+PrecisionDebugger.save() of loss and output.
 Where the library of probe.h is loaded and `save` is the last argument, the same tensors go through probe_save().
 """
 import ctypes
+import os
 import sys
 
 import torch
@@ -17,6 +19,7 @@ torch.set_num_threads(1)
 torch.manual_seed(0)
 first, last, path = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
 config = sys.argv[5] if "msprobe" in sys.argv else ""
+name = os.path.basename(config)
 inner = nn.Sequential(nn.Linear(8, 16), nn.Tanh(), nn.Linear(16, 4))
 model = nn.parallel.DistributedDataParallel(inner)
 optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
@@ -25,13 +28,13 @@ if first:
     inner.load_state_dict(saved["model"])
     optimizer.load_state_dict(saved["optimizer"])
 debugger = None
-if "save" in config:
+if "save" in name:
     from msprobe.pytorch import PrecisionDebugger
     debugger = PrecisionDebugger(config_path=config)
 elif config:
     from msprobe.pytorch import TrainerMon
     monitor = TrainerMon(config, params_have_main_grad=False)
-    monitor.set_monitor(model, optimizer=optimizer, grad_acc_steps=1, dp_group=dist.group.WORLD if "group" in config else None,
+    monitor.set_monitor(model, optimizer=optimizer, grad_acc_steps=1, dp_group=dist.group.WORLD if "group" in name else None,
                         start_iteration=first)
 
 

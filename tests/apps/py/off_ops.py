@@ -1,5 +1,5 @@
 """Threads call PyTorch in each way that has entries of its own (an operator, a backward pass, a virtual function of a process
-group, an asynchronous one with its wait) while recording is switched off and on, by recording_switch() of libprobe.so, which lies
+group, an asynchronous one with its wait) while recording is switched off and on, by set_off_reason() of libprobe.so, which lies
 OFF_SWITCH bytes after probe_step(). Without OFF_SWITCH nothing is switched. Prints "off FROM TO" and "on FROM TO", times of day in
 ns between which nothing was switched and each thread had made some calls, then "result WAY ok" for each way."""
 import ctypes

@@ -390,7 +390,7 @@ int csv_find_column(const struct csv *c, const char *name)
 	return -1;
 }
 
-/* Returns true if csv_field() put a ' before the text, so that spreadsheets do not run it as a formula. */
+/* Returns true if csv_add_field() put a ' before the text, so that spreadsheets do not run it as a formula. */
 static bool has_formula_guard(const struct csv_text *t)
 {
 	size_t n = 0;

@@ -79,7 +79,7 @@ static inline const struct csv_text *csv_get_field(const struct csv *c, int colu
 	return column < 0 ? &c->none : &c->field[column];
 }
 
-/* Returns the original text of the field: undoes the escapes of csv_field() (sink/column.h). malloc'd. */
+/* Returns the original text of the field: undoes the escapes of csv_add_field() (sink/column.h). malloc'd. */
 char *csv_copy_field(const struct csv_text *t);
 /* Like csv_copy_field(), interned (tools/lib/intern.h). */
 uint32_t csv_intern_field(const struct csv_text *t);

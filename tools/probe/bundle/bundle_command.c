@@ -298,9 +298,9 @@ static int load_stage(const char *stage, const struct asked *a, const struct fol
 	}
 	if (!status && r) {
 		out_set_color("never");
-		status = write_stage_report(root, "report.txt", r, report_text);
+		status = write_stage_report(root, "report.txt", r, print_report_text);
 		if (!status)
-			status = write_stage_report(root, "report.json", r, report_json);
+			status = write_stage_report(root, "report.json", r, print_report_json);
 		report_free(r);
 	}
 	free(r);

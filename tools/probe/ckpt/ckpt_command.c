@@ -253,11 +253,18 @@ static bool set_ckpt_norm(struct ckpt_rule *r, const char *word)
 
 static bool set_ckpt_name(struct ckpt_rule *r, const char *pattern)
 {
+	char why[128];
+	int err;
+
 	if (r->named)
 		regfree(&r->name);
-	r->named = regcomp(&r->name, pattern, REG_EXTENDED | REG_NOSUB) == 0;
-	if (!r->named)
-		tool_error("ckpt: --embedding %s: not a regular expression", pattern);
+	err = regcomp(&r->name, pattern, REG_EXTENDED | REG_NOSUB);
+	r->named = !err;
+	if (err) {
+		regerror(err, &r->name, why, sizeof(why));
+		tool_error("ckpt: --embedding %s: %s; accepted: an extended regular expression",
+			pattern, why);
+	}
 	return r->named;
 }
 

@@ -380,7 +380,9 @@ int verb_columns(int argc, char **argv)
 			return tool_close_output(STATUS_DONE);
 		case CLI_OPERAND:
 			if (n == NTABLES) {
-				tool_error("columns: %s: too many tables", c.value);
+				tool_error("columns: %s: there are only %zu tables, and each is "
+					   "printed once",
+					c.value, NTABLES);
 				return STATUS_USAGE;
 			}
 			wanted[n] = find_fact_table(c.value);

@@ -185,8 +185,8 @@ static unsigned find_common_contents(struct comparison *c, unsigned wanted)
 			   "output folder, no step<N>/rank<R>/dump.json",
 			c->a.contents ? c->b.path : c->a.path);
 	else if (!both)
-		tool_error("compare: %s and %s: have nothing%s in common", c->a.path, c->b.path,
-			wanted ? " of the wanted kind" : "");
+		tool_error("compare: %s and %s: one has calls, the other dumps%s", c->a.path,
+			c->b.path, wanted ? ", or both lack what --of names" : "");
 	return both;
 }
 

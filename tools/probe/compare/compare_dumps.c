@@ -304,7 +304,9 @@ int compare_dump_folders(struct comparison *c)
 		record_missing_places(c, &c->b, &c->a, any_step, "B");
 	}
 	if (!c->nsums) {
-		tool_error("compare: %s and %s: no common rank and step", c->a.path, c->b.path);
+		tool_error(
+			"compare: %s and %s: no folder step<N>/rank<R> with a dump.json is in both",
+			c->a.path, c->b.path);
 		return STATUS_USAGE;
 	}
 	return status;

@@ -494,7 +494,9 @@ int compare_run_folders(struct comparison *c)
 		record_lone_ranks(c, &b, &a, "B", &c->lone_b);
 	}
 	if (!c->nsums) {
-		tool_error("compare: %s and %s: no common rank", c->a.path, c->b.path);
+		tool_error("compare: %s and %s: no rank has a folder in both; `probe report` lists "
+			   "the ranks of each",
+			c->a.path, c->b.path);
 		status = STATUS_USAGE;
 	}
 	folders_close(&a);

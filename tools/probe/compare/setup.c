@@ -540,7 +540,9 @@ int compare_setups(const char *path_a, const char *path_b, bool json)
 		out_print_wrapped(lacking, 0, 0);
 	}
 	if (!paired)
-		tool_error("compare: %s and %s: no common rank", path_a, path_b);
+		tool_error("compare: %s and %s: no rank has a folder in both; `probe report` lists "
+			   "the ranks of each",
+			path_a, path_b);
 	folders_close(&a);
 	folders_close(&b);
 	return !paired ? STATUS_USAGE : differing ? STATUS_PROBLEM : STATUS_DONE;

@@ -567,7 +567,8 @@ static bool check_ctl_operands(const struct ctl *c)
 		return false;
 	}
 	if ((strcmp(verb, "set") == 0) != (c->nword > 1)) {
-		tool_error(c->nword > 1 ? "ctl: %s: too many arguments"
+		tool_error(c->nword > 1 ? "ctl: %s: one argument too many; accepted: probe ctl DIR "
+					  "on|off|status, and KEY=VALUE only after set"
 					: "ctl: %s: no keys given; accepted: KEY=VALUE...",
 			c->nword > 1 ? c->word[1] : verb);
 		return false;

@@ -35,13 +35,13 @@ static int close_feed_pass(struct feed *f)
 	struct journal_commit *next = tool_alloc(sizeof(*next));
 	int err;
 
-	memcpy(next, journal_commit(j, now), sizeof(*next));
+	memcpy(next, journal_get_commit(j, now), sizeof(*next));
 	next->number = now + 2;
 	err = sink_write(&f->sink, next);
 	if (!err) {
 		now = atomic_load(&j->head->commit_seq);
 		next->number = now + 1;
-		memcpy(journal_commit(j, now + 1), next, sizeof(*next));
+		memcpy(journal_get_commit(j, now + 1), next, sizeof(*next));
 		atomic_store(&j->head->commit_seq, now + 1);
 	}
 	free(next);
@@ -74,7 +74,7 @@ static int feed_one(struct feed *f)
 		step = scalar->step;
 	if (step == UINT64_MAX)
 		return 0;
-	err = sink_step(&f->sink, (uint32_t)step);
+	err = sink_add_step(&f->sink, (uint32_t)step);
 	if (err)
 		return err;
 	if (f->calls.now && f->calls.now->call.step == step) {
@@ -124,9 +124,9 @@ static int feed_last_step(struct feed *f)
 
 	if (f->options->step_hi < next)
 		next = f->options->step_hi + 1;
-	err = sink_step(&f->sink, (uint32_t)(next > UINT32_MAX ? UINT32_MAX : next));
+	err = sink_add_step(&f->sink, (uint32_t)(next > UINT32_MAX ? UINT32_MAX : next));
 	if (err == -ENOBUFS && !(err = close_feed_pass(f)))
-		err = sink_step(&f->sink, (uint32_t)next);
+		err = sink_add_step(&f->sink, (uint32_t)next);
 	return err ? err : close_feed_pass(f);
 }
 
@@ -190,7 +190,7 @@ static int feed_with(struct feed *f, const struct config *cfg)
 			if (!err)
 				err = feed_last_step(f);
 			if (!err)
-				sink_finish(&f->sink);
+				sink_write_results(&f->sink);
 			feed_rows_close(f);
 			feed_calls_close(f);
 			sink_close(&f->sink);
@@ -309,7 +309,10 @@ int feed_folders(const struct feed_options *o)
 		overlay_remove(&overlay);
 	}
 	if (!status && !n) {
-		tool_error("export: %s: contains none of the selected ranks", o->dir);
+		tool_error(
+			"export: %s: has no folder of a selected rank; `probe report %s` lists its "
+			"ranks",
+			o->dir, o->dir);
 		status = STATUS_USAGE;
 	} else if (!status && !fed) {
 		export_print_no_calls(o->dir, o->step_lo, o->step_hi);

@@ -99,7 +99,7 @@ void feed_calls_next(struct feed *f);
 /* Returns the record of the current call, valid until the next call of this function. */
 struct record feed_call_record(struct feed *f);
 
-/* The same for files of parameter statistics and scalars. */
+/* Like feed_calls_open(), _close() and _next(), for files of parameter statistics and scalars. */
 void feed_rows_open(struct feed *f);
 void feed_rows_close(struct feed *f);
 void feed_source_next(struct feed *f, struct feed_source *s);

@@ -111,7 +111,7 @@ static void start_call_record(
 		.stack = c->stack,
 		.tid = c->thread,
 		.redop = find_word_number(calls_column(s, COL_redop), get_redop_word, REDOP_COUNT),
-		.phase = find_word_number(calls_column(s, COL_phase), phase_word, PHASES)};
+		.phase = find_word_number(calls_column(s, COL_phase), get_phase_word, PHASES)};
 	e->e.type = JE_CALL;
 	atomic_store(&e->e.state, JCS_CLOSED);
 	read_flag_words(e, calls_column(s, COL_flags));
@@ -166,7 +166,7 @@ static union stats_value read_extreme(const struct csv_text *t, const struct dty
 
 static void read_fed_statistics(struct journal_tensor *t, const struct calls *s)
 {
-	const struct dtype_info *d = dtype_info(t->dtype);
+	const struct dtype_info *d = get_dtype_info(t->dtype);
 	bool pairs = d->component != t->dtype;
 
 	if (!calls_column(s, COL_nans)->n)

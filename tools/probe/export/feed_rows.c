@@ -272,7 +272,7 @@ static union stats_value parse_extreme(const struct csv_text *t, uint8_t class)
  */
 static void read_kind_statistics(struct journal_kind_row *k, const struct feed_source *s)
 {
-	uint8_t class = dtype_info(k->dtype)->cls;
+	uint8_t class = get_dtype_info(k->dtype)->cls;
 	struct stats *v = &k->stats;
 	double x;
 	bool known = false;

@@ -217,7 +217,7 @@ static int check_tb_kinds(const struct tb_export *o)
 			known |= strlen(train_kinds[monitor_kinds[i]].word) == n &&
 				 memcmp(train_kinds[monitor_kinds[i]].word, p, n) == 0;
 		if (o->layout != TB_LAYOUT_CSV2TB)
-			known |= train_kind_mask(p, n) != 0;
+			known |= find_kind_mask(p, n) != 0;
 		if (!known) {
 			tool_error("export: --kinds %.*s: accepted: actv, actv_grad, exp_avg, "
 				   "exp_avg_sq, grad_unreduced, grad_reduced, param_origin, "
@@ -391,8 +391,8 @@ static int write_tb_file(struct tb_writer *w, const char *path, const char *outp
 	for (unsigned i = 0; i < NOPS; i++)
 		op_at[i] = csv_find_column(&c, ops[i]);
 	if (column[0] < 0 || column[1] < 0 || column[2] < 0) {
-		tool_warn("export: %s is not a file of a parameter statistic: columns vpp_stage, "
-			  "name, step",
+		tool_warn("export: %s is skipped: a file of a parameter statistic has the columns "
+			  "vpp_stage, name and step",
 			path);
 		csv_close(&c);
 		return 0;

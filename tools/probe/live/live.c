@@ -60,7 +60,7 @@ static bool find_scalar_of_name(const struct csv_text *t, enum scalar *which)
 	return false;
 }
 
-static void take_live_number(
+static void add_live_number(
 	struct live_rank *r, const struct csv_text *name, uint64_t step, double v)
 {
 	struct live_number *n = NULL;
@@ -101,7 +101,7 @@ static void read_live_numbers(struct live_rank *r)
 		while (csv_read_row(&c))
 			if (csv_parse_u64(csv_get_field(&c, at_step), &step) &&
 				csv_parse_double(csv_get_field(&c, at_value), &v))
-				take_live_number(r, csv_get_field(&c, at_name), step, v);
+				add_live_number(r, csv_get_field(&c, at_name), step, v);
 	}
 	if (path)
 		csv_close(&c);
@@ -190,9 +190,9 @@ static void read_live_opens(struct live *l)
 	opens_free(&o);
 }
 
-/* ---- all ---- */
+/* ---- the whole state ---- */
 
-static void settle_live_rank(struct live *l, struct live_rank *r)
+static void compute_rank_state(struct live *l, struct live_rank *r)
 {
 	const struct live_number *comm = live_get_number(r, SCALAR_COMM_TIME);
 	const struct live_number *step = live_get_number(r, SCALAR_ITERATION_TIME);
@@ -240,7 +240,7 @@ int live_read(struct live *l, const char *path)
 	live_read_calls(l);
 	read_live_opens(l);
 	for (unsigned i = 0; i < l->folders.n; i++)
-		settle_live_rank(l, &l->rank[i]);
+		compute_rank_state(l, &l->rank[i]);
 	if (l->nalert)
 		qsort(l->alert, l->nalert, sizeof(*l->alert), by_newest_alert);
 	return STATUS_DONE;

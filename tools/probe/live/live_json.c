@@ -95,7 +95,7 @@ static void write_live_verdict(const struct live_verdict *v)
 {
 	if (!v || !v->known)
 		return;
-	report_json_verdict(&v->verdict);
+	write_json_verdict(&v->verdict);
 	json_list("faults");
 	for (unsigned i = 0; i < v->n; i++) {
 		const struct live_fault *f = &v->fault[i];

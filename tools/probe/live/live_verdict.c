@@ -9,7 +9,7 @@
 
 #define TIMES_OF_READING 4
 
-static void take_fault(struct live_verdict *v, const struct finding *f)
+static void add_live_fault(struct live_verdict *v, const struct finding *f)
 {
 	if (f->severity == FIND_NOTE || v->n == LIVE_FAULTS_MAX)
 		return;
@@ -56,7 +56,7 @@ uint64_t get_nonfinite_of_rank(const struct live_verdict *v, int rank)
 	return UINT64_MAX;
 }
 
-void refresh_live_verdict(struct live_verdict *v, const char *path)
+void update_live_verdict(struct live_verdict *v, const char *path)
 {
 	struct gather_options o = {.path = path, .top = 0, .step_hi = UINT64_MAX};
 	double began = read_monotonic_s();
@@ -71,7 +71,7 @@ void refresh_live_verdict(struct live_verdict *v, const char *path)
 		v->text = format_verdict(&r->verdict);
 		v->detail = format_verdict_detail(&r->verdict);
 		for (unsigned i = 0; i < r->nfinding; i++)
-			take_fault(v, &r->finding[i]);
+			add_live_fault(v, &r->finding[i]);
 		copy_nonfinite(v, &r->g);
 		v->verdict = r->verdict;
 		r->verdict = (struct run_verdict){0};

@@ -44,7 +44,7 @@ struct live_verdict {
  * the ends of the files, at most a fifth of the time is spent on this. If the run cannot be read,
  * the verdict does not change.
  */
-void refresh_live_verdict(struct live_verdict *v, const char *path);
+void update_live_verdict(struct live_verdict *v, const char *path);
 /* Returns the number of such tensors of `rank`, or UINT64_MAX if not known. */
 uint64_t get_nonfinite_of_rank(const struct live_verdict *v, int rank);
 void free_live_verdict(struct live_verdict *v);

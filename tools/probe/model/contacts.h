@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which ranks can an event have affected? Effects spread through operations in which ranks met, and
+ * Finds the ranks that an event can have affected. Effects spread through operations in which ranks met, and
  * through messages. The full graph of events (a rank's calls in their order, each send to its
  * receive, all arrivals to the end of an operation) is not kept: only the steps in which the
  * members of a communicator met. So memory does not grow with the number of calls, and no row is

@@ -305,7 +305,7 @@ static bool read_rank_call(void *readers, struct shares *shares, uint32_t rank, 
 
 static void read_next_call(struct reader *r)
 {
-	r->has = shares_next(r->shares, r->calls.rank, &r->next);
+	r->has = shares_get_next(r->shares, r->calls.rank, &r->next);
 }
 
 /* Moves the reader with the earliest next call to the top. */
@@ -364,7 +364,7 @@ static void read_all_calls(struct gather *g, struct reader *reader, const struct
 		if (reader[i].has)
 			heap[n++] = &reader[i];
 		else
-			done += shares_done(reader[i].shares, &reader[i].calls);
+			done += shares_get_position(reader[i].shares, &reader[i].calls);
 	}
 	for (unsigned i = n; i-- > 0;)
 		sift_readers(heap, n, i);
@@ -373,7 +373,7 @@ static void read_all_calls(struct gather *g, struct reader *reader, const struct
 
 		gather_turn(g, r, join, turn);
 		if (!r->has) {
-			done += shares_done(r->shares, &r->calls);
+			done += shares_get_position(r->shares, &r->calls);
 			heap[0] = heap[--n];
 		}
 		sift_readers(heap, n, 0);
@@ -381,7 +381,7 @@ static void read_all_calls(struct gather *g, struct reader *reader, const struct
 			uint64_t now = done;
 
 			for (unsigned i = 0; i < n; i++)
-				now += shares_done(heap[i]->shares, &heap[i]->calls);
+				now += shares_get_position(heap[i]->shares, &heap[i]->calls);
 			progress_print(&bar, now);
 		}
 	}
@@ -456,7 +456,9 @@ static int choose_ranks(struct gather *g, const struct ranges *want)
 		f->dir[n++] = t;
 	}
 	if (!n) {
-		tool_error("%s: none of the ranks asked for is here", f->path);
+		tool_error(
+			"%s: has no folder of a selected rank; `probe report %s` lists its ranks",
+			f->path, f->path);
 		return STATUS_USAGE;
 	}
 	folders_keep(f, n);
@@ -680,7 +682,7 @@ int gather_calls(struct gather *g, const struct gather_options *o)
 		return err;
 	}
 	catch_signals();
-	shares = shares_meet(&o->division, &g->folders, &stopped);
+	shares = shares_open(&o->division, &g->folders, &stopped);
 	if (!shares) {
 		folders_close(&g->folders);
 		free(g->all_ranks);
@@ -699,7 +701,7 @@ int gather_calls(struct gather *g, const struct gather_options *o)
 		.arg = reader};
 	for (unsigned i = 0; i < run.n; i++)
 		run.reader[i] = &reader[i].calls;
-	share = shares_begin(shares, &run, &stopped);
+	share = shares_start(shares, &run, &stopped);
 	err = share == SHARE_LEFT ? GATHER_LEFT : share == SHARE_FAILED ? STATUS_USAGE : 0;
 	if (!err) {
 		/* Runs while other processes read. */
@@ -707,7 +709,7 @@ int gather_calls(struct gather *g, const struct gather_options *o)
 			g->by_rounds ? UINT64_MAX : o->step_hi, o->division.jobs);
 		read_all_calls(g, reader, o);
 	}
-	shares_end(shares);
+	shares_free(shares);
 	close_readers(g, reader);
 	free(run.reader);
 	free(reader);

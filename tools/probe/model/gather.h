@@ -28,7 +28,7 @@ struct gather_options {
 	struct division division;
 };
 
-/* What was read of one rank. */
+/* Data that was read from the folder of one rank. */
 struct rank_info {
 	/*
 	 * Latest end of the calls that returned an error or completed with one; 0 if there are

@@ -11,8 +11,8 @@
 #include "tools/probe/model/gather.h"
 
 struct shared_cores {
-	unsigned ranks; /* of the run on this host */
-	long cores; /* of this host */
+	unsigned ranks; /* number of the run's ranks on this host */
+	long cores; /* number of this host's cores */
 };
 
 /*

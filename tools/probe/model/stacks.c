@@ -78,7 +78,7 @@ const struct stack_text *stacks_get(struct stacks *s, uint32_t rank, uint32_t id
 
 char *stack_whole(struct stacks *s, const struct stack_text *t, bool lines)
 {
-	char *all, *was, line[LINE_MAX];
+	char *all, line[LINE_MAX];
 	const char *f;
 	size_t n;
 
@@ -88,10 +88,8 @@ char *stack_whole(struct stacks *s, const struct stack_text *t, bool lines)
 	all = tool_strdup(t->python);
 	for (unsigned i = 0; (f = stack_frame(t->native, i, &n)); i++) {
 		where_find(&s->where, (uint32_t)t->key.a, f, n, line, sizeof(line));
-		was = all;
-		all = tool_format("%s%s%.*s%s%s%s", was, *was ? STACK_JOINT : "", (int)n, f,
-			*line ? " (" : "", line, *line ? ")" : "");
-		free(was);
+		tool_add_item(&all, STACK_JOINT, "%.*s%s%s%s", (int)n, f, *line ? " (" : "", line,
+			*line ? ")" : "");
 	}
 	return all;
 }
@@ -165,17 +163,14 @@ static char *brief_python_frame(const char *f, size_t n)
 
 static void join_text(char **all, const char *joint, char *one)
 {
-	char *was = *all;
-
-	*all = tool_format("%s%s%s", was, *was ? joint : "", one);
-	free(was);
+	tool_add_item(all, joint, "%s", one);
 	free(one);
 }
 
 char *stack_brief(struct stacks *s, const struct stack_text *t, unsigned frames)
 {
 	const char *text = *t->python ? t->python : t->native, *f;
-	unsigned first = *t->python ? stack_own_frame(text) : 0, shown = 0;
+	unsigned first = *t->python ? stack_find_own_frame(text) : 0, shown = 0;
 	char *all = tool_strdup("");
 	size_t n;
 
@@ -210,7 +205,7 @@ bool stack_line(
 	char buf[LINE_MAX], *colon;
 	size_t n;
 
-	f = stack_frame(text, *t->python ? stack_own_frame(text) : 0, &n);
+	f = stack_frame(text, *t->python ? stack_find_own_frame(text) : 0, &n);
 	if (!f)
 		return false;
 	if (*t->python) {

@@ -108,7 +108,7 @@ static void from_journal(struct where *w, const char *path)
 
 	if (journal_open(&j, AT_FDCWD, path, true))
 		return;
-	while ((e = journal_dict_next(&j, &at, &gap))) {
+	while ((e = journal_dict_read_next(&j, &at, &gap))) {
 		const char *text = (const char *)(e + 1);
 
 		if (e->kind == DICT_MODULE && sscanf(text, "%*s %*s %*s %63s", id) == 1)

@@ -177,7 +177,7 @@ static bool read_rank(const char *text, int64_t *rank)
 	*rank = strtoll(text, &end, 10);
 	if (*text && !*end && *rank >= 0)
 		return true;
-	tool_error("names: --rank %s: not a rank", text);
+	tool_error("names: --rank %s: accepted: the number of a rank, 0 or more", text);
 	return false;
 }
 

@@ -156,7 +156,9 @@ static int add_recovered_folders(struct list *l, const char *path, const struct 
 	free(name);
 	if (l->n || w->clean)
 		return STATUS_DONE;
-	tool_error("recover: %s: contains no rank folders (rank0, rank1 ...)", path);
+	tool_error(
+		"recover: %s: has no rank folders (rank0, rank1 ...); give the job's output folder",
+		path);
 	return STATUS_USAGE;
 }
 
@@ -182,26 +184,17 @@ static char *format_recover_result(const struct recover_info *i)
 		break;
 	}
 
-	char *all = tool_format("%s added", out_format_plural(i->rows, "row", "rows")), *was;
+	char *all = tool_format("%s added", out_format_plural(i->rows, "row", "rows"));
 
-	if (i->open) {
-		was = all;
-		all = tool_format("%s, %s of open calls", was, out_format_count(i->open));
-		free(was);
-	}
-	if (i->spilled) {
-		was = all;
-		all = tool_format("%s; %s lost with the process", was,
+	if (i->open)
+		tool_add_text(&all, ", %s of open calls", out_format_count(i->open));
+	if (i->spilled)
+		tool_add_text(&all, "; %s lost with the process",
 			out_format_plural(
 				i->spilled, "asynchronous call was", "asynchronous calls were"));
-		free(was);
-	}
-	if (i->damaged) {
-		was = all;
-		all = tool_format("%s; %s", was,
+	if (i->damaged)
+		tool_add_text(&all, "; %s",
 			out_format_plural(i->damaged, "damaged entry", "damaged entries"));
-		free(was);
-	}
 	return all;
 }
 

@@ -19,7 +19,7 @@
 static uint8_t find_dtype_of_name(const char *name)
 {
 	for (int i = 0; i < DT_COUNT; i++)
-		if (strcmp(dtype_info((enum dtype)i)->name, name) == 0)
+		if (strcmp(get_dtype_info((enum dtype)i)->name, name) == 0)
 			return (uint8_t)i;
 	return DT_OTHER;
 }

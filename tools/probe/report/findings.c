@@ -74,15 +74,6 @@ static char *format_absent_ranks(struct report *r, const struct absent *a)
 	return all;
 }
 
-static void add_text_line(char **text, char *line)
-{
-	char *old = *text;
-
-	*text = tool_format("%s\n%s", old, line);
-	free(old);
-	free(line);
-}
-
 /* Adds a line for each request for which a rank waits, at most PENDING_MAX. */
 static void add_pending_requests(struct report *r, uint32_t rank, char **text)
 {
@@ -95,13 +86,12 @@ static void add_pending_requests(struct report *r, uint32_t rank, char **text)
 		if (c->call.rank != rank || !(c->call.bits & CALL_ASYNC) || n++ >= PENDING_MAX)
 			continue;
 		call_name = report_call(r, &c->call);
-		add_text_line(text, tool_format("%s has not completed: %s, started %s earlier",
-					    report_rank(r, rank), call_name,
-					    out_format_duration((double)c->age)));
+		tool_add_text(text, "\n%s has not completed: %s, started %s earlier",
+			report_rank(r, rank), call_name, out_format_duration((double)c->age));
 		free(call_name);
 	}
 	if (n > PENDING_MAX)
-		add_text_line(text, tool_format("and %u more", n - PENDING_MAX));
+		tool_add_text(text, "\nand %u more", n - PENDING_MAX);
 }
 
 /* Returns true if the rank is in no recorded call and does not wait for a request that it started. */
@@ -140,12 +130,11 @@ static void add_blocked_ranks(struct report *r, char **text)
 		ranks = out_format_ranks(rank, n);
 		call_name = report_call(r, &c->call);
 		place = called_from_text(r, &c->call);
-		add_text_line(text,
-			tool_format("%s %s blocked in %s%s, started %s earlier%s", ranks,
-				n == 1 ? "is" : "are",
-				strcmp(intern_get_name(c->call.lib), "c10d") == 0 ? "Work.wait of "
-										  : "a wait for ",
-				call_name, out_format_duration((double)c->age), place));
+		tool_add_text(text, "\n%s %s blocked in %s%s, started %s earlier%s", ranks,
+			n == 1 ? "is" : "are",
+			strcmp(intern_get_name(c->call.lib), "c10d") == 0 ? "Work.wait of "
+									  : "a wait for ",
+			call_name, out_format_duration((double)c->age), place);
 		free(ranks);
 		free(call_name);
 		free(place);
@@ -173,10 +162,9 @@ static void add_idle_ranks(struct report *r, char **text)
 		ranks = out_format_ranks(idle.rank, idle.n);
 		call_name = idle.last ? report_call(r, idle.last) : tool_strdup("none");
 		place = idle.last ? called_from_text(r, idle.last) : tool_strdup("");
-		add_text_line(
-			text, tool_format("%s %s in no recorded call; the last call%s was %s%s",
-				      ranks, idle.n == 1 ? "is" : "are",
-				      idle.n > 1 ? " of the first rank" : "", call_name, place));
+		tool_add_text(text, "\n%s %s in no recorded call; the last call%s was %s%s", ranks,
+			idle.n == 1 ? "is" : "are", idle.n > 1 ? " of the first rank" : "",
+			call_name, place);
 		free(ranks);
 		free(call_name);
 		free(place);
@@ -203,13 +191,13 @@ static void add_stopped_ranks(struct report *r, char **text)
 	}
 	if (n) {
 		ranks = out_format_ranks(rank, n);
-		add_text_line(text,
-			silence ? tool_format("%s %s stopped, frozen or out of reach: no sign of "
-					      "life for %s",
-					  ranks, n == 1 ? "is" : "are",
-					  out_format_duration((double)silence))
-				: tool_format("%s %s stopped: by SIGSTOP, a terminal or a debugger",
-					  ranks, n == 1 ? "is" : "are"));
+		if (silence)
+			tool_add_text(text,
+				"\n%s %s stopped, frozen or out of reach: no sign of life for %s",
+				ranks, n == 1 ? "is" : "are", out_format_duration((double)silence));
+		else
+			tool_add_text(text, "\n%s %s stopped: by SIGSTOP, a terminal or a debugger",
+				ranks, n == 1 ? "is" : "are");
 		free(ranks);
 	}
 	free(rank);
@@ -226,10 +214,11 @@ static void add_ended_ranks(const struct report *r, char **text)
 	for (uint32_t i = 0; i < r->g.folders.n; i++)
 		n += is_rank_idle(r, i);
 	if (n > 1)
-		add_text_line(text, tool_format("%u ranks were in no recorded call at that time: "
-						"their last calls do "
-						"not show which of them ended first",
-					    n));
+		tool_add_text(text,
+			"\n%u ranks were in no recorded call at that time: "
+			"their last calls do "
+			"not show which of them ended first",
+			n);
 }
 
 static bool is_wildcard_receive_call(const struct open_call *c)
@@ -386,8 +375,8 @@ static void set_culprit_step(const struct report *r, struct finding *f)
 	if (step < r->g.rank[index].last_step || step >= f->call.step)
 		return;
 	f->call.step = step;
-	add_text_line(&f->text,
-		tool_format("rank %d is still in step %llu", f->rank[0], (unsigned long long)step));
+	tool_add_text(
+		&f->text, "\nrank %d is still in step %llu", f->rank[0], (unsigned long long)step);
 }
 
 /* Adds "511 of 512 ranks are in it, 1 of 512 is elsewhere", for jobs with long lists of ranks. */
@@ -399,9 +388,9 @@ static void add_group_sizes(const struct report *r, const struct stuck *s, char 
 		elsewhere += s->absent[i].n;
 	if (s->joined && elsewhere && s->n + elsewhere > GROUPS_FROM &&
 		r->g.folders.n > GROUPS_FROM)
-		add_text_line(text, tool_format("%u of %u ranks are in it, %u of %u %s elsewhere",
-					    s->n, s->n + elsewhere, elsewhere, s->n + elsewhere,
-					    elsewhere == 1 ? "is" : "are"));
+		tool_add_text(text, "\n%u of %u ranks are in it, %u of %u %s elsewhere", s->n,
+			s->n + elsewhere, elsewhere, s->n + elsewhere,
+			elsewhere == 1 ? "is" : "are");
 }
 
 /* Adds the reason why this is a hang, or, while the job runs, why it is not certain yet. */
@@ -410,12 +399,12 @@ static void add_hang_reason(struct report *r, bool judged, char **text)
 	char *unknown;
 
 	if (r->hang_reason && *r->hang_reason)
-		add_text_line(text, tool_strdup(r->hang_reason));
+		tool_add_text(text, "\n%s", r->hang_reason);
 	if (judged)
 		return;
 	unknown = format_unknown_activities(r);
 	if (*unknown)
-		add_text_line(text, tool_strdup(unknown + 1));
+		tool_add_text(text, "\n%s", unknown + 1);
 	free(unknown);
 }
 
@@ -435,16 +424,15 @@ static bool add_to_circle(struct report *r, const struct stuck *s)
 		return false;
 	ranks = out_format_ranks(s->rank, s->n);
 	call_name = report_kind(r, s);
-	add_text_line(
-		&f->text, tool_format("%s %s in %s for %s", ranks, s->n == 1 ? "waits" : "wait",
-				  call_name, out_format_duration((double)s->took_max)));
+	tool_add_text(&f->text, "\n%s %s in %s for %s", ranks, s->n == 1 ? "waits" : "wait",
+		call_name, out_format_duration((double)s->took_max));
 	free(ranks);
 	free(call_name);
 	return true;
 }
 
 /* No rank is blocked in a call, but none makes any more, and some are stopped. */
-static void find_stopped_alone(struct report *r)
+static void add_stopped_ranks_hang(struct report *r)
 {
 	struct finding *f;
 	char *text = tool_strdup("no rank makes calls any more");
@@ -474,8 +462,8 @@ void find_stuck(struct report *r)
 	const struct stuck *s = report_stuck(r, &hang);
 	char *call_name, *ranks, *text, *place;
 
-	if (!s && !r->left && is_job_behind_stopped_rank(r))
-		find_stopped_alone(r);
+	if (!s && !r->left && is_job_held_by_stopped_rank(r))
+		add_stopped_ranks_hang(r);
 	if (!s || r->left || r->ended_together || has_reported_circle(r) || add_to_circle(r, s))
 		return;
 	call_name = report_kind(r, s);
@@ -492,8 +480,12 @@ void find_stuck(struct report *r)
 						  : "",
 		place);
 	add_group_sizes(r, s, &text);
-	for (unsigned i = 0; i < s->nabsent; i++)
-		add_text_line(&text, format_absent_ranks(r, &s->absent[i]));
+	for (unsigned i = 0; i < s->nabsent; i++) {
+		char *absent = format_absent_ranks(r, &s->absent[i]);
+
+		tool_add_text(&text, "\n%s", absent);
+		free(absent);
+	}
 	if (s->sample->waiting && !s->sample->call.comm)
 		add_pending_requests(r, s->sample->call.rank, &text);
 	if (!s->knows) {
@@ -614,10 +606,10 @@ void find_values(struct report *r)
 	f->awaited = awaited;
 	if (has_scaler_skipped_all(r)) {
 		set_finding_kind(f, FINDING_SCALED);
-		add_text_line(
-			&f->text, tool_format("the loss scale fell after %s with NaN or Inf, and "
-					      "no other step has NaN or Inf: a scaler skipped them",
-					  out_format_plural(r->g.bad.steps, "step", "steps")));
+		tool_add_text(&f->text,
+			"\nthe loss scale fell after %s with NaN or Inf, and "
+			"no other step has NaN or Inf: a scaler skipped them",
+			out_format_plural(r->g.bad.steps, "step", "steps"));
 	}
 	add_nonfinite_ranks(r, f, b);
 	name_call(f, &b->call);

@@ -313,11 +313,11 @@ static int print_report_once(const struct asked *a, bool clear, bool *runs)
 		if (clear)
 			fputs("\033[H\033[2J", stdout);
 		if (a->html)
-			status = report_html(r, &a->gather, a->html);
+			status = write_report_html(r, &a->gather, a->html);
 		else if (a->json)
-			report_json(r);
+			print_report_json(r);
 		else
-			report_text(r);
+			print_report_text(r);
 		*runs = report_is_running(r);
 		if (!status && a->check && r->verdict.faults)
 			status = STATUS_PROBLEM;

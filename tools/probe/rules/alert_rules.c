@@ -95,20 +95,14 @@ static void append_silent(char **all, const struct alert_rules *a, bool nothing,
 
 	for (unsigned i = 0; i < a->n; i++) {
 		const struct ran_rule *r = &a->rule[i];
-		char *before = *all;
 
 		if (r->alerts || nothing != (r->checked == ALERT_CHECKED_NOTHING))
 			continue;
-		*all = tool_format("%s%s%s", before, any ? ", " : sep, r->word);
-		free(before);
+		tool_add_text(all, "%s%s", any ? ", " : sep, r->word);
 		any = true;
 	}
-	if (any) {
-		char *before = *all;
-
-		*all = tool_format("%s %s", before, rest);
-		free(before);
-	}
+	if (any)
+		tool_add_text(all, " %s", rest);
 }
 
 char *format_alert_rules(const struct alert_rules *a)
@@ -116,13 +110,12 @@ char *format_alert_rules(const struct alert_rules *a)
 	char *all = tool_strdup("");
 
 	for (unsigned i = 0; i < a->n; i++) {
-		char *before = all, *fired;
+		char *fired;
 
 		if (!a->rule[i].alerts)
 			continue;
 		fired = format_fired(&a->rule[i]);
-		all = tool_format("%s%s%s", before, *before ? "; " : "", fired);
-		free(before);
+		tool_add_item(&all, "; ", "%s", fired);
 		free(fired);
 	}
 	append_silent(&all, a, false, "did not fire");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a process has recorded about its own end, in words. */
+/* Formats what a process has recorded about its own end. */
 #ifndef PROBE_TOOLS_LAST_WORDS_H
 #define PROBE_TOOLS_LAST_WORDS_H
 

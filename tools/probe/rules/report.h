@@ -25,7 +25,7 @@ enum finding_kind {
 };
 
 /*
- * What a finding is based on. How often such findings are right is another question, see
+ * The basis of a finding. How often such findings are right is another question, see
  * measured.h.
  */
 enum finding_basis {
@@ -104,7 +104,7 @@ void report_findings(struct report *r);
  * Each of these functions adds the findings of one part. findings.c calls them and sorts the
  * findings.
  */
-/* Which rank ended first, and how. The functions below depend on it. */
+/* The rank that ended first, and how it ended. The functions below depend on it. */
 void find_left(struct report *r);
 void find_stuck(struct report *r);
 /* Jobs that were ended from outside. Call it after all others: whatever was wrong before comes first. */
@@ -144,14 +144,14 @@ char *describe_oversubscription(const struct report *r);
 char *called_from_text(struct report *r, const struct call *c); /* ", called from ..."; malloc'd */
 const char *severity_word(enum severity s);
 
-void report_text(struct report *r);
-void report_tables(struct report *r);
+void print_report_text(struct report *r);
+void print_report_tables(struct report *r);
 void report_open(struct report *r);
-void report_bad(struct report *r);
+void print_bad_values(struct report *r);
 void report_stack(struct report *r, uint32_t rank, uint32_t id, unsigned indent);
-void report_json(struct report *r);
+void print_report_json(struct report *r);
 /* Writes the object `verdict` of --json. */
-void report_json_verdict(const struct run_verdict *v);
+void write_json_verdict(const struct run_verdict *v);
 
 /*
  * Formats "all_reduce #12 on MPI_COMM_WORLD (MPI_Allreduce)". report_kind() does the same for a

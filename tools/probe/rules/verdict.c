@@ -42,16 +42,14 @@ static const struct {
 /* Limits a check. A kind that is not checked at all needs no second reason. Copies text. */
 static void limit_check(struct check *c, enum check_state state, const char *text)
 {
-	char *before = c->reason;
-
 	if (c->state >= NOT_CHECKED)
 		return;
-	if (state == NOT_CHECKED || !before)
-		c->reason = tool_strdup(text);
-	else
-		c->reason = tool_format("%s, %s", before, text);
+	if (state == NOT_CHECKED) {
+		free(c->reason);
+		c->reason = NULL;
+	}
+	tool_add_item(&c->reason, ", ", "%s", text);
 	c->state = state;
-	free(before);
 }
 
 /* Takes ownership of text. */

@@ -12,6 +12,9 @@ static const char *const group_words[] = {
 #include "tools/probe/rules/verdict.def"
 };
 
+static const char *const state_words[] = {
+	[CHECKED] = "checked", [CHECKED_PARTLY] = "partly checked", [NOT_CHECKED] = "not checked"};
+
 struct listed {
 	const struct run_verdict *verdict;
 	const struct check *sample; /* one of the checks, for state and reason */
@@ -24,14 +27,6 @@ static bool has_same_reason(const struct listed *l, unsigned i)
 
 	return c->state == l->sample->state &&
 	       (c->state == CHECKED || strcmp(c->reason, l->sample->reason) == 0);
-}
-
-static void append_word(char **all, const char *word)
-{
-	char *before = *all;
-
-	*all = tool_format("%s%s%s", before, *before ? ", " : "", word);
-	free(before);
 }
 
 /*
@@ -58,9 +53,9 @@ static char *format_alike(struct listed *l)
 			continue;
 		l->done[i] = true;
 		if (l->sample->state == CHECKED || n[group] < of[group])
-			append_word(&all, l->verdict->check[i].kind);
+			tool_add_item(&all, ", ", "%s", l->verdict->check[i].kind);
 		else if (whole < CHECK_GROUPS && n[group])
-			append_word(&all, group_words[group]);
+			tool_add_item(&all, ", ", "%s", group_words[group]);
 		if (l->sample->state != CHECKED && n[group] == of[group])
 			n[group] = of[group] = 0;
 	}
@@ -73,9 +68,8 @@ static char *format_alike(struct listed *l)
  */
 static void append_state(char **text, const struct run_verdict *v, enum check_state state)
 {
-	static const char *const word[] = {"checked", "partly checked", "not checked"};
 	struct listed l = {.verdict = v};
-	char *before, *list;
+	char *list;
 	bool any = false;
 
 	for (unsigned i = 0; i < CHECKED_KINDS; i++) {
@@ -83,25 +77,22 @@ static void append_state(char **text, const struct run_verdict *v, enum check_st
 			continue;
 		l.sample = &v->check[i];
 		list = format_alike(&l);
-		before = *text;
-		*text = tool_format("%s%s%s%s%s%s%s", before, any ? "; " : word[state],
-			any ? "" : ": ", list, state == CHECKED || !*list ? "" : " (",
-			state == CHECKED ? "" : l.sample->reason,
-			state == CHECKED || !*list ? "" : ")");
-		free(before);
+		tool_add_text(
+			text, "%s%s%s", any ? "; " : state_words[state], any ? "" : ": ", list);
+		if (state != CHECKED && *list)
+			tool_add_text(text, " (%s)", l.sample->reason);
+		else if (state != CHECKED)
+			tool_add_text(text, "%s", l.sample->reason);
 		free(list);
 		any = true;
 	}
-	if (any) {
-		before = *text;
-		*text = tool_format("%s\n", before);
-		free(before);
-	}
+	if (any)
+		tool_add_text(text, "\n");
 }
 
 char *format_verdict_detail(const struct run_verdict *v)
 {
-	char *all = tool_strdup(""), *before, *alerts;
+	char *all = tool_strdup(""), *alerts;
 
 	/* The list of checks matters only if nothing was found. */
 	if (!v->faults)
@@ -109,20 +100,15 @@ char *format_verdict_detail(const struct run_verdict *v)
 	append_state(&all, v, CHECKED_PARTLY);
 	append_state(&all, v, NOT_CHECKED);
 	alerts = format_alert_rules(&v->alerts);
-	if (*alerts) {
-		before = all;
-		all = tool_format("%salerts: %s\n", before, alerts);
-		free(before);
-	}
+	if (*alerts)
+		tool_add_text(&all, "alerts: %s\n", alerts);
 	free(alerts);
 	return all;
 }
 
 char *format_verdict(const struct run_verdict *v)
 {
-	static const char *const rest[] = {"checked", "partly", "not checked"},
-				 *const whole[] = {"checked", "partly checked", "not checked"};
-	char *text, *before;
+	char *text;
 	unsigned n[NOT_OF_THIS_RUN + 1] = {0};
 	bool any = false;
 
@@ -133,26 +119,20 @@ char *format_verdict(const struct run_verdict *v)
 	else
 		text = tool_strdup(
 			v->incomplete ? "Nothing found in what was recorded" : "No fault found");
-	if (v->warnings) {
-		before = text;
-		text = tool_format(
-			"%s, %s", before, out_format_plural(v->warnings, "warning", "warnings"));
-		free(before);
-	}
+	if (v->warnings)
+		tool_add_text(&text, ", %s", out_format_plural(v->warnings, "warning", "warnings"));
 	for (unsigned s = v->faults ? CHECKED_PARTLY : CHECKED; s <= NOT_CHECKED; s++) {
 		if (!n[s])
 			continue;
-		before = text;
-		text = any ? tool_format("%s, %u %s", before, n[s], rest[s])
-			   : tool_format("%s (%s %s", before,
-				     out_format_plural(n[s], "kind", "kinds"), whole[s]);
-		free(before);
+		if (any)
+			tool_add_text(&text, ", %u %s", n[s],
+				s == CHECKED_PARTLY ? "partly" : state_words[s]);
+		else
+			tool_add_text(&text, " (%s %s", out_format_plural(n[s], "kind", "kinds"),
+				state_words[s]);
 		any = true;
 	}
-	if (any) {
-		before = text;
-		text = tool_format("%s)", before);
-		free(before);
-	}
+	if (any)
+		tool_add_text(&text, ")");
 	return text;
 }

@@ -231,11 +231,9 @@ char *format_finding(const struct finding *f)
 
 	for (unsigned i = 0; i < f->nconsequence; i++) {
 		const struct finding *k = &f->consequence[i];
-		char *was = text;
 
-		text = tool_format("%s\nconsequence: %s %.*s", was, k->kind,
-			(int)strcspn(k->text, "\n"), k->text);
-		free(was);
+		tool_add_text(&text, "\nconsequence: %s %.*s", k->kind, (int)strcspn(k->text, "\n"),
+			k->text);
 	}
 	return text;
 }

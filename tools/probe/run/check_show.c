@@ -221,7 +221,7 @@ static void print_verdict_names(const struct check *k, const struct checked_func
 	unsigned n, enum verdict v, const char *lead)
 {
 	unsigned max = k->all ? UINT32_MAX : NAMES_MAX;
-	char *all = tool_strdup(""), *was;
+	char *all = tool_strdup("");
 	unsigned count = 0;
 
 	for (unsigned i = 0; i < n; i++) {
@@ -229,9 +229,7 @@ static void print_verdict_names(const struct check *k, const struct checked_func
 			continue;
 		if (count++ >= max)
 			continue;
-		was = all;
-		all = tool_format("%s%s%s", was, *was ? " " : "", intern_get_name(list[i]->name));
-		free(was);
+		tool_add_item(&all, " ", "%s", intern_get_name(list[i]->name));
 	}
 	if (count) {
 		char *text = tool_format(
@@ -478,7 +476,7 @@ int check_show(const struct check *k)
 /* Prints the names of a library as a paragraph. Names that the list skips are in brackets. */
 static void print_library_exports(const struct check *k, uint32_t lib, unsigned total)
 {
-	char *all = tool_strdup(""), *was;
+	char *all = tool_strdup("");
 
 	for (uint32_t i = 0; i < k->seen.functions.n; i++) {
 		const struct checked_function *f = checked_function_at(k, i);
@@ -486,10 +484,8 @@ static void print_library_exports(const struct check *k, uint32_t lib, unsigned 
 
 		if (f->lib != lib || is_pmpi_name(k, f))
 			continue;
-		was = all;
-		all = tool_format("%s%s%s%s%s", was, *was ? " " : "", out ? "(" : "",
-			intern_get_name(f->name), out ? ")" : "");
-		free(was);
+		tool_add_item(&all, " ", "%s%s%s", out ? "(" : "", intern_get_name(f->name),
+			out ? ")" : "");
 	}
 	printf("%s%s%s: %u functions\n  ", out_style(STYLE_HEAD), intern_get_name(lib), out_plain(),
 		total);

@@ -363,7 +363,8 @@ int verb_run(int argc, char **argv)
 			repeat.seed = c.value;
 			if (is_seed(c.value))
 				break;
-			tool_error("run: --seed %s: not an integer from 0 to 4294967295", c.value);
+			tool_error("run: --seed %s: accepted: an integer from 0 to 4294967295",
+				c.value);
 			status = STATUS_USAGE;
 			break;
 		case OPT_DETERMINISTIC:

@@ -97,7 +97,8 @@ static int stubs_write(const char *file, const char *library, const char *comman
 		;
 	free(program);
 	if (pid < 0 || status) {
-		tool_error("stub: no process could be started to write %s", file);
+		tool_error("stub: %s was not written: the process that writes it %s", file,
+			pid < 0 ? "could not be started" : "failed");
 		return -1;
 	}
 	return stat(file, &st) == 0;

@@ -64,7 +64,7 @@ static int get_port(const struct sockaddr_storage *a)
 					     : ((const struct sockaddr_in6 *)a)->sin6_port);
 }
 
-int http_listen(struct http_server *s, const char *address, int port)
+int http_open(struct http_server *s, const char *address, int port)
 {
 	struct sockaddr_storage a;
 	socklen_t n;
@@ -287,7 +287,7 @@ static void handle_client(
 		remove_client(c);
 }
 
-static void accept_client(const struct http_server *s, struct client *c)
+static void open_client(const struct http_server *s, struct client *c)
 {
 	c->fd = accept4(s->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	c->nrequest = c->nanswer = c->sent = 0;
@@ -328,11 +328,11 @@ static void handle_clients(const struct http_server *s, struct client *list,
 				remove_client(&list[i]);
 		}
 		if (free_place >= 0 && p[CLIENTS_MAX].revents)
-			accept_client(s, &list[free_place]);
+			open_client(s, &list[free_place]);
 	}
 }
 
-int http_serve(
+int http_handle_requests(
 	struct http_server *s, const volatile sig_atomic_t *stop, http_answer_fn *answer, void *arg)
 {
 	struct client *list = calloc(CLIENTS_MAX, sizeof(*list));

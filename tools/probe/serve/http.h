@@ -33,11 +33,11 @@ struct http_server {
  * Starts to listen. address: a numeric address of this host. port 0: any free port. Returns 0,
  * -EINVAL if address is not an address, or -errno.
  */
-int http_listen(struct http_server *s, const char *address, int port);
+int http_open(struct http_server *s, const char *address, int port);
 
 /* Serves requests until *stop is not 0. Returns 0 or -ENOMEM. */
-int http_serve(struct http_server *s, const volatile sig_atomic_t *stop, http_answer_fn *answer,
-	void *arg);
+int http_handle_requests(struct http_server *s, const volatile sig_atomic_t *stop,
+	http_answer_fn *answer, void *arg);
 
 void http_close(struct http_server *s);
 

@@ -84,7 +84,7 @@ static void write_sample_value(FILE *f, double v)
 		fprintf(f, "} %.15g\n", v);
 }
 
-/* ---- of ranks ---- */
+/* ---- metrics of ranks ---- */
 
 struct rank_metric {
 	const char *name, *type, *help;

@@ -109,7 +109,7 @@ static void update_serving(struct serving *s)
 	if (folders_have_rank(s->path) && live_read(&s->live, s->path))
 		live_free(&s->live);
 	if (s->live.folders.n)
-		refresh_live_verdict(&s->verdict, s->path);
+		update_live_verdict(&s->verdict, s->path);
 	s->live.verdict = &s->verdict;
 	if (!s->live.folders.path)
 		s->live.folders.path = tool_strdup(s->path);
@@ -148,11 +148,11 @@ static void handle_path(void *arg, const char *path, struct http_answer *a)
 	}
 }
 
-static int serve_until_signal(struct serving *s, const char *address, int port)
+static int handle_until_signal(struct serving *s, const char *address, int port)
 {
 	struct sigaction end = {.sa_handler = ask_to_stop};
 	struct http_server server;
-	int err = http_listen(&server, address, port);
+	int err = http_open(&server, address, port);
 
 	if (err == -EINVAL)
 		tool_error("serve: --bind %s: accepted: a numeric address, such as 0.0.0.0 or ::1",
@@ -168,12 +168,15 @@ static int serve_until_signal(struct serving *s, const char *address, int port)
 		address, server.port);
 	fflush(stdout);
 	if (!server.local)
-		tool_warn("serve: anyone who reaches %s port %d can read the state of this job",
+		tool_warn(
+			"serve: any user who can reach %s port %d can read the state of this job; "
+			"--bind 127.0.0.1 admits this host only",
 			address, server.port);
-	err = http_serve(&server, &stop, handle_path, s);
+	err = http_handle_requests(&server, &stop, handle_path, s);
 	http_close(&server);
 	if (err) {
-		tool_error("serve: %s", strerror(-err));
+		tool_error("serve: %s port %d: %s: no requests are answered any more", address,
+			server.port, strerror(-err));
 		return STATUS_USAGE;
 	}
 	return STATUS_DONE;
@@ -184,7 +187,7 @@ static int print_metrics_once(struct serving *s)
 	int status = live_read(&s->live, s->path);
 
 	if (!status)
-		refresh_live_verdict(&s->verdict, s->path);
+		update_live_verdict(&s->verdict, s->path);
 	s->live.verdict = &s->verdict;
 	if (!status)
 		prometheus_print(&s->live, stdout);
@@ -239,7 +242,7 @@ int verb_serve(int argc, char **argv)
 		return STATUS_USAGE;
 	if (!s.path)
 		s.path = folders_default();
-	status = once ? print_metrics_once(&s) : serve_until_signal(&s, address, port);
+	status = once ? print_metrics_once(&s) : handle_until_signal(&s, address, port);
 	live_free(&s.live);
 	free_live_verdict(&s.verdict);
 	return tool_close_output(status);

@@ -179,7 +179,7 @@ static int print_single_frame(const struct top *t)
 	int status = live_read(&l, t->path);
 
 	if (!status)
-		refresh_live_verdict(&verdict, t->path);
+		update_live_verdict(&verdict, t->path);
 	l.verdict = &verdict;
 	if (!status && t->json)
 		live_print_json(&l, stdout);
@@ -231,7 +231,7 @@ static int print_frame_repeatedly(const struct top *t)
 		}
 		status = live_read(&l, t->path);
 		if (!status) {
-			refresh_live_verdict(&verdict, t->path);
+			update_live_verdict(&verdict, t->path);
 			l.verdict = &verdict;
 			frame_print(&l, get_terminal_lines(), &view);
 			runs = l.runs;

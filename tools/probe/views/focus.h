@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where in the run a finding belongs, for views of its surroundings. */
+/* The step, communicator and ranks of a finding, for views of what happened around it. */
 #ifndef PROBE_TOOLS_PROBE_REPORT_FOCUS_H
 #define PROBE_TOOLS_PROBE_REPORT_FOCUS_H
 

@@ -84,7 +84,7 @@ static void write_run(const struct html *h, struct target *t)
 static void write_verdict(const struct html *h, struct target *t)
 {
 	const struct run_verdict *v = &h->r->verdict;
-	char *text = format_verdict(v), *detail = format_verdict_detail(v), *save = NULL;
+	char *text = format_verdict(v), *detail = format_verdict_detail(v), *rest = detail;
 
 	write_page_key(t, "verdict");
 	target_print(t, "{\"faults\":%u,\"warnings\":%u,\"incomplete\":%s", v->faults, v->warnings,
@@ -92,7 +92,7 @@ static void write_verdict(const struct html *h, struct target *t)
 	write_page_string(t, "text", text);
 	write_page_key(t, "detail");
 	target_write_text(t, "[");
-	for (char *line = strtok_r(detail, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+	for (char *line; (line = tool_read_line(&rest));) {
 		write_page_separator(t, line > detail);
 		target_write_json(t, line);
 	}
@@ -153,7 +153,7 @@ struct html_words {
 	unsigned n, cap;
 };
 
-static unsigned number_word(
+static unsigned get_word_number(
 	struct html_words *w, uint64_t a, uint64_t b, char *(*make)(void *arg), void *arg)
 {
 	struct numbered {
@@ -181,14 +181,14 @@ static unsigned number_word(
 	return k->number - 1;
 }
 
-static void begin_words(struct html_words *w)
+static void init_word_list(struct html_words *w)
 {
 	*w = (struct html_words){0};
 	table_init(&w->table, sizeof(struct table_key) + 2 * sizeof(unsigned), 65536);
 	table_init(&w->texts, sizeof(struct table_key) + 2 * sizeof(unsigned), 65536);
 }
 
-static void end_words(struct html_words *w, struct target *t, const char *key)
+static void write_page_words(struct html_words *w, struct target *t, const char *key)
 {
 	write_page_key(t, key);
 	target_write_text(t, "[");
@@ -208,14 +208,14 @@ struct word_of {
 	const struct html_call *c;
 };
 
-static char *word_of_api(void *arg)
+static char *find_api_word(void *arg)
 {
 	const struct word_of *w = arg;
 
 	return tool_strdup(intern_get_name(w->c->api));
 }
 
-static char *word_of_comm(void *arg)
+static char *find_comm_word(void *arg)
 {
 	const struct word_of *w = arg;
 	char label[COMM_LABEL_MAX];
@@ -223,7 +223,7 @@ static char *word_of_comm(void *arg)
 	return tool_strdup(comm_label(&w->h->r->g.comms, w->c->comm, label));
 }
 
-static char *word_of_stack(void *arg)
+static char *find_stack_word(void *arg)
 {
 	const struct word_of *w = arg;
 	struct stacks *s = &w->h->r->stacks;
@@ -247,9 +247,9 @@ static void write_window(struct html *h, struct target *t, struct html_window *w
 	if (w->n)
 		qsort(w->call, w->n, sizeof(*w->call), by_row_and_start);
 	base = w->n ? w->call[0].start : 0;
-	begin_words(&api);
-	begin_words(&comm);
-	begin_words(&stack);
+	init_word_list(&api);
+	init_word_list(&comm);
+	init_word_list(&stack);
 	target_print(t, "{\"finding\":%d,\"step\":%llu,\"base_ns\":\"%llu\",\"at\":%lld",
 		w->finding == UINT_MAX ? -1 : (int)w->finding, (unsigned long long)w->focus.step,
 		(unsigned long long)base,
@@ -269,9 +269,9 @@ static void write_window(struct html *h, struct target *t, struct html_window *w
 	for (unsigned i = 0; i < w->n; i++) {
 		const struct html_call *c = &w->call[i];
 		struct word_of of = {h, c};
-		unsigned a = number_word(&api, c->api, 0, word_of_api, &of);
-		unsigned k = number_word(&comm, c->comm, 1, word_of_comm, &of);
-		unsigned s = number_word(&stack, c->rank, c->stack, word_of_stack, &of);
+		unsigned a = get_word_number(&api, c->api, 0, find_api_word, &of);
+		unsigned k = get_word_number(&comm, c->comm, 1, find_comm_word, &of);
+		unsigned s = get_word_number(&stack, c->rank, c->stack, find_stack_word, &of);
 
 		target_print(t, "%s%d,%llu,%llu,%u,%u,%lld,%u,%llu,%llu,%u,%llu,%lld", i ? "," : "",
 			w->row[c->rank], (unsigned long long)(c->start - base) / 100,
@@ -282,9 +282,9 @@ static void write_window(struct html *h, struct target *t, struct html_window *w
 			(unsigned long long)c->seq, c->peer == NO_NUMBER ? -1 : (long long)c->peer);
 	}
 	target_write_text(t, "]");
-	end_words(&api, t, "apis");
-	end_words(&comm, t, "comms");
-	end_words(&stack, t, "stacks");
+	write_page_words(&api, t, "apis");
+	write_page_words(&comm, t, "comms");
+	write_page_words(&stack, t, "stacks");
 	target_write_text(t, "}");
 }
 
@@ -468,7 +468,7 @@ static void write_document(struct html *h, struct target *t)
 	target_write_text(t, "}");
 }
 
-int report_html(struct report *r, const struct gather_options *o, const char *path)
+int write_report_html(struct report *r, const struct gather_options *o, const char *path)
 {
 	struct html h;
 	struct target t;
@@ -478,7 +478,7 @@ int report_html(struct report *r, const struct gather_options *o, const char *pa
 
 	if (status)
 		return status;
-	html_gather(&h, r, o);
+	gather_html(&h, r, o);
 	target_write(&t, html_page, (size_t)(place - html_page));
 	write_document(&h, &t);
 	place += strlen(PLACE);

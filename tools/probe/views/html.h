@@ -77,10 +77,10 @@ struct html {
 };
 
 /* Reads all rows of the run. */
-void html_gather(struct html *h, struct report *r, const struct gather_options *o);
+void gather_html(struct html *h, struct report *r, const struct gather_options *o);
 void html_free(struct html *h);
 
 /* Returns 0 or STATUS_USAGE (reported). */
-int report_html(struct report *r, const struct gather_options *o, const char *path);
+int write_report_html(struct report *r, const struct gather_options *o, const char *path);
 
 #endif

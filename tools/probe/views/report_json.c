@@ -12,12 +12,12 @@
 #include "tools/probe/rules/report.h"
 #include "tools/lib/tool.h"
 
-static void json_seconds(const char *key, double ns)
+static void write_seconds(const char *key, double ns)
 {
 	json_double(key, ns * 1e-9);
 }
 
-static void json_comm(const char *key, uint64_t id)
+static void write_comm_id(const char *key, uint64_t id)
 {
 	char buf[20];
 
@@ -25,7 +25,7 @@ static void json_comm(const char *key, uint64_t id)
 	json_string(key, id ? buf : NULL);
 }
 
-static void json_number_or_null(const char *key, int64_t v)
+static void write_number_or_null(const char *key, int64_t v)
 {
 	if (v == NO_NUMBER)
 		json_null(key);
@@ -33,7 +33,7 @@ static void json_number_or_null(const char *key, int64_t v)
 		json_i64(key, v);
 }
 
-static void json_rank(const struct report *r, const char *key, uint32_t index)
+static void write_rank_number(const struct report *r, const char *key, uint32_t index)
 {
 	int v = r->g.folders.dir[index].rank;
 
@@ -43,7 +43,7 @@ static void json_rank(const struct report *r, const char *key, uint32_t index)
 		json_i64(key, v);
 }
 
-static void rank_list(const char *key, const int *list, unsigned n)
+static void write_rank_list(const char *key, const int *list, unsigned n)
 {
 	json_list(key);
 	for (unsigned i = 0; i < n; i++)
@@ -51,7 +51,7 @@ static void rank_list(const char *key, const int *list, unsigned n)
 	json_end();
 }
 
-static void json_stack(struct report *r, const struct call *c)
+static void write_json_stack(struct report *r, const struct call *c)
 {
 	char *text =
 		stack_whole(&r->stacks, stacks_get(&r->stacks, c->rank, c->stack), r->with_stacks);
@@ -61,43 +61,44 @@ static void json_stack(struct report *r, const struct call *c)
 }
 
 /* Writes the members of a call, without braces. */
-static void json_call(struct report *r, const struct call *c)
+static void write_call_members(struct report *r, const struct call *c)
 {
-	json_rank(r, "rank", c->rank);
+	write_rank_number(r, "rank", c->rank);
 	json_string("lib", intern_get_name(c->lib));
 	json_string("api", intern_get_name(c->api));
 	json_string("op", intern_get_name(c->op));
-	json_comm("comm", c->comm);
-	json_number_or_null("comm_seq", c->comm_seq);
+	write_comm_id("comm", c->comm);
+	write_number_or_null("comm_seq", c->comm_seq);
 	json_u64("step", c->step);
 	json_u64("seq", c->seq);
-	json_number_or_null("peer", c->peer);
-	json_number_or_null("root", c->root);
-	json_number_or_null("tag", c->tag);
+	write_number_or_null("peer", c->peer);
+	write_number_or_null("root", c->root);
+	write_number_or_null("tag", c->tag);
 	json_string("redop", intern_get_name(c->redop));
 	json_string("dtype", intern_get_name(c->dtype));
-	json_number_or_null("count", c->dtype ? (int64_t)c->count : NO_NUMBER);
+	write_number_or_null("count", c->dtype ? (int64_t)c->count : NO_NUMBER);
 	/* While a call's record is in the journal, its bytes may not be known. */
-	json_number_or_null("bytes", c->rows || call_bytes(c) ? (int64_t)call_bytes(c) : NO_NUMBER);
+	write_number_or_null(
+		"bytes", c->rows || call_bytes(c) ? (int64_t)call_bytes(c) : NO_NUMBER);
 	json_u64("start_ns", c->start);
 	json_bool("async", c->bits & CALL_ASYNC);
 }
 
-static void json_hist(const char *key, const struct hist *h)
+static void write_durations(const char *key, const struct hist *h)
 {
 	json_object(key);
 	json_u64("n", h->n);
-	json_seconds("total_s", h->sum);
-	json_seconds("min_s", (double)h->min);
-	json_seconds("median_s", (double)hist_quantile(h, 0.5));
-	json_seconds("p99_s", (double)hist_quantile(h, 0.99));
-	json_seconds("max_s", (double)h->max);
+	write_seconds("total_s", h->sum);
+	write_seconds("min_s", (double)h->min);
+	write_seconds("median_s", (double)hist_quantile(h, 0.5));
+	write_seconds("p99_s", (double)hist_quantile(h, 0.99));
+	write_seconds("max_s", (double)h->max);
 	json_end();
 }
 
 /* ---- head ---- */
 
-static void sum_counts(const struct report *r, const char *key, bool skipped)
+static void write_count_sums(const struct report *r, const char *key, bool skipped)
 {
 	struct meta_count sum[META_LIST_MAX] = {{0}};
 	unsigned n = 0;
@@ -123,7 +124,7 @@ static void sum_counts(const struct report *r, const char *key, bool skipped)
 	json_end();
 }
 
-static void json_report_head(const struct report *r)
+static void write_json_head(const struct report *r)
 {
 	const struct gather *g = &r->g;
 	const struct meta *m = &g->folders.dir[0].meta;
@@ -152,7 +153,7 @@ static void json_report_head(const struct report *r)
 	for (unsigned i = 0; i < m->nlibraries; i++)
 		json_string(m->libraries[i].name, m->libraries[i].text);
 	json_end();
-	json_number_or_null(
+	write_number_or_null(
 		"world_size", g->folders.world_size < 0 ? NO_NUMBER : g->folders.world_size);
 	json_u64("ranks_seen", g->nasked);
 	json_object("states");
@@ -163,10 +164,10 @@ static void json_report_head(const struct report *r)
 	json_u64("hosts", g->hosts.nhost);
 	json_u64("first_ns", g->first_ns);
 	json_u64("last_ns", g->last_ns);
-	json_seconds("duration_s", g->any ? (double)(g->until_ns - g->first_ns) : 0);
+	write_seconds("duration_s", g->any ? (double)(g->until_ns - g->first_ns) : 0);
 	json_object("steps");
-	json_number_or_null("first", g->any ? (int64_t)g->first_step : NO_NUMBER);
-	json_number_or_null("last", g->any ? (int64_t)g->last_step : NO_NUMBER);
+	write_number_or_null("first", g->any ? (int64_t)g->first_step : NO_NUMBER);
+	write_number_or_null("last", g->any ? (int64_t)g->last_step : NO_NUMBER);
 	json_u64("current", now);
 	json_string("source", m->step_source);
 	report_period_json(r);
@@ -178,18 +179,18 @@ static void json_report_head(const struct report *r)
 	json_u64("errors", g->errors);
 	json_u64("calls_seen", seen);
 	json_u64("calls_recorded", recorded);
-	sum_counts(r, "dropped", false);
-	sum_counts(r, "skipped", true);
+	write_count_sums(r, "dropped", false);
+	write_count_sums(r, "skipped", true);
 	json_u64("lost_rows", lost);
 	json_u64("removed_blocks", removed);
 	json_u64("damaged_lines", damaged);
 	json_u64("truncated_files", truncated);
-	json_seconds("rank_time_s", g->life_ns);
-	json_seconds("read_s", g->seconds * 1e9);
+	write_seconds("rank_time_s", g->life_ns);
+	write_seconds("read_s", g->seconds * 1e9);
 }
 
 /* Writes the finding's position in the program and in the run. Unknown members are null. */
-static void json_finding_place(struct report *r, const struct finding *f)
+static void write_finding_place(struct report *r, const struct finding *f)
 {
 	const struct call *c = f->has_call ? &f->call : NULL;
 	const bool made = c && c->api; /* false: a rank and a step are known, but no call */
@@ -197,21 +198,21 @@ static void json_finding_place(struct report *r, const struct finding *f)
 	unsigned line = 0;
 	bool known;
 
-	json_number_or_null("step", c ? (int64_t)c->step : NO_NUMBER);
-	json_comm("comm", c ? c->comm : 0);
-	json_number_or_null("comm_seq", c ? c->comm_seq : NO_NUMBER);
+	write_number_or_null("step", c ? (int64_t)c->step : NO_NUMBER);
+	write_comm_id("comm", c ? c->comm : 0);
+	write_number_or_null("comm_seq", c ? c->comm_seq : NO_NUMBER);
 	json_string("op", made && *intern_get_name(c->op) ? intern_get_name(c->op) : NULL);
 	json_string("api", made ? intern_get_name(c->api) : NULL);
-	json_number_or_null("seq", made ? (int64_t)c->seq : NO_NUMBER);
+	write_number_or_null("seq", made ? (int64_t)c->seq : NO_NUMBER);
 	known = c && c->stack &&
 		stack_line(&r->stacks, stacks_get(&r->stacks, c->rank, c->stack), file,
 			sizeof(file), &line);
 	json_string("file", known ? file : NULL);
-	json_number_or_null("line", known ? (int64_t)line : NO_NUMBER);
+	write_number_or_null("line", known ? (int64_t)line : NO_NUMBER);
 }
 
 /* Writes null if the kind was not measured. */
-static void json_measurement(const struct finding *f)
+static void write_measurement(const struct finding *f)
 {
 	const struct measurement *m =
 		find_measurement(measurements, f->kind, severity_word(f->severity));
@@ -234,7 +235,7 @@ static void json_measurement(const struct finding *f)
 }
 
 /* Writes an object with the reason for each kind in this state. */
-static void json_reasons(const struct run_verdict *v, const char *key, enum check_state state)
+static void write_reasons(const struct run_verdict *v, const char *key, enum check_state state)
 {
 	json_object(key);
 	for (unsigned i = 0; i < CHECKED_KINDS; i++)
@@ -245,10 +246,10 @@ static void json_reasons(const struct run_verdict *v, const char *key, enum chec
 
 static void write_verdict_detail(const struct run_verdict *v)
 {
-	char *detail = format_verdict_detail(v), *save = NULL;
+	char *detail = format_verdict_detail(v), *rest = detail;
 
 	json_list("detail");
-	for (char *line = strtok_r(detail, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+	for (char *line; (line = tool_read_line(&rest));)
 		json_string(NULL, line);
 	json_end();
 	free(detail);
@@ -279,7 +280,7 @@ static void write_verdict_alerts(const struct alert_rules *a)
 	json_end();
 }
 
-void report_json_verdict(const struct run_verdict *v)
+void write_json_verdict(const struct run_verdict *v)
 {
 	char *text = format_verdict(v);
 
@@ -293,15 +294,15 @@ void report_json_verdict(const struct run_verdict *v)
 		if (v->check[i].state == CHECKED)
 			json_string(NULL, v->check[i].kind);
 	json_end();
-	json_reasons(v, "partly", CHECKED_PARTLY);
-	json_reasons(v, "not_checked", NOT_CHECKED);
+	write_reasons(v, "partly", CHECKED_PARTLY);
+	write_reasons(v, "not_checked", NOT_CHECKED);
 	write_verdict_detail(v);
 	write_verdict_alerts(&v->alerts);
 	json_end();
 	free(text);
 }
 
-static void json_bad_end(const char *name, const struct bad_end *e)
+static void write_bad_end(const char *name, const struct bad_end *e)
 {
 	if (e->rank < 0)
 		return;
@@ -312,7 +313,7 @@ static void json_bad_end(const char *name, const struct bad_end *e)
 	json_end();
 }
 
-static void json_attempts(const struct attempts *a)
+static void write_attempts(const struct attempts *a)
 {
 	json_list("attempts");
 	for (unsigned i = 0; i < a->n; i++) {
@@ -324,8 +325,8 @@ static void json_attempts(const struct attempts *a)
 		json_u64("ranks", t->ranks);
 		json_u64("last_step", t->last_step);
 		json_bool("running", t->runs);
-		json_bad_end("ended", &t->first);
-		json_bad_end("ended_next", &t->second);
+		write_bad_end("ended", &t->first);
+		write_bad_end("ended_next", &t->second);
 		if (t->first.rank >= 0 && is_first_end_clear(t))
 			json_i64("first_rank", t->first.rank);
 		json_end();
@@ -333,7 +334,7 @@ static void json_attempts(const struct attempts *a)
 	json_end();
 }
 
-static void json_findings(
+static void write_json_findings(
 	struct report *r, const char *key, const struct finding *finding, unsigned n)
 {
 	json_list(key);
@@ -344,15 +345,15 @@ static void json_findings(
 		json_string("severity", severity_word(f->severity));
 		json_string("kind", f->kind);
 		json_string("text", f->text);
-		json_measurement(f);
+		write_measurement(f);
 		json_string("what", f->what);
-		rank_list("ranks", f->rank, f->nrank);
-		rank_list("others", f->other, f->nother);
-		json_finding_place(r, f);
+		write_rank_list("ranks", f->rank, f->nrank);
+		write_rank_list("others", f->other, f->nother);
+		write_finding_place(r, f);
 		json_string("evidence", f->evidence);
 		json_string("next", f->next);
 		if (finding == r->finding)
-			json_findings(r, "consequences", f->consequence, f->nconsequence);
+			write_json_findings(r, "consequences", f->consequence, f->nconsequence);
 		json_end();
 	}
 	json_end();
@@ -360,25 +361,25 @@ static void json_findings(
 
 /* ---- open calls ---- */
 
-static void open_calls(struct report *r)
+static void write_json_open_calls(struct report *r)
 {
 	json_list("open");
 	for (unsigned i = 0; i < r->g.opens.n; i++) {
 		const struct open_call *c = &r->g.opens.call[i];
 
 		json_object(NULL);
-		json_call(r, &c->call);
-		json_seconds("age_s", (double)c->age);
+		write_call_members(r, &c->call);
+		write_seconds("age_s", (double)c->age);
 		json_bool("waiting", c->waiting);
 		json_bool("finished", c->ended_ok);
 		json_u64("thread", c->call.thread);
-		json_stack(r, &c->call);
+		write_json_stack(r, &c->call);
 		json_end();
 	}
 	json_end();
 }
 
-static void json_stuck_calls(struct report *r)
+static void write_stuck_calls(struct report *r)
 {
 	static const char *const why[] = {
 		[ABSENT_NEVER] = "never entered",
@@ -398,23 +399,23 @@ static void json_stuck_calls(struct report *r)
 		json_object(NULL);
 		json_string("api", intern_get_name(s->sample->call.api));
 		json_string("op", intern_get_name(s->sample->call.op));
-		json_comm("comm", s->sample->call.comm);
-		json_number_or_null("comm_seq", s->joined ? s->sample->call.comm_seq : NO_NUMBER);
+		write_comm_id("comm", s->sample->call.comm);
+		write_number_or_null("comm_seq", s->joined ? s->sample->call.comm_seq : NO_NUMBER);
 		json_bool("cause", s == cause);
 		json_bool("async", s->async);
 		json_bool("waiting", s->sample->waiting);
-		json_seconds("age_s", (double)s->took_max);
-		rank_list("ranks", s->rank, s->n);
+		write_seconds("age_s", (double)s->took_max);
+		write_rank_list("ranks", s->rank, s->n);
 		json_list("absent");
 		for (unsigned k = 0; k < s->nabsent; k++) {
 			const struct absent *a = &s->absent[k];
 
 			json_object(NULL);
-			rank_list("ranks", a->rank, a->n);
+			write_rank_list("ranks", a->rank, a->n);
 			json_string("why", why[a->why]);
 			if (a->in || a->last) {
 				json_object(a->in ? "in" : "last");
-				json_call(r, a->in ? &a->in->call : a->last);
+				write_call_members(r, a->in ? &a->in->call : a->last);
 				json_end();
 			}
 			json_end();
@@ -427,7 +428,7 @@ static void json_stuck_calls(struct report *r)
 
 /* ---- values ---- */
 
-static void json_bad_values(struct report *r)
+static void write_bad_values(struct report *r)
 {
 	const struct bad *b = &r->g.bad;
 	const struct bad_row *f = bad_first(b);
@@ -440,7 +441,7 @@ static void json_bad_values(struct report *r)
 	json_list("ranks");
 	for (unsigned i = 0; i < r->g.folders.n; i++)
 		if (b->rank[i].rows)
-			json_rank(r, NULL, i);
+			write_rank_number(r, NULL, i);
 	json_end();
 	if (!f) {
 		json_null("first");
@@ -448,9 +449,9 @@ static void json_bad_values(struct report *r)
 		return;
 	}
 	json_object("first");
-	json_call(r, &f->call);
+	write_call_members(r, &f->call);
 	json_string("io", f->out ? "out" : "in");
-	json_number_or_null("index", f->index);
+	write_number_or_null("index", f->index);
 	json_string("dtype", f->dtype);
 	json_string("shape", f->shape);
 	json_string("name", f->name);
@@ -459,27 +460,27 @@ static void json_bad_values(struct report *r)
 	json_u64("infs", f->infs);
 	json_list("same_operation");
 	for (unsigned i = 0; i < f->nsame && i < BAD_SAME_MAX; i++)
-		json_rank(r, NULL, f->same[i]);
+		write_rank_number(r, NULL, f->same[i]);
 	json_end();
-	json_stack(r, &f->call);
+	write_json_stack(r, &f->call);
 	json_end();
 	json_end();
 }
 
-static void json_terms(const struct report *r, const char *key, const struct terms *t)
+static void write_json_terms(const struct report *r, const char *key, const struct terms *t)
 {
 	json_object(key);
-	json_rank(r, "rank", t->rank);
+	write_rank_number(r, "rank", t->rank);
 	json_string("api", intern_get_name(t->api));
 	json_string("op", intern_get_name(t->op));
 	json_string("redop", intern_get_name(t->redop));
 	json_string("dtype", intern_get_name(t->dtype));
-	json_number_or_null("root", t->root);
-	json_number_or_null("bytes", t->open && !t->bytes ? NO_NUMBER : (int64_t)t->bytes);
+	write_number_or_null("root", t->root);
+	write_number_or_null("bytes", t->open && !t->bytes ? NO_NUMBER : (int64_t)t->bytes);
 	json_end();
 }
 
-static void json_mismatch(const struct report *r)
+static void write_mismatch(const struct report *r)
 {
 	const struct mismatch *u = &r->g.mismatch;
 
@@ -489,23 +490,23 @@ static void json_mismatch(const struct report *r)
 	}
 	json_object("mismatch");
 	json_string("differ_in", meet_mismatch_name(u->what));
-	json_comm("comm", u->comm);
-	json_number_or_null("comm_seq", u->seq);
+	write_comm_id("comm", u->comm);
+	write_number_or_null("comm_seq", u->seq);
 	json_u64("step", u->step);
-	json_terms(r, "one", &u->a);
-	json_terms(r, "other", &u->b);
+	write_json_terms(r, "one", &u->a);
+	write_json_terms(r, "other", &u->b);
 	json_end();
 }
 
 /* ---- tables ---- */
 
-static void json_operation(const struct report *r, const struct op_stat *s)
+static void write_operation(const struct report *r, const struct op_stat *s)
 {
 	json_object(NULL);
 	json_string("lib", intern_get_name(s->lib));
 	json_string("api", intern_get_name(s->api));
 	json_string("op", intern_get_name(s->op));
-	json_comm("comm", s->comm);
+	write_comm_id("comm", s->comm);
 	json_u64("calls", s->calls);
 	json_u64("rows", s->rows);
 	json_u64("bytes", s->bytes);
@@ -514,12 +515,12 @@ static void json_operation(const struct report *r, const struct op_stat *s)
 	json_u64("async", s->async);
 	json_u64("first_step", s->first_step);
 	json_u64("last_step", s->last_step);
-	json_hist("duration", &s->dur);
-	json_seconds("wait_s", s->waited || !s->async ? s->wait_ns : NAN);
+	write_durations("duration", &s->dur);
+	write_seconds("wait_s", s->waited || !s->async ? s->wait_ns : NAN);
 	json_double("bytes_per_s", s->dur.sum > 0 ? (double)s->bytes / s->dur.sum * 1e9 : 0);
 	if (s->on_device) {
 		json_u64("on_device", s->on_device);
-		json_seconds("device_s", s->device_ns);
+		write_seconds("device_s", s->device_ns);
 		json_double("algorithm_bytes_per_s", s->device_bytes / s->device_ns * 1e9);
 		json_double("bus_bytes_per_s", s->bus_bytes / s->device_ns * 1e9);
 	}
@@ -528,25 +529,25 @@ static void json_operation(const struct report *r, const struct op_stat *s)
 	json_end();
 }
 
-static void json_slowest_calls(struct report *r)
+static void write_slowest_calls(struct report *r)
 {
 	json_list("slowest");
 	for (unsigned i = 0; i < r->g.slow.n; i++) {
 		const struct slow_call *s = &r->g.slow.top[i];
 
 		json_object(NULL);
-		json_call(r, &s->call);
-		json_seconds("duration_s", (double)s->call.dur);
+		write_call_members(r, &s->call);
+		write_seconds("duration_s", (double)s->call.dur);
 		json_u64("ranks", s->ranks);
-		json_rank(r, "last_rank", s->last_rank);
-		json_seconds("last_after_s", (double)s->lag);
-		json_stack(r, &s->call);
+		write_rank_number(r, "last_rank", s->last_rank);
+		write_seconds("last_after_s", (double)s->lag);
+		write_json_stack(r, &s->call);
 		json_end();
 	}
 	json_end();
 }
 
-static void json_late_ranks(const struct report *r)
+static void write_late_ranks(const struct report *r)
 {
 	const struct table *t = &r->g.late.comms;
 
@@ -556,30 +557,30 @@ static void json_late_ranks(const struct report *r)
 		struct straggler s = report_straggler(r, c);
 
 		json_object(NULL);
-		json_comm("comm", c->key.a);
+		write_comm_id("comm", c->key.a);
 		json_u64("operations", c->meetings);
 		json_u64("waited_in", c->held);
 		json_u64("incomplete", c->incomplete);
 		json_u64("mismatches", c->mismatch);
-		json_hist("last_behind", &c->lag);
-		json_hist("durations_differ", &c->spread);
-		json_seconds("wait_s", c->wait_ns);
-		json_seconds("stood_open_s", c->stood_ns);
+		write_durations("last_behind", &c->lag);
+		write_durations("durations_differ", &c->spread);
+		write_seconds("wait_s", c->wait_ns);
+		write_seconds("stood_open_s", c->stood_ns);
 		json_double("wait_share", s.cost);
 		if (c->most) {
-			json_rank(r, "most_often_last", (uint32_t)c->most->key.b);
+			write_rank_number(r, "most_often_last", (uint32_t)c->most->key.b);
 			json_u64("times_last", c->most->last);
-			json_hist("its_behind", &c->most->lag);
+			write_durations("its_behind", &c->most->lag);
 		}
 		if (c->costly)
-			json_rank(r, "most_waited_for", (uint32_t)c->costly->key.b);
+			write_rank_number(r, "most_waited_for", (uint32_t)c->costly->key.b);
 		json_bool("straggler", s.matters);
 		json_end();
 	}
 	json_end();
 }
 
-static void json_comms(const struct report *r)
+static void write_json_comms(const struct report *r)
 {
 	const struct table *t = &r->g.comms.table;
 
@@ -588,19 +589,19 @@ static void json_comms(const struct report *r)
 		const struct comm_info *c = table_at(t, i);
 
 		json_object(NULL);
-		json_comm("comm", c->key.a);
+		write_comm_id("comm", c->key.a);
 		json_string("lib", intern_get_name(c->lib));
 		json_string("kind", intern_get_name(c->kind));
 		json_string("name", intern_get_name(c->name));
-		json_number_or_null("size", c->size < 0 ? NO_NUMBER : c->size);
-		json_comm("parent", c->parent);
+		write_number_or_null("size", c->size < 0 ? NO_NUMBER : c->size);
+		write_comm_id("parent", c->parent);
 		json_string("world_ranks", c->ranks);
 		json_end();
 	}
 	json_end();
 }
 
-static void json_ranks(struct report *r)
+static void write_ranks(struct report *r)
 {
 	json_list("ranks");
 	for (unsigned i = 0; i < r->g.folders.n; i++) {
@@ -608,7 +609,7 @@ static void json_ranks(struct report *r)
 		const struct rank_info *k = &r->g.rank[i];
 
 		json_object(NULL);
-		json_rank(r, "rank", i);
+		write_rank_number(r, "rank", i);
 		json_string("folder", d->name);
 		json_string("state", rank_state_key(d->state));
 		json_string("host", d->meta.owner.host);
@@ -629,8 +630,8 @@ static void json_ranks(struct report *r)
 		json_end();
 		if (k->last.rows) {
 			json_object("last_call");
-			json_call(r, &k->last);
-			json_seconds("duration_s", (double)k->last.dur);
+			write_call_members(r, &k->last);
+			write_seconds("duration_s", (double)k->last.dur);
 			json_end();
 		}
 		json_end();
@@ -638,14 +639,14 @@ static void json_ranks(struct report *r)
 	json_end();
 }
 
-void report_json(struct report *r)
+void print_report_json(struct report *r)
 {
 	const struct gather *g = &r->g;
 
 	json_begin();
 	json_object(NULL);
-	json_report_head(r);
-	json_attempts(&r->attempts);
+	write_json_head(r);
+	write_attempts(&r->attempts);
 	json_list("left_out");
 	for (unsigned i = 0; i < g->folders.nout; i++) {
 		json_object(NULL);
@@ -654,22 +655,22 @@ void report_json(struct report *r)
 		json_end();
 	}
 	json_end();
-	report_json_verdict(&r->verdict);
-	json_findings(r, "findings", r->finding, r->nfinding);
-	open_calls(r);
-	json_stuck_calls(r);
-	json_bad_values(r);
-	json_mismatch(r);
+	write_json_verdict(&r->verdict);
+	write_json_findings(r, "findings", r->finding, r->nfinding);
+	write_json_open_calls(r);
+	write_stuck_calls(r);
+	write_bad_values(r);
+	write_mismatch(r);
 	json_list("operations");
 	for (uint32_t i = 0; i < g->ops.table.n; i++)
-		json_operation(r, table_at(&g->ops.table, i));
+		write_operation(r, table_at(&g->ops.table, i));
 	if (g->ops.rest.calls)
-		json_operation(r, &g->ops.rest);
+		write_operation(r, &g->ops.rest);
 	json_end();
-	json_slowest_calls(r);
-	json_late_ranks(r);
+	write_slowest_calls(r);
+	write_late_ranks(r);
 	step_numbers_json(&r->numbers, g);
-	json_comms(r);
-	json_ranks(r);
+	write_json_comms(r);
+	write_ranks(r);
 	json_end();
 }

@@ -220,7 +220,7 @@ static void print_latest_ranks(const struct report *r)
 	free(list);
 }
 
-void report_tables(struct report *r)
+void print_report_tables(struct report *r)
 {
 	print_operations(r);
 	print_slowest_calls(r);

@@ -21,32 +21,30 @@ static void print_label(const char *word)
 }
 
 /* Formats "4 finished" or "3 running, 1 killed". */
-static char *rank_states_text(const struct gather *g)
+static char *format_rank_states(const struct gather *g)
 {
 	unsigned n[RANK_STATES] = {0};
-	char *all = tool_strdup(""), *was;
+	char *all = tool_strdup("");
 
 	for (unsigned i = 0; i < g->folders.n; i++)
 		n[g->folders.dir[i].state]++;
 	for (int s = 0; s < RANK_STATES; s++) {
 		if (!n[s])
 			continue;
-		was = all;
 		if (n[s] == g->folders.n)
-			all = tool_format("%s%s", n[s] > 1 ? "all " : "",
+			tool_add_text(&all, "%s%s", n[s] > 1 ? "all " : "",
 				rank_state_name((enum rank_state)s));
 		else
-			all = tool_format("%s%s%u %s", was, *was ? ", " : "", n[s],
-				rank_state_name((enum rank_state)s));
-		free(was);
+			tool_add_item(
+				&all, ", ", "%u %s", n[s], rank_state_name((enum rank_state)s));
 	}
 	return all;
 }
 
-static void head_ranks(const struct report *r)
+static void print_rank_states(const struct report *r)
 {
 	const struct gather *g = &r->g;
-	char *state = rank_states_text(g), *list = NULL;
+	char *state = format_rank_states(g), *list = NULL;
 
 	print_label("ranks");
 	if (g->folders.n == 1) {
@@ -72,7 +70,7 @@ static void head_ranks(const struct report *r)
 }
 
 /* Prints one line per attempt if there are several. */
-static void head_attempts(const struct report *r)
+static void print_attempts(const struct report *r)
 {
 	char *text, *line;
 
@@ -88,7 +86,7 @@ static void head_attempts(const struct report *r)
 	}
 }
 
-static void head_steps(const struct report *r)
+static void print_step_range(const struct report *r)
 {
 	const struct gather *g = &r->g;
 	const char *source = g->folders.dir[0].meta.step_source;
@@ -130,7 +128,7 @@ static void head_steps(const struct report *r)
 	putchar('\n');
 }
 
-static void head_calls(const struct report *r)
+static void print_call_counts(const struct report *r)
 {
 	const struct gather *g = &r->g;
 	uint64_t seen = 0, recorded = 0;
@@ -152,7 +150,7 @@ static void head_calls(const struct report *r)
  * Formats a share of the ranks' run time. For short runs it formats seconds, because the start
  * takes most of their time.
  */
-static const char *own_time(const struct gather *g, double ns)
+static const char *format_time_share(const struct gather *g, double ns)
 {
 	const unsigned n = g->folders.n;
 	static char text[2][64];
@@ -165,7 +163,7 @@ static const char *own_time(const struct gather *g, double ns)
 	return text[at];
 }
 
-static void head_cost(const struct report *r)
+static void print_time_shares(const struct report *r)
 {
 	const struct gather *g = &r->g;
 	const bool share = g->life_ns >= 1e9 * g->folders.n;
@@ -207,11 +205,11 @@ static void head_cost(const struct report *r)
 		putchar(')');
 	}
 	printf("; libprobe itself: %s%s in the job's threads, %s%s in its own\n",
-		own_time(g, calls * 1e9), share ? " of the run" : "", own_time(g, writer * 1e9),
-		share ? " of a core" : "");
+		format_time_share(g, calls * 1e9), share ? " of the run" : "",
+		format_time_share(g, writer * 1e9), share ? " of a core" : "");
 }
 
-static void head_journals(const struct report *r)
+static void print_journal_size(const struct report *r)
 {
 	const struct folders *f = &r->g.folders;
 	uint64_t bytes = folders_journal_bytes(f);
@@ -249,12 +247,12 @@ static void print_report_head(const struct report *r)
 		out_print_clean(m->libraries[i].text);
 		putchar('\n');
 	}
-	head_ranks(r);
-	head_attempts(r);
-	head_steps(r);
-	head_calls(r);
-	head_cost(r);
-	head_journals(r);
+	print_rank_states(r);
+	print_attempts(r);
+	print_step_range(r);
+	print_call_counts(r);
+	print_time_shares(r);
+	print_journal_size(r);
 }
 
 /*
@@ -322,11 +320,11 @@ static void print_verdict(const struct report *r)
 /* Prints which kinds were checked, and which rules of key `alerts` were on. */
 static void print_checks(const struct report *r)
 {
-	char *detail = format_verdict_detail(&r->verdict), *save = NULL;
+	char *detail = format_verdict_detail(&r->verdict), *rest = detail;
 
 	if (*detail)
 		out_print_heading("What was checked");
-	for (char *line = strtok_r(detail, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+	for (char *line; (line = tool_read_line(&rest));) {
 		fputs("  ", stdout);
 		out_print_wrapped(line, 2, 4);
 	}
@@ -431,7 +429,7 @@ void report_open(struct report *r)
 
 /* ---- NaN and Inf ---- */
 
-void report_bad(struct report *r)
+void print_bad_values(struct report *r)
 {
 	const struct bad *b = &r->g.bad;
 	const struct bad_row *f = bad_first(b);
@@ -488,7 +486,7 @@ static void print_left_out(const struct report *r)
 		printf("  and %u more (--top)\n", f->nout - r->top);
 }
 
-void report_text(struct report *r)
+void print_report_text(struct report *r)
 {
 	print_verdict(r);
 	print_findings(r, FIND_BAD, NULL);
@@ -498,8 +496,8 @@ void report_text(struct report *r)
 	putchar('\n');
 	print_report_head(r);
 	report_open(r);
-	report_bad(r);
+	print_bad_values(r);
 	step_numbers_text(&r->numbers, &r->g);
-	report_tables(r);
+	print_report_tables(r);
 	print_left_out(r);
 }

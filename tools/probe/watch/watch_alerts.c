@@ -18,10 +18,9 @@
 #include "text/text.h"
 #include "tools/lib/out.h"
 #include "tools/lib/tool.h"
+#include "tools/probe/model/read/alert_lines.h"
 
 #define WATCH_FILE "watch.json"
-#define ALERTS_NAME "alerts.jsonl"
-#define LINES_BYTES ((size_t)8 << 20)
 
 struct watch_alerts {
 	const char *dir, *command;
@@ -93,22 +92,6 @@ void watch_alerts_remove_mark(const struct watch_alerts *w)
 	close(fd);
 }
 
-/* Copies the value of a member without escapes; "" if there is none. */
-static void get_member_text(const char *line, const char *key, char *buf, size_t cap)
-{
-	char quoted[32];
-	const char *p;
-	size_t n = 0;
-
-	snprintf(quoted, sizeof(quoted), "\"%s\": \"", key);
-	p = strstr(line, quoted);
-	for (p = p ? p + strlen(quoted) : ""; *p && *p != '"' && n + 1 < cap; p++) {
-		p += *p == '\\' && p[1];
-		buf[n++] = *p;
-	}
-	buf[n] = 0;
-}
-
 /*
  * Writes the line to the command's standard input. Text of the job never becomes an argument or a
  * variable.
@@ -157,26 +140,30 @@ static bool is_alert_new(struct watch_alerts *w, uint64_t key)
 	return true;
 }
 
-static bool print_alert(struct watch_alerts *w, const char *folder, const char *line)
-{
-	char id[24], text[2048], action[128];
-	struct tm tm;
-	time_t now = time(NULL);
+struct new_alerts {
+	struct watch_alerts *watch;
+	const char *folder;
+	bool once, found;
+};
 
-	get_member_text(line, "id", id, sizeof(id));
-	if (!*id || line[strlen(line) - 1] != '}' ||
-		!is_alert_new(w, hash_str(hash_str(1, folder), id)))
-		return false;
-	get_member_text(line, "text", text, sizeof(text));
-	get_member_text(line, "action", action, sizeof(action));
+static void print_new_alert(void *arg, const struct alert_line *a)
+{
+	struct new_alerts *t = arg;
+	const char *command = t->watch->command;
+	time_t now = time(NULL);
+	struct tm tm;
+
+	if ((t->once && t->found) || !*a->id ||
+		!is_alert_new(t->watch, hash_str(hash_str(1, t->folder), a->id)))
+		return;
+	t->found = true;
 	localtime_r(&now, &tm);
-	printf("%02d:%02d:%02d alert: %s: ", tm.tm_hour, tm.tm_min, tm.tm_sec, folder);
-	out_print_clean(text);
+	printf("%02d:%02d:%02d alert: %s: ", tm.tm_hour, tm.tm_min, tm.tm_sec, t->folder);
+	out_print_clean(a->text);
 	putchar('\n');
 	fflush(stdout);
-	if (w->command && strstr(action, "exec: "))
-		start_alert_command(w, line);
-	return true;
+	if (command && strstr(a->action, "exec: "))
+		start_alert_command(t->watch, a->json);
 }
 
 /* Returns true if the file has changed since it was last read. */
@@ -202,26 +189,18 @@ static bool is_file_new(struct watch_alerts *w, const char *folder, const struct
 	return true;
 }
 
-static bool read_rank_alerts_file(struct watch_alerts *w, const char *folder, bool once)
+static bool read_new_alerts(struct watch_alerts *w, const char *folder, bool once)
 {
-	char *path = *folder ? tool_format("%s/%s/" ALERTS_NAME, w->dir, folder)
-			     : tool_format("%s/" ALERTS_NAME, w->dir);
-	bool found = false;
-	char *buf, *save = NULL;
+	char *dir = *folder ? tool_format("%s/%s", w->dir, folder) : tool_strdup(w->dir),
+	     *path = tool_format("%s/alerts.jsonl", dir);
+	struct new_alerts t = {.watch = w, .folder = folder, .once = once};
 	struct stat st;
-	ssize_t n;
 
-	if (stat(path, &st) == 0 && S_ISREG(st.st_mode) && is_file_new(w, folder, &st)) {
-		buf = tool_alloc(LINES_BYTES);
-		n = io_read_file(AT_FDCWD, path, buf, LINES_BYTES - 1);
-		buf[n > 0 ? n : 0] = 0;
-		for (char *line = strtok_r(buf, "\n", &save); line && !(once && found);
-			line = strtok_r(NULL, "\n", &save))
-			found |= print_alert(w, folder, line);
-		free(buf);
-	}
+	if (stat(path, &st) == 0 && is_file_new(w, folder, &st))
+		read_alert_lines(dir, print_new_alert, &t);
 	free(path);
-	return found;
+	free(dir);
+	return t.found;
 }
 
 /* Returns true for a folder of this run. Folders of earlier runs have a dot in their name: rank0.1. */
@@ -255,10 +234,10 @@ bool watch_alerts_read(struct watch_alerts *w, bool once)
 	if (n)
 		qsort(name, n, sizeof(*name), compare_folder_names);
 	else
-		found = read_rank_alerts_file(w, "", once);
+		found = read_new_alerts(w, "", once);
 	for (unsigned i = 0; i < n; i++) {
 		if (!(once && found))
-			found |= read_rank_alerts_file(w, name[i], once);
+			found |= read_new_alerts(w, name[i], once);
 		free(name[i]);
 	}
 	free(name);

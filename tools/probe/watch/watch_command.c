@@ -79,7 +79,7 @@ struct watch {
 	double awaits_until; /* s, monotonic: until then findings are held back; 0: none is */
 };
 
-static uint64_t hash_bytes(uint64_t h, const void *bytes, size_t n)
+static uint64_t compute_hash(uint64_t h, const void *bytes, size_t n)
 {
 	const unsigned char *p = bytes;
 
@@ -93,18 +93,18 @@ static uint64_t hash_bytes(uint64_t h, const void *bytes, size_t n)
  * A recurring delay is the same if its ranks are the same, because the call in which it shows most
  * may change.
  */
-static uint64_t hash_finding(const struct finding *f, const struct focus *at)
+static uint64_t compute_finding_hash(const struct finding *f, const struct focus *at)
 {
-	uint64_t h = hash_bytes(UINT64_C(0xcbf29ce484222325), f->kind, strlen(f->kind));
+	uint64_t h = compute_hash(UINT64_C(0xcbf29ce484222325), f->kind, strlen(f->kind));
 
 	if (at->known) {
-		h = f->event ? hash_bytes(h, &at->step, sizeof(at->step))
-			     : hash_bytes(h, f->rank, f->nrank * sizeof(*f->rank));
-		return hash_bytes(h, &at->comm, sizeof(at->comm));
+		h = f->event ? compute_hash(h, &at->step, sizeof(at->step))
+			     : compute_hash(h, f->rank, f->nrank * sizeof(*f->rank));
+		return compute_hash(h, &at->comm, sizeof(at->comm));
 	}
 	for (const char *p = f->text; *p && *p != '\n'; p++)
 		if ((*p < '0' || *p > '9') && *p != '.' && *p != ',')
-			h = hash_bytes(h, p, 1);
+			h = compute_hash(h, p, 1);
 	return h;
 }
 
@@ -181,7 +181,7 @@ static void start_command(const struct watch *w, const struct finding *f, const 
 }
 
 /* Holds a finding back if the next report may name another rank. */
-static bool hold_back(struct watch *w, const struct finding *f)
+static bool is_held_back(struct watch *w, const struct finding *f)
 {
 	double now = read_monotonic_s();
 
@@ -192,7 +192,7 @@ static bool hold_back(struct watch *w, const struct finding *f)
 	return now < w->awaits_until;
 }
 
-static void say_finding(struct watch *w, const struct report *r, const struct finding *f)
+static void print_new_finding(struct watch *w, const struct report *r, const struct finding *f)
 {
 	struct focus at;
 	struct tm tm;
@@ -200,7 +200,7 @@ static void say_finding(struct watch *w, const struct report *r, const struct fi
 	char *text;
 
 	report_get_focus(r, f, &at);
-	if (is_finding_new(w, hash_finding(f, &at))) {
+	if (is_finding_new(w, compute_finding_hash(f, &at))) {
 		localtime_r(&now, &tm);
 		text = format_finding(f);
 		printf("%02d:%02d:%02d %s: %s\n", tm.tm_hour, tm.tm_min, tm.tm_sec, f->kind, text);
@@ -214,7 +214,7 @@ static void say_finding(struct watch *w, const struct report *r, const struct fi
 }
 
 /* *runs: whether the job still runs. Returns an exit status. */
-static int look_once(struct watch *w, bool *runs)
+static int check_job(struct watch *w, bool *runs)
 {
 	struct report *r = tool_alloc(sizeof(*r));
 	struct gather_options o = {.path = w->path, .top = 0, .step_hi = UINT64_MAX};
@@ -228,8 +228,9 @@ static int look_once(struct watch *w, bool *runs)
 		free(w->detail);
 		w->detail = format_verdict_detail(&r->verdict);
 		for (unsigned i = 0; i < r->nfinding && !(w->once && w->found); i++)
-			if (r->finding[i].severity <= w->severity && !hold_back(w, &r->finding[i]))
-				say_finding(w, r, &r->finding[i]);
+			if (r->finding[i].severity <= w->severity &&
+				!is_held_back(w, &r->finding[i]))
+				print_new_finding(w, r, &r->finding[i]);
 		*runs = report_is_running(r) && !(w->once && w->found);
 		report_free(r);
 	}
@@ -237,7 +238,7 @@ static int look_once(struct watch *w, bool *runs)
 	return status;
 }
 
-static void sleep_seconds(double s)
+static void wait_for_seconds(double s)
 {
 	nanosleep(&(struct timespec){.tv_sec = (time_t)s,
 			  .tv_nsec = (long)((s - (double)(time_t)s) * 1e9)},
@@ -245,11 +246,11 @@ static void sleep_seconds(double s)
 }
 
 /* The mark that a watcher exists must be renewed during the wait. */
-static void sleep_watching(const struct watch *w, double s)
+static void wait_for_next_check(const struct watch *w, double s)
 {
 	for (; s > 0; s -= 20) {
 		watch_alerts_write_mark(w->alerts);
-		sleep_seconds(s < 20 ? s : 20);
+		wait_for_seconds(s < 20 ? s : 20);
 	}
 }
 
@@ -265,11 +266,11 @@ static void wait_for_folder(const struct watch *w)
 				"process makes one at its first recorded call\n",
 				w->path);
 		said = true;
-		sleep_seconds(w->interval < 1 ? w->interval : 1);
+		wait_for_seconds(w->interval < 1 ? w->interval : 1);
 	}
 }
 
-static int watch_job(struct watch *w)
+static int check_until_end(struct watch *w)
 {
 	int status, left;
 	bool runs = true;
@@ -279,14 +280,14 @@ static int watch_job(struct watch *w)
 	do {
 		double began = read_monotonic_s(), took;
 
-		status = look_once(w, &runs);
+		status = check_job(w, &runs);
 		while (waitpid(-1, NULL, WNOHANG) > 0)
 			;
 		if (status || !runs)
 			break;
 		/* At most half of the time is spent on reading. */
 		took = read_monotonic_s() - began;
-		sleep_watching(w, took > w->interval ? took : w->interval - took);
+		wait_for_next_check(w, took > w->interval ? took : w->interval - took);
 	} while (runs);
 	/* Also reports what the ranks wrote when they ended. */
 	if (!status && !(w->once && w->found))
@@ -361,7 +362,7 @@ int verb_watch(int argc, char **argv)
 	if (!w.path)
 		w.path = folders_default();
 	w.alerts = watch_alerts_init(w.path, w.command);
-	status = watch_job(&w);
+	status = check_until_end(&w);
 	watch_alerts_free(w.alerts);
 	free(w.verdict);
 	free(w.detail);

@@ -186,7 +186,7 @@ static bool has_host_tensor(const struct kernel_layout *l)
 
 bool ms_is_host_layout_valid(void)
 {
-	return layout_fact_state(LAYOUT_MS_TENSORS) == LAYOUT_VERIFIED;
+	return get_layout_state(LAYOUT_MS_TENSORS) == LAYOUT_VERIFIED;
 }
 
 static bool has_primitive(const struct kernel_layout *l)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which kernels are listed. Section mindspore has their own names and patterns. Lists written for msprobe have names of
+ * Selects the kernels that are listed. Section mindspore has their own names and patterns. Lists written for msprobe have names of
  * Python functions (ops.matmul, Tensor.add, mint.ops.sum), each of which covers the kernels that it may become.
  */
 #include <string.h>
@@ -223,7 +223,7 @@ static bool is_listed_by_name(struct wraplist *w, const char *name)
 
 bool ms_kernel_listed(const char *name)
 {
-	struct wraplist *w = list_now();
+	struct wraplist *w = get_wraplist();
 
 	return !is_communication_kernel(name) &&
 	       (is_listed_by_name(w, name) || is_listed_by_python(w, name));
@@ -249,5 +249,5 @@ static bool has_kernel_patterns(const struct wraplist *w)
 
 bool ms_kernels_listed(void)
 {
-	return has_kernel_patterns(list_now()) || has_kernel_patterns(generation_armable);
+	return has_kernel_patterns(get_wraplist()) || has_kernel_patterns(generation_armable);
 }

@@ -109,7 +109,7 @@ static bool set_view_address(const struct kernel_layout *l, const char *view, co
 {
 	struct dims shape, strides;
 	uint64_t extent, offset, end;
-	unsigned size = dtype_info(v->dtype)->size;
+	unsigned size = get_dtype_info(v->dtype)->size;
 
 	if (!are_views_verified && !is_view_readable(l, view))
 		return false;
@@ -162,7 +162,7 @@ static bool set_contiguous_view(struct buffer *v, const struct dims *shape, uint
 		.counts = shape->begin ? shape->begin : strides,
 		.displs = strides,
 	};
-	return !__builtin_mul_overflow(count, (uint64_t)dtype_info(dtype)->size, &v->bytes);
+	return !__builtin_mul_overflow(count, (uint64_t)get_dtype_info(dtype)->size, &v->bytes);
 }
 
 bool ms_read_tensor(

@@ -22,7 +22,7 @@
 extern const struct adapter adapter_ms, adapter_ms_watch;
 extern const struct runtime_provider ms_provider;
 
-/* What is observed, and for which purpose. */
+/* The observed functions, and the purpose of each. */
 enum ms_scope {
 	MS_INSTANCE, /* instances of the communication library may exist afterwards */
 	MS_GROUP_NEW,

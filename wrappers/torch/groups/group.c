@@ -184,7 +184,7 @@ static struct comm *find_or_add_group_comm(const struct torch_function *row, con
 	const char *kind = "group";
 	char name[COMM_NAME_MAX];
 
-	if (layout_fact_state(LAYOUT_TORCH_GROUP) == LAYOUT_FAILED)
+	if (get_layout_state(LAYOUT_TORCH_GROUP) == LAYOUT_FAILED)
 		return NULL;
 	if (size < 1 || size > GROUP_RANKS_MAX || rank < 0 || rank >= size) {
 		session_record_layout_fact(LAYOUT_TORCH_GROUP, false);
@@ -330,9 +330,9 @@ static bool read_root(const char *at, const struct comm *m, int32_t *root)
 	int64_t v = *(const int64_t *)at;
 	bool is_rank = v >= 0 && v < m->size;
 
-	if (layout_fact_state(LAYOUT_TORCH_OPTIONS) == LAYOUT_FAILED)
+	if (get_layout_state(LAYOUT_TORCH_OPTIONS) == LAYOUT_FAILED)
 		return false;
-	if (is_rank != (layout_fact_state(LAYOUT_TORCH_OPTIONS) == LAYOUT_VERIFIED))
+	if (is_rank != (get_layout_state(LAYOUT_TORCH_OPTIONS) == LAYOUT_VERIFIED))
 		session_record_layout_fact(LAYOUT_TORCH_OPTIONS, is_rank);
 	if (is_rank)
 		*root = (int32_t)v;

@@ -188,7 +188,7 @@ static bool add_module(struct walk *w, py_object *module)
 	wrapper = get_wrapped_module(module) != NULL;
 	*m = (struct named_module){.self = module,
 		.type = get_object_type(module),
-		.name = get_kinds_keys(config_now())->squash_name ? train_get_short_name(text)
+		.name = get_kinds_keys(get_config())->squash_name ? train_get_short_name(text)
 								  : text,
 		.full = text,
 		.vpp_stage = w->vpp_stage,

@@ -45,7 +45,7 @@ static atomic_bool are_names_impossible; /* it is known that there will be no na
 
 static bool are_names_wanted(void)
 {
-	const struct training_keys *keys = get_training_keys(config_now());
+	const struct training_keys *keys = get_training_keys(get_config());
 	/* Only names show whether gradients of several ranks are parts of one. */
 	return keys->names || keys->print_struct || train_get_kinds() ||
 	       (scalar_is_wanted(SCALAR_GRAD_NORM) && session.world_size > 1);
@@ -114,7 +114,7 @@ static void find_names(struct look *l, struct seen_optimizer *o, const char *why
 	int n;
 
 	l->tree.until = clock_ns(CLOCK_THREAD_CPUTIME_ID) + FRAMES_NS;
-	l->tree.want_modules = get_training_keys(config_now())->print_struct;
+	l->tree.want_modules = get_training_keys(get_config())->print_struct;
 	session_record_layout_fact(LAYOUT_PYTHON_OBJECTS, true);
 	tree_find_in_frames(&l->tree);
 	tree_set_param_names(&l->tree);

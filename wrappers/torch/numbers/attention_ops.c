@@ -60,7 +60,7 @@ bool is_attention_wanted(void)
 
 bool is_attention_due(void)
 {
-	uint32_t interval = (uint32_t)get_kinds_keys(config_now())->attention_interval;
+	uint32_t interval = (uint32_t)get_kinds_keys(get_config())->attention_interval;
 
 	return is_attention_wanted() && step_now() % interval == 0 && train_are_kinds_due();
 }
@@ -204,7 +204,7 @@ static void write_logits(void *arg)
 static void write_spread(void *arg)
 {
 	const struct attention *a = arg;
-	uint64_t rows_max = (uint64_t)get_kinds_keys(config_now())->attention_rows;
+	uint64_t rows_max = (uint64_t)get_kinds_keys(get_config())->attention_rows;
 	struct attention_spread s;
 	struct stats_fenv fenv;
 	struct buffer q, k;

@@ -73,7 +73,7 @@ struct queued_event {
 /* Returns the one element of a tensor. */
 static double get_element(const struct stats *s, enum dtype dtype)
 {
-	return s->nans ? (double)NAN : stats_value_as_double(dtype_info(dtype)->cls, s->min);
+	return s->nans ? (double)NAN : stats_value_as_double(get_dtype_info(dtype)->cls, s->min);
 }
 
 static void handle_queued_event(const void *data, const struct stats *stats)

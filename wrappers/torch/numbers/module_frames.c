@@ -8,7 +8,7 @@
 #define FRAMES_MAX 32
 
 static THREAD_OWN struct {
-	struct module_frame at[FRAMES_MAX];
+	struct module_frame frame[FRAMES_MAX];
 	uint32_t n;
 } frames;
 
@@ -20,8 +20,8 @@ void open_module_frame(uint32_t depth, const struct module_frame *f)
 		return;
 	/* Calls that began before the first one here. */
 	while (own(frames).n < depth)
-		own(frames).at[own(frames).n++] = none;
-	own(frames).at[depth] = *f;
+		own(frames).frame[own(frames).n++] = none;
+	own(frames).frame[depth] = *f;
 	own(frames).n = depth + 1;
 }
 
@@ -33,7 +33,7 @@ void close_module_frames(uint32_t depth)
 
 void record_router_call(uint32_t depth, const char *router, uint32_t experts)
 {
-	struct module_frame *f = depth < own(frames).n ? &own(frames).at[depth] : NULL;
+	struct module_frame *f = depth < own(frames).n ? &own(frames).frame[depth] : NULL;
 
 	if (!f || !f->name)
 		return;
@@ -44,7 +44,7 @@ void record_router_call(uint32_t depth, const char *router, uint32_t experts)
 struct module_frame *find_module_frame(uint32_t up)
 {
 	for (uint32_t i = own(frames).n; i-- > 0;)
-		if (own(frames).at[i].name && up-- == 0)
-			return &own(frames).at[i];
+		if (own(frames).frame[i].name && up-- == 0)
+			return &own(frames).frame[i];
 	return NULL;
 }

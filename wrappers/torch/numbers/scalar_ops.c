@@ -73,7 +73,7 @@ static const struct {
 
 static bool is_loss_wanted(void)
 {
-	const struct config *cfg = config_now();
+	const struct config *cfg = get_config();
 
 	return scalar_is_wanted(SCALAR_LOSS) ||
 	       config_metrics(cfg) & (METRIC_BIT(LOCAL_LOSS) | METRIC_BIT(DEVICE_LOCAL_LOSS));

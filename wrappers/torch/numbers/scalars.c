@@ -130,7 +130,7 @@ static bool has_divisor(const struct segment *s, double n)
 
 static bool is_sum_of_parts(const struct segment *s)
 {
-	const struct config *cfg = config_now();
+	const struct config *cfg = get_config();
 	const struct training_keys *keys = get_training_keys(cfg);
 
 	if (keys->loss_reduction != LOSS_AUTO)

@@ -72,7 +72,7 @@ void record_split_sizes(int32_t ranks, const struct buffer *in, const void *size
 	struct split s = {.ranks = (uint32_t)ranks};
 
 	if (ranks < 2 || ranks > RANKS_MAX || thread_state.phase == PHASE_BACKWARD ||
-		dtype_info(in->dtype)->cls != DTC_FLOAT || !in->ndim ||
+		get_dtype_info(in->dtype)->cls != DTC_FLOAT || !in->ndim ||
 		in->ndim == JOURNAL_NDIM_NONE || !is_split_due())
 		return;
 	for (uint32_t up = 0; up < LEVELS; up++) {

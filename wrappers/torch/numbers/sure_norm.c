@@ -20,7 +20,7 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* What was seen since the last pass began. */
+/* Numbers of the current pass, reset when the next one begins. */
 static struct {
 	unsigned norms; /* norms that clip_grad.py has computed and no step has used */
 	double norm; /* the last of these norms; NAN: it cannot be read */

@@ -33,12 +33,12 @@ bool torch_node_wanted(const char *symbol)
 	static const char *const section[] = {"aten", "functional", "tensor", "torch"};
 	char name[128];
 
-	if (!get_calls_keys(config_now())->backward ||
+	if (!get_calls_keys(get_config())->backward ||
 		!parse_node_class(symbol, name, sizeof(name)))
 		return false;
-	/* Which operators exist is known only when the library has been loaded. */
+	/* The operators that exist are known only when the library has been loaded. */
 	for (unsigned i = 0; i < 4; i++)
-		if (wraplist_section(list_now(), section[i]) != WRAPLIST_NONE)
+		if (wraplist_section(get_wraplist(), section[i]) != WRAPLIST_NONE)
 			return true;
 	return false;
 }
@@ -78,7 +78,7 @@ bool torch_set_node_row(struct torch_function *r, const char *symbol)
 
 	if (!parse_node_class(symbol, r->op_name, sizeof(r->op_name)))
 		return false;
-	is_listed = wraplist_match(list_now(), "aten", r->op_name) ||
+	is_listed = wraplist_match(get_wraplist(), "aten", r->op_name) ||
 		    has_op_schema(is_of_listed, r->op_name) ||
 		    has_op_schema(is_of_listed_tail, r->op_name);
 	snprintf(r->cxx.symbol, sizeof(r->cxx.symbol), "torch::autograd::generated::%.80s::apply",

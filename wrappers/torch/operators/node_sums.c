@@ -23,7 +23,7 @@
 
 bool torch_node_sums_wanted(void)
 {
-	const struct config *c = config_now();
+	const struct config *c = get_config();
 
 	return get_calls_keys(c)->backward &&
 	       output_has_format(get_files_keys(c)->format, FORMAT_DUMP);
@@ -68,7 +68,7 @@ static void write_node_part(const struct buffer *b)
 		.tag = JOURNAL_NONE,
 		.flags = CF_PART,
 		.phase = PHASE_BACKWARD,
-		.config = config_now(),
+		.config = get_config(),
 		.nout = 1,
 		.all_in = b,
 		.all_out = b};

@@ -42,16 +42,16 @@ static bool listed_python(const char *base)
 	bool hit = false;
 
 	for (unsigned i = 0; i < 3; i++) {
-		if (wraplist_section(list_now(), section[i]) == WRAPLIST_NONE)
+		if (wraplist_section(get_wraplist(), section[i]) == WRAPLIST_NONE)
 			continue;
-		hit |= wraplist_match(list_now(), section[i], base);
+		hit |= wraplist_match(get_wraplist(), section[i], base);
 		snprintf(name, sizeof(name), "__%.120s__", base);
-		hit |= wraplist_match(list_now(), section[i], name);
+		hit |= wraplist_match(get_wraplist(), section[i], name);
 		for (unsigned k = 0; k < sizeof(spelled) / sizeof(*spelled); k++) {
 			if (strcmp(spelled[k].op, base) != 0)
 				continue;
 			snprintf(name, sizeof(name), "__%s__", spelled[k].method);
-			hit |= wraplist_match(list_now(), section[i], name);
+			hit |= wraplist_match(get_wraplist(), section[i], name);
 		}
 	}
 	return hit;
@@ -63,10 +63,10 @@ bool torch_op_listed(const char *base, const char *overload)
 	bool hit;
 
 	snprintf(name, sizeof(name), "aten::%.120s", base);
-	hit = wraplist_match(list_now(), "aten", name);
+	hit = wraplist_match(get_wraplist(), "aten", name);
 	if (overload && *overload) {
 		snprintf(name, sizeof(name), "aten::%.120s.%.60s", base, overload);
-		hit |= wraplist_match(list_now(), "aten", name);
+		hit |= wraplist_match(get_wraplist(), "aten", name);
 	}
 	return hit || listed_python(base);
 }
@@ -97,7 +97,7 @@ static bool is_op_name_listed(char *name)
 	bool any = false;
 
 	for (unsigned i = 0; i < 4; i++)
-		any |= wraplist_section(list_now(), section[i]) != WRAPLIST_NONE;
+		any |= wraplist_section(get_wraplist(), section[i]) != WRAPLIST_NONE;
 	if (!any)
 		return false;
 	if (torch_op_listed(name, NULL))
@@ -406,7 +406,7 @@ static bool read_op_call(struct call *c)
 
 	handle_op_start(c);
 	c->note.p[0] =
-		get_calls_keys(config_now())->backward && torch_read_next_node_number(&c->note.u[1])
+		get_calls_keys(get_config())->backward && torch_read_next_node_number(&c->note.u[1])
 			? c
 			: NULL;
 	w->phase = thread_state.phase ? 0 : PHASE_FORWARD;

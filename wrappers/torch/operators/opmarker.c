@@ -32,7 +32,7 @@ static THREAD_OWN uint32_t inside;
 /* The operator configured as step_marker; NULL if the marker is not an operator. */
 static const char *get_marker_operator(void)
 {
-	const char *m = get_steps_keys(config_now())->step_marker;
+	const char *m = get_steps_keys(get_config())->step_marker;
 
 	return m && strncmp(m, PREFIX, sizeof(PREFIX) - 1) == 0 ? m + sizeof(PREFIX) - 1 : NULL;
 }
@@ -59,7 +59,7 @@ static bool is_marker_operator(const char *base, const char *overload)
 
 static bool is_marker_python(void)
 {
-	const char *configured = get_steps_keys(config_now())->step_marker;
+	const char *configured = get_steps_keys(get_config())->step_marker;
 	struct marker m;
 
 	return configured && !marker_parse(configured, strlen(configured), &m) &&

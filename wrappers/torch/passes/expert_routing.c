@@ -67,7 +67,7 @@ static bool is_named_router(const char *name)
 
 static bool is_router(const struct named_module *m)
 {
-	const char *targets = get_kinds_keys(config_now())->router_targets;
+	const char *targets = get_kinds_keys(get_config())->router_targets;
 
 	return targets && *targets ? router_has_target(m->full) : is_named_router(m->full);
 }
@@ -176,7 +176,7 @@ static bool find_token_counts(struct routing *r, uint32_t experts, const struct 
 
 static void write_tokens(struct routing *r)
 {
-	double capacity = get_kinds_keys(config_now())->expert_capacity_factor;
+	double capacity = get_kinds_keys(get_config())->expert_capacity_factor;
 	struct expert_balance b;
 	char part[32];
 
@@ -213,7 +213,7 @@ static void measure_routing(void *arg)
 		write_routing_value(r, TK_ROUTER_SIMILARITY, "", value);
 	for (unsigned i = 0; i < r->nresult && !has_logits; i++)
 		has_logits = torch_read_tensor(r->result[i], &logits) &&
-			     dtype_info(logits.dtype)->cls == DTC_FLOAT && logits.ndim >= 2 &&
+			     get_dtype_info(logits.dtype)->cls == DTC_FLOAT && logits.ndim >= 2 &&
 			     ((const int64_t *)logits.counts)[logits.ndim - 1] == experts;
 	if (has_logits && wanted & KIND_BIT(EXPERT_ENTROPY) &&
 		compute_expert_entropy(&logits, &value))

@@ -55,9 +55,9 @@ static py_vectorcall_fn *_Atomic run_function;
 
 bool torch_has_watch_list(void)
 {
-	const char *words = get_kinds_keys(config_now())->watch_functions;
+	const char *words = get_kinds_keys(get_config())->watch_functions;
 
-	return (words && *words) || torch_find_request_argument(config_now(), &(size_t){0});
+	return (words && *words) || torch_find_request_argument(get_config(), &(size_t){0});
 }
 
 /* Adds the function that the text names. Returns NULL, or the reason why it cannot be watched. */

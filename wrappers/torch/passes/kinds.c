@@ -225,7 +225,7 @@ static void measure_other_states(const struct optimizer_param *op, const struct 
 		const struct optimizer_state *s = &op->state[i];
 		size_t n = strlen(s->key);
 
-		if (!s->impl || n > 20 || train_kind_mask(s->key, n) ||
+		if (!s->impl || n > 20 || find_kind_mask(s->key, n) ||
 			strcmp(s->key, "calls") == 0 || strcmp(s->key, "scalars") == 0)
 			continue;
 		if (torch_find_buffer(s->impl, &b) && b.ndim && set_piece_range(p, &b))
@@ -441,7 +441,7 @@ static void write_pass(void *arg)
 
 static void handle_kinds_backward_end(const struct torch_train_event *e)
 {
-	if (e->outermost && e->accumulates && get_kinds_keys(config_now())->monitor_mbs_grad &&
+	if (e->outermost && e->accumulates && get_kinds_keys(get_config())->monitor_mbs_grad &&
 		torch_accumulate_wanted())
 		private_stack_call(write_pass, NULL);
 	if (!e->outermost || !e->accumulates || !own(held_here) || held.depth)

@@ -43,7 +43,7 @@ bool torch_accumulate_wanted(void)
 
 bool torch_are_gradient_names_wanted(void)
 {
-	return get_training_keys(config_now())->names ||
+	return get_training_keys(get_config())->names ||
 	       (train_get_kinds() && train_places_wanted());
 }
 
@@ -168,10 +168,10 @@ void torch_accumulate_forked(void)
 
 static bool is_possible_last_pass(const struct gradient_slot *s)
 {
-	int64_t n = get_steps_keys(config_now())->grad_acc_steps;
+	int64_t n = get_steps_keys(get_config())->grad_acc_steps;
 
 	/* The optimizer decides how often a closure is called. */
-	if (get_kinds_keys(config_now())->monitor_mbs_grad || torch_step_is_open())
+	if (get_kinds_keys(get_config())->monitor_mbs_grad || torch_step_is_open())
 		return true;
 	return s->passes >= (n ? (uint64_t)n : s->passes_before);
 }
@@ -339,7 +339,7 @@ void torch_write_step_gradient(const struct train_params *all, uint32_t id)
 
 	if (!s)
 		return;
-	if (!get_kinds_keys(config_now())->monitor_mbs_grad)
+	if (!get_kinds_keys(get_config())->monitor_mbs_grad)
 		write_gradient(all, s, id, UINT32_MAX);
 	if (s[id - 1].passes)
 		s[id - 1].passes_before = s[id - 1].passes;

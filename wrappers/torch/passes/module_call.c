@@ -169,9 +169,9 @@ static bool are_module_calls_needed(void)
 		if (!module_observers[i]->wanted || module_observers[i]->wanted())
 			w |= 1u << i;
 	atomic_store(&wanting, w);
-	return w || get_training_keys(config_now())->names ||
+	return w || get_training_keys(get_config())->names ||
 	       scalar_is_wanted(SCALAR_ITERATION_TIME) ||
-	       get_steps_keys(config_now())->step_boundary == STEP_BOUNDARY_ITERATION;
+	       get_steps_keys(get_config())->step_boundary == STEP_BOUNDARY_ITERATION;
 }
 
 static atomic_int tries;

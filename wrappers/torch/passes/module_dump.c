@@ -50,7 +50,7 @@
 
 bool torch_modules_dumped(void)
 {
-	const struct config *c = config_now();
+	const struct config *c = get_config();
 	const struct dump_keys *keys = get_dump_keys(c);
 
 	return (keys->level == DUMP_L0 || keys->level == DUMP_MIX) &&
@@ -59,14 +59,14 @@ bool torch_modules_dumped(void)
 
 bool torch_module_gradients_dumped(void)
 {
-	const char *m = get_dump_keys(config_now())->data_mode;
+	const char *m = get_dump_keys(get_config())->data_mode;
 
 	return torch_modules_dumped() && (!strstr(m, "forward") || strstr(m, "backward"));
 }
 
 static bool is_dump_due(void)
 {
-	return torch_modules_dumped() && recording_enabled() && !generation_now()->paused &&
+	return torch_modules_dumped() && recording_enabled() && !get_generation()->paused &&
 	       !slice_is_request_absent() && session_rank_selected() && step_selected();
 }
 
@@ -96,7 +96,7 @@ static void write_module_record(struct writing *r)
 		.peer = JOURNAL_NONE,
 		.tag = JOURNAL_NONE,
 		.flags = r->flags,
-		.config = config_now(),
+		.config = get_config(),
 		.slicing = slicing_get(),
 		.nin = (uint16_t)r->n,
 		.all_in = r->v,
@@ -164,7 +164,7 @@ static void set_number_buffer(struct value_list *s, py_object *o, struct buffer 
 	if (b->dtype == DT_OTHER)
 		return;
 	b->count = 1;
-	b->bytes = dtype_info(b->dtype)->size;
+	b->bytes = get_dtype_info(b->dtype)->size;
 	b->nostats = 0;
 	b->host = 1;
 }

@@ -39,7 +39,7 @@ static uint32_t first_step = UINT32_MAX; /* the only step whose stacks are writt
 
 bool torch_module_stacks_wanted(void)
 {
-	const struct config *c = config_now();
+	const struct config *c = get_config();
 
 	return get_monitor_keys(c)->stack_info &&
 	       get_monitor_keys(c)->monitor_layout == MONITOR_V1 &&

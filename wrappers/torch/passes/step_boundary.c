@@ -50,7 +50,7 @@ static void copy_stack_of_mark(void *arg)
 
 void torch_handle_step_mark(void)
 {
-	if (get_steps_keys(config_now())->step_boundary != STEP_BOUNDARY_ITERATION ||
+	if (get_steps_keys(get_config())->step_boundary != STEP_BOUNDARY_ITERATION ||
 		!torch_are_module_calls_hooked()) {
 		step_end(STEP_OPTIMIZER);
 		return;

@@ -67,7 +67,7 @@ void torch_marks_forked(void)
 
 static void lock_train_state(void)
 {
-	const struct steps_keys *keys = get_steps_keys(config_now());
+	const struct steps_keys *keys = get_steps_keys(get_config());
 
 	pthread_mutex_lock(&lock);
 	if (!configured && session_configure()) {

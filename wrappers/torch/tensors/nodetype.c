@@ -79,7 +79,7 @@ bool is_node_of_op(const char *node, const char *base)
 	if (!n || strncmp(node, name, n) != 0 || strncmp(node + n, "Backward", 8) != 0)
 		return false;
 	/*
-	 * What follows "Backward" begins with a number, or with the dispatch key of the node
+	 * The rest after "Backward" begins with a number, or with the dispatch key of the node
 	 * ("Autograd...").
 	 */
 	node += n + 8;

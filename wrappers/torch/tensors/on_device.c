@@ -61,7 +61,7 @@ void torch_place_on_device(struct call *c, struct cxx_work *w, bool out)
 	const void *const *impl = out ? w->out_impl : w->in_impl;
 	unsigned n = out ? w->nout : w->nin;
 
-	if (get_calls_keys(config_now())->device == CONFIG_DEVICE_OFF || !device_present() ||
+	if (get_calls_keys(get_config())->device == CONFIG_DEVICE_OFF || !device_present() ||
 		!have_streams())
 		return;
 	for (unsigned i = 0; i < n; i++)
@@ -84,7 +84,7 @@ bool torch_find_buffer(const void *impl, struct buffer *b)
 	if (!torch_read_tensor(impl, b))
 		return false;
 	if (b->nostats && device_present() &&
-		get_calls_keys(config_now())->device != CONFIG_DEVICE_OFF && have_streams() &&
+		get_calls_keys(get_config())->device != CONFIG_DEVICE_OFF && have_streams() &&
 		torch_set_device_address(impl, b))
 		b->nostats = 1;
 	return true;

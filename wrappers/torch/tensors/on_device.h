@@ -25,7 +25,7 @@ void torch_place_on_device(struct call *c, struct cxx_work *w, bool out);
  */
 bool torch_find_buffer(const void *impl, struct buffer *b);
 
-/* The same for the gradient of a tensor (torch_get_grad_buffer()). */
+/* Like torch_find_buffer(), for the gradient of a tensor (torch_get_grad_buffer()). */
 bool torch_find_grad_buffer(const void *impl, struct buffer *b);
 
 /*

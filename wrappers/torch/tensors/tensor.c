@@ -452,7 +452,7 @@ bool torch_read_tensor(const void *impl, struct buffer *v)
 
 bool torch_set_device_address(const void *impl, struct buffer *v)
 {
-	unsigned size = dtype_info(v->dtype)->size;
+	unsigned size = get_dtype_info(v->dtype)->size;
 	int8_t device;
 
 	if (!v->nostats || v->base || !size || get_device_type(impl) != CUDA)

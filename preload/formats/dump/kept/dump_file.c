@@ -137,7 +137,7 @@ static void pickle_tensor(struct bytes *b, const struct tensor_copy *c)
 		      "ccollections\nOrderedDict\n)R");
 	if (!*storage) {
 		pickle_raw(b, "ctorch\n");
-		pickle_raw(b, dtype_info(c->dtype)->name);
+		pickle_raw(b, get_dtype_info(c->dtype)->name);
 		pickle_raw(b, "\n");
 	}
 	pickle_raw(b, "tR.");
@@ -392,7 +392,7 @@ static int write_npy(int fd, const struct tensor_copy *c)
 	o->fd = fd;
 	o->err = 0;
 	o->used = 0;
-	o->size = dtype_info(c->dtype)->size;
+	o->size = get_dtype_info(c->dtype)->size;
 	o->widen = c->dtype == DT_BFLOAT16;
 	n = snprintf(head, sizeof(head), "{'descr': '%s', 'fortran_order': False, 'shape': (",
 		file_types[c->dtype].npy);

@@ -70,7 +70,7 @@ static int stage_texts(struct files *f, const char *path, enum staged_what what,
 	for (unsigned i = 0; i < n; i++)
 		at = put_staged_text(at, text[i]);
 	memset(at, 0, bytes - (size_t)(at - (char *)h));
-	files_took(f, o, bytes);
+	files_add_length(f, o, bytes);
 	return 0;
 }
 
@@ -113,7 +113,7 @@ int stage_call(struct files *f, const struct record *r)
 
 	dump_part_path(r->call->step, path, sizeof(path));
 	for (unsigned i = 0; i < n; i++) {
-		bytes += journal_tensor_bytes(r->tensor[i]->ndim);
+		bytes += journal_get_tensor_bytes(r->tensor[i]->ndim);
 		if (!*name)
 			name = r->name[i];
 	}
@@ -138,7 +138,7 @@ int stage_call(struct files *f, const struct record *r)
 	}
 	at = (char *)(c + 1);
 	for (unsigned i = 0; i < n; i++) {
-		size_t size = journal_tensor_bytes(r->tensor[i]->ndim);
+		size_t size = journal_get_tensor_bytes(r->tensor[i]->ndim);
 
 		memcpy(at, r->tensor[i], size);
 		at += size;
@@ -148,7 +148,7 @@ int stage_call(struct files *f, const struct record *r)
 	at = put_staged_text(at, r->api.op);
 	at = put_staged_text(at, name);
 	memset(at, 0, bytes - (size_t)(at - (char *)h));
-	files_took(f, o, bytes);
+	files_add_length(f, o, bytes);
 	return 0;
 }
 
@@ -187,10 +187,10 @@ bool staged_call_read(const struct staged_head *h, struct staged_call *c)
 		const struct journal_tensor *t = (const struct journal_tensor *)at;
 
 		if (end - at < (ptrdiff_t)sizeof(*t) ||
-			end - at < (ptrdiff_t)journal_tensor_bytes(t->ndim))
+			end - at < (ptrdiff_t)journal_get_tensor_bytes(t->ndim))
 			return false;
 		c->tensor[i] = t;
-		at += journal_tensor_bytes(t->ndim);
+		at += journal_get_tensor_bytes(t->ndim);
 	}
 	c->lib = take_staged_text(&at, end);
 	c->symbol = take_staged_text(&at, end);

@@ -445,7 +445,8 @@ static void add_torch_tensor(
 		!set_torch_storage(
 			t, &a, get_tuple_item(args, 0), typed ? get_tuple_item(args, 6) : NULL))
 		return;
-	if (__builtin_add_overflow(a.at, (uint64_t)offset->i * dtype_info(a.dtype)->size, &a.at) ||
+	if (__builtin_add_overflow(
+		    a.at, (uint64_t)offset->i * get_dtype_info(a.dtype)->size, &a.at) ||
 		!set_array_shape(&a, size, stride, n)) {
 		t->why = "a tensor exceeds its storage";
 		return;

@@ -87,7 +87,7 @@ const char *format_array_shape(char buf[ARRAY_SHAPE_MAX], const struct array *a)
 bool set_array_shape(struct array *a, const int64_t *shape, const int64_t *stride, unsigned n)
 {
 	uint64_t least = a->at, most;
-	unsigned size = dtype_info(a->dtype)->size;
+	unsigned size = get_dtype_info(a->dtype)->size;
 
 	if (n > ARRAY_DIMS_MAX || !size)
 		return false;
@@ -247,7 +247,7 @@ static void set_next_position(struct array_reader *r)
 unsigned read_elements(struct array_reader *r, double *out, void *bytes, unsigned n)
 {
 	const struct array *a = r->array;
-	unsigned size = dtype_info(a->dtype)->size, most = ARRAY_WINDOW / size;
+	unsigned size = get_dtype_info(a->dtype)->size, most = ARRAY_WINDOW / size;
 	unsigned char *raw = bytes, *own = NULL;
 	uint64_t left = a->count - r->index;
 

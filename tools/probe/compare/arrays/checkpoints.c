@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <math.h>
 #include <stdio.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -120,7 +121,7 @@ static int open_checkpoint(struct checkpoint *c, const char *path)
 
 	*c = (struct checkpoint){.path = path};
 	if (stat(path, &st) < 0) {
-		tool_error("compare: %s: cannot be read", path);
+		tool_error("compare: %s: %s", path, strerror(errno));
 		return STATUS_USAGE;
 	}
 	if (S_ISDIR(st.st_mode))
@@ -418,7 +419,7 @@ static uint64_t get_parameter_bytes(const struct checkpoint *c, const struct par
 {
 	const struct array *a = &c->file[p->file].array[p->array];
 
-	return a->count * dtype_info(a->dtype)->size;
+	return a->count * get_dtype_info(a->dtype)->size;
 }
 
 static bool compare_parameters(

@@ -69,7 +69,7 @@ const char *sum_elements(struct element_sums *s, const struct array_file *fa, co
 {
 	struct array_reader *ra = open_array(fa, a), *rb = open_array(fb, b);
 	double *x = tool_alloc(2 * AT_ONCE * sizeof(*x)), *y = x + AT_ONCE;
-	unsigned size = dtype_info(a->dtype)->size;
+	unsigned size = get_dtype_info(a->dtype)->size;
 	unsigned char *bytes = tool_alloc(2 * AT_ONCE * 16), *other = bytes + AT_ONCE * 16;
 	bool narrow = is_narrow_float(a->dtype) && is_narrow_float(b->dtype);
 	const char *why = NULL;

@@ -258,7 +258,7 @@ int compare_gradients(const char *a, const char *b, const char *output)
 		free(q);
 	}
 	if (!ranks.n) {
-		tool_error("compare: %s and %s: no common rank<R> folder", a, b);
+		tool_error("compare: %s and %s: no folder rank<R> is in both", a, b);
 		status = STATUS_USAGE;
 	}
 	free_names_list(&ranks);

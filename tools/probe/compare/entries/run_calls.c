@@ -98,7 +98,7 @@ static void read_run_stacks(struct run_calls *r, const char *folder)
 				compute_stack_key(s, pool_copy(&r->texts, py->s, py->n));
 			else
 				compute_stack_key(s, s->text);
-			f = stack_frame(s->text, py->n ? stack_own_frame(s->text) : 0, &n);
+			f = stack_frame(s->text, py->n ? stack_find_own_frame(s->text) : 0, &n);
 			s->line = f ? copy_short_frame(&r->texts, f, n) : NULL;
 		}
 	}

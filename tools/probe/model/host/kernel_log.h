@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the kernel log of this host reports about a process that has ended: killed because memory
+ * Reads the kernel log of this host for the cause of a process's end: killed because memory
  * ran out, crashed, touched broken memory, or a GPU error. Root can read the log. Other users can
  * if kernel.dmesg_restrict is 0.
  */

@@ -105,10 +105,10 @@ static void find_segments(struct outside_list *l)
 
 		if (!parse_segment_line(line, &s, &taken))
 			continue;
-		if ((s.key & SEGMENT_KEY_MASK) != SEGMENT_KEY || segment_look(&s, &state) < 0 ||
-			!may_see(state.uid))
+		if ((s.key & SEGMENT_KEY_MASK) != SEGMENT_KEY ||
+			segment_read_state(&s, &state) < 0 || !may_see(state.uid))
 			continue;
-		segment_path(&s, path);
+		segment_format_path(&s, path);
 		add_outside_journal(l, path, taken, state.made);
 	}
 	free(line);
@@ -194,7 +194,7 @@ int outside_user(const char *path, uid_t *uid)
 	struct stat st;
 
 	if (segment_parse(path, &s)) {
-		int err = segment_look(&s, &state);
+		int err = segment_read_state(&s, &state);
 
 		*uid = state.uid;
 		return err;
@@ -255,7 +255,7 @@ enum owner_life outside_sign(const char *path, const struct journal_owner *o, ui
 	struct segment s;
 
 	if (segment_parse(path, &s)) {
-		if (segment_look(&s, &state) < 0)
+		if (segment_read_state(&s, &state) < 0)
 			return OWNER_UNKNOWN;
 		return state.attached > mine ? OWNER_LIVES : OWNER_DEAD;
 	}

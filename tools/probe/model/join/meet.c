@@ -111,7 +111,7 @@ static unsigned count_known(const struct terms *t)
 	       (t->bytes || !t->open);
 }
 
-/* What one rank receives from each, or from the root, must be what the other one sends. */
+/* The amount that one rank receives must be the amount that the other one sends. */
 static bool is_mismatched_in_size(const struct terms *a, const struct terms *b)
 {
 	if (!a->sized || !b->sized)

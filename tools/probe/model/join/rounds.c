@@ -21,7 +21,7 @@
 struct finder {
 	struct rounds *out;
 	struct period period;
-	struct round_end kept[PERIOD_KEPT]; /* ends of the calls that the period stores */
+	struct round_end kept[PERIOD_KEPT]; /* end of each call that `period` keeps */
 	uint64_t *token; /* token of each call that ended */
 	unsigned cap;
 	uint64_t first;
@@ -125,11 +125,9 @@ struct place_count {
 	unsigned round; /* round of the last call */
 	/* Calls at sites with the same count since the latest call; how often these were few. */
 	uint64_t since, early;
-	/*
-	 * Several calls come in a row, followed by long gaps; or each few calls are on a communicator of
-	 * their own, which an inner loop makes.
-	 */
-	bool bursts;
+	bool has_bursts; /* several calls come in a row, followed by long gaps */
+	/* Its operations of all ranks are on several communicators: an inner loop makes each of them. */
+	bool has_many_comms;
 };
 
 static void count_places(
@@ -151,9 +149,15 @@ static void count_places(
 			p->first = number;
 			p->comm = is_of_all(&c->call, f) ? c->call.comm : 0;
 		}
-		p->bursts |= p->comm && p->comm != c->call.comm;
+		p->has_many_comms |= p->comm && p->comm != c->call.comm;
 	}
 	walk_close(&w);
+}
+
+/* False for places of inner loops. */
+static bool is_in_outer_loop(const struct place_count *p)
+{
+	return !p->has_bursts && !p->has_many_comms;
 }
 
 /*
@@ -162,7 +166,7 @@ static void count_places(
  */
 static bool is_as_often(const struct place_count *p, uint64_t n)
 {
-	return !p->bursts && p->n + 1 >= n && p->n <= n + 1;
+	return is_in_outer_loop(p) && p->n + 1 >= n && p->n <= n + 1;
 }
 
 static unsigned count_as_often(const struct table *t, uint64_t n)
@@ -202,7 +206,7 @@ static const struct place_count *find_last_place(const struct table *t, uint64_t
 		uint64_t n = p->n;
 		unsigned places = count_as_often(t, n);
 
-		if (p->bursts)
+		if (!is_in_outer_loop(p))
 			continue;
 		if (n >= OFTEN_MIN && (places > most || (places == most && often && n > often))) {
 			most = places;
@@ -240,7 +244,7 @@ static bool mark_bursts(
 	for (uint32_t i = 0; i < t->n; i++) {
 		p = table_at(t, i);
 		if (2 * p->early > p->n)
-			any = p->bursts = true;
+			any = p->has_bursts = true;
 	}
 	return any;
 }

@@ -150,7 +150,7 @@ static uint64_t awaited_bytes(const struct call *c)
 	int dtype =
 		c->bits & CALL_OPEN && c->dtype ? dtype_from_name(intern_get_name(c->dtype)) : -1;
 
-	return dtype < 0 ? 0 : c->count * dtype_info((unsigned)dtype)->size;
+	return dtype < 0 ? 0 : c->count * get_dtype_info((unsigned)dtype)->size;
 }
 
 struct part compute_part(const struct call *c, bool inter)
@@ -200,8 +200,8 @@ bool is_copied_alike(uint32_t op, uint32_t a, uint32_t b)
 
 	if (check_name_property(&computing, op) || x < 0 || y < 0)
 		return false;
-	p = dtype_info((unsigned)x);
-	q = dtype_info((unsigned)y);
+	p = get_dtype_info((unsigned)x);
+	q = get_dtype_info((unsigned)y);
 	if (p->size == 1 || q->size == 1)
 		return true;
 	if ((p->cls == DTC_SIGNED || p->cls == DTC_UNSIGNED) &&

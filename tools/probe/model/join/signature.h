@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the ranks of a collective must agree on: by the MPI standard the type signatures of what one rank sends and another
+ * The terms on which the ranks of a collective must agree: by the MPI standard the type signatures of what one rank sends and another
  * receives (MPI 4.1, chapter 6), in NCCL and its kin one count for all. A signature is compared as the size of one rank's part
  * and its data type. Arguments that are not significant on a rank (the receive buffer where it is not the root, what
  * MPI_IN_PLACE stands for) have no rows.

@@ -97,7 +97,7 @@ static void take_row(void *arg, struct calls *s, const struct call *c)
 
 /* ---- calls read ahead of one rank ---- */
 
-/* Of calls that began at the same time, the one that was entered first comes first. */
+/* If calls began at the same time, the call that was entered first comes first. */
 static bool begins_before(const struct walk_call *a, const struct walk_call *b)
 {
 	return a->start != b->start ? a->start < b->start : a->call.seq < b->call.seq;

@@ -233,14 +233,12 @@ static bool has_come_to_folder(const struct shares *s, unsigned k)
 
 static char *name_missing_parts(const struct shares *s)
 {
-	char *names = tool_strdup(""), *was;
+	char *names = tool_strdup("");
 
 	for (unsigned k = 1; k < s->division.parts; k++) {
 		if (has_come_to_folder(s, k))
 			continue;
-		was = names;
-		names = tool_format("%s%s%u", was, *was ? ", " : "", k);
-		free(was);
+		tool_add_item(&names, ", ", "%u", k);
 	}
 	return names;
 }
@@ -388,7 +386,7 @@ static bool next_rank_call(void *shares, uint32_t rank, struct call *out)
 	return s->run.next(s->run.arg, s, rank, out);
 }
 
-struct shares *shares_meet(
+struct shares *shares_open(
 	const struct division *d, const struct folders *f, const volatile sig_atomic_t *stop)
 {
 	struct shares *s = tool_alloc(sizeof(*s));
@@ -398,11 +396,11 @@ struct shares *shares_meet(
 	s->fd = -1;
 	if (d->parts < 2 || meet_parts(s, d->folder ? d->folder : f->path, stop))
 		return s;
-	shares_end(s);
+	shares_free(s);
 	return NULL;
 }
 
-enum share_result shares_begin(
+enum share_result shares_start(
 	struct shares *s, const struct run_readers *run, const volatile sig_atomic_t *stop)
 {
 	unsigned jobs = s->division.jobs, others = jobs - 1 - (jobs >= JOBS_OF_JOIN);
@@ -418,7 +416,7 @@ enum share_result shares_begin(
 	return SHARE_READ;
 }
 
-bool shares_next(struct shares *s, uint32_t rank, struct call *out)
+bool shares_get_next(struct shares *s, uint32_t rank, struct call *out)
 {
 	return s->ahead ? ahead_next(s->ahead, rank, out) : next_rank_call(s, rank, out);
 }
@@ -435,12 +433,12 @@ bool shares_read(struct shares *s, struct calls *reader, struct call *out)
 	return from ? call_source_next(from, reader, out) : calls_next(reader, out);
 }
 
-uint64_t shares_done(const struct shares *s, const struct calls *reader)
+uint64_t shares_get_position(const struct shares *s, const struct calls *reader)
 {
 	return s->ahead ? ahead_done(s->ahead, reader->rank) : calls_done(reader);
 }
 
-void shares_end(struct shares *s)
+void shares_free(struct shares *s)
 {
 	if (!s)
 		return;

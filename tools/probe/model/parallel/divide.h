@@ -56,7 +56,7 @@ struct shares;
  */
 typedef bool rank_call_fn(void *arg, struct shares *s, uint32_t rank, struct call *out);
 
-/* The ranks whose calls are read. It must not change until shares_end(). */
+/* The ranks whose calls are read. It must not change until shares_free(). */
 struct run_readers {
 	struct calls **reader; /* one per rank, opened */
 	unsigned n;
@@ -66,7 +66,7 @@ struct run_readers {
 };
 
 enum share_result {
-	SHARE_READ, /* shares_next() returns the calls */
+	SHARE_READ, /* shares_get_next() returns the calls */
 	SHARE_LEFT, /* this process has finished its part, another process reports */
 	SHARE_FAILED /* reported */
 };
@@ -76,25 +76,25 @@ enum share_result {
  * parts must have read the same ones. Returns NULL if the parts did not find each other (reported),
  * or if *stop is not 0.
  */
-struct shares *shares_meet(
+struct shares *shares_open(
 	const struct division *d, const struct folders *f, const volatile sig_atomic_t *stop);
 /*
- * Starts reading, in this process, in others, and in threads. The caller must call shares_end()
+ * Starts reading, in this process, in others, and in threads. The caller must call shares_free()
  * whatever the result.
  */
-enum share_result shares_begin(
+enum share_result shares_start(
 	struct shares *s, const struct run_readers *run, const volatile sig_atomic_t *stop);
 /*
  * Stores the next call of rank `rank` in *out, as run->next returned it in this thread or another.
  * Returns false after the last call.
  */
-bool shares_next(struct shares *s, uint32_t rank, struct call *out);
+bool shares_get_next(struct shares *s, uint32_t rank, struct call *out);
 /*
  * Stores the next call of the reader's files in *out, unchanged. Returns false after the last call.
  */
 bool shares_read(struct shares *s, struct calls *reader, struct call *out);
 /* Returns the position in the reader's files, in bytes, after the calls returned so far. */
-uint64_t shares_done(const struct shares *s, const struct calls *reader);
-void shares_end(struct shares *s);
+uint64_t shares_get_position(const struct shares *s, const struct calls *reader);
+void shares_free(struct shares *s);
 
 #endif

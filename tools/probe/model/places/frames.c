@@ -54,7 +54,7 @@ bool is_launcher_frame(const char *f, size_t n)
 	       stack_frame_begins_with(f, n, "<frozen importlib");
 }
 
-unsigned stack_own_frame(const char *text)
+unsigned stack_find_own_frame(const char *text)
 {
 	const char *f;
 	size_t n;
@@ -76,7 +76,8 @@ static size_t python_file_length(const char *f, size_t n)
 
 unsigned stack_place_frames(const char *python)
 {
-	unsigned own = stack_own_frame(python), usual = STACK_PLACE_FRAMES + (own ? own - 1 : 0), i;
+	unsigned own = stack_find_own_frame(python),
+		 usual = STACK_PLACE_FRAMES + (own ? own - 1 : 0), i;
 	size_t n, m, l;
 	const char *f = stack_frame(python, own, &n), *k = NULL;
 

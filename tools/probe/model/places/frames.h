@@ -15,7 +15,7 @@
 const char *stack_frame(const char *text, unsigned n, size_t *len);
 
 /* Returns the index of the program's innermost frame in a Python stack, or 0 if there is none. */
-unsigned stack_own_frame(const char *text);
+unsigned stack_find_own_frame(const char *text);
 
 /*
  * Returns how many frames of a Python stack identify a call site: the program's innermost frame and

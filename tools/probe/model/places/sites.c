@@ -87,7 +87,7 @@ static uint64_t hash_site_frames(const char *python, const char *native)
  */
 static uint64_t hash_near_frames(const char *python, const char *native)
 {
-	unsigned own = *python ? stack_own_frame(python) : 0;
+	unsigned own = *python ? stack_find_own_frame(python) : 0;
 
 	return hash_frames(*python ? python : native, own ? own - 1 : 0, *python ? 2 : 1);
 }

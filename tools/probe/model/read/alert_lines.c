@@ -1,12 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/probe/model/read/alert_lines.h"
 
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "tools/lib/files/json_read.h"
 #include "tools/lib/tool.h"
 
 #define ALERTS_BYTES ((size_t)8 << 20) /* maximum size of a line as a tree */
+
+/* Returns NULL if it cannot be opened, or is no regular file: a pipe would block the reader. */
+static FILE *open_regular_file(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	struct stat st;
+	FILE *f = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? fdopen(fd, "r") : NULL;
+
+	if (fd >= 0 && !f)
+		close(fd);
+	return f;
+}
 
 static uint64_t get_alert_count(const struct json_node *n, const char *key)
 {
@@ -22,31 +38,41 @@ static const char *get_alert_text(const struct json_node *n, const char *key)
 	return s ? s : "";
 }
 
-/* One object per line: reading continues after the last one that was read. */
+static void take_alert_line(const char *line, const struct json_node *n,
+	void (*take)(void *arg, const struct alert_line *a), void *arg)
+{
+	take(arg, &(struct alert_line){.first_step = get_alert_count(n, "first_step"),
+			  .last_step = get_alert_count(n, "last_step"),
+			  .count = get_alert_count(n, "count"),
+			  .id = get_alert_text(n, "id"),
+			  .rule = get_alert_text(n, "rule"),
+			  .text = get_alert_text(n, "text"),
+			  .action = get_alert_text(n, "action"),
+			  .json = line});
+}
+
 void read_alert_lines(
 	const char *folder, void (*take)(void *arg, const struct alert_line *a), void *arg)
 {
-	char *path = tool_format("%s/alerts.jsonl", folder);
+	char *path = tool_format("%s/alerts.jsonl", folder), *line = NULL, *why = NULL;
 	struct json_tree tree = {.max = ALERTS_BYTES};
 	const struct json_node *n;
-	struct json_in j;
+	size_t cap = 0;
+	ssize_t bytes;
+	FILE *f = open_regular_file(path);
 
-	if (json_open(&j, path) == 0) {
-		enum json_token t = json_read_token(&j);
-
-		while (t == JSON_OBJECT && (n = json_read_tree(&j, &tree, t))) {
-			take(arg,
-				&(struct alert_line){.first_step = get_alert_count(n, "first_step"),
-					.last_step = get_alert_count(n, "last_step"),
-					.count = get_alert_count(n, "count"),
-					.rule = get_alert_text(n, "rule"),
-					.text = get_alert_text(n, "text")});
-			if (json_seek(&j, j.base + j.at))
-				break;
-			t = json_read_token(&j);
-		}
+	while (f && (bytes = getline(&line, &cap, f)) > 0) {
+		if (line[bytes - 1] == '\n')
+			line[--bytes] = 0;
+		n = json_parse_tree(&tree, line, (size_t)bytes, &why);
+		if (!n || n->kind != JSON_OBJECT)
+			break;
+		take_alert_line(line, n, take, arg);
 	}
-	json_close(&j);
+	if (f)
+		fclose(f);
 	json_tree_free(&tree);
+	free(why);
+	free(line);
 	free(path);
 }

@@ -8,12 +8,14 @@
 struct alert_line {
 	uint64_t first_step, last_step;
 	uint64_t count; /* how often the rule fired */
-	const char *rule, *text; /* valid during the call of take() */
+	/* Valid during the call of take(); "" for a member that the line does not have. */
+	const char *id, *rule, *text, *action;
+	const char *json; /* the whole line, without its newline */
 };
 
 /*
- * Calls take() for each line of the folder's alerts.jsonl, in its order. Reading ends at the first line that is not
- * JSON. Does nothing if there is no such file.
+ * Calls take() for each line of the folder's alerts.jsonl, from the first to the last. Stops at the first line that is
+ * no JSON object: the library may still be writing it. Does nothing if there is no such file.
  */
 void read_alert_lines(
 	const char *folder, void (*take)(void *arg, const struct alert_line *a), void *arg);

@@ -135,7 +135,7 @@ void calls_close(struct calls *s)
 
 static bool is_name_of_other(const char *dtype)
 {
-	return strcmp(dtype, dtype_info(DT_OTHER)->name) == 0;
+	return strcmp(dtype, get_dtype_info(DT_OTHER)->name) == 0;
 }
 
 bool is_dtype_other(uint32_t dtype)

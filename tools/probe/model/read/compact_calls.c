@@ -161,7 +161,7 @@ static void compute_side_row(
 	const struct compact_reader *r, unsigned i, bool telling_known, struct side_row *row)
 {
 	const struct journal_tensor *of = r->kind[i], *t = &r->row[i].t;
-	const struct dtype_info *d = dtype_info(of->dtype);
+	const struct dtype_info *d = get_dtype_info(of->dtype);
 	const struct stats *s = &t->stats;
 
 	row->mean = s->mean;
@@ -200,7 +200,7 @@ static uint32_t intern_dtype(unsigned dtype)
 	uint32_t id = dtype < DT_COUNT ? ids[dtype] : 0;
 
 	if (!id && dtype < DT_COUNT) {
-		const char *name = dtype_info(dtype)->name;
+		const char *name = get_dtype_info(dtype)->name;
 
 		ids[dtype] = id = intern_text(name, strlen(name));
 	}

@@ -177,7 +177,7 @@ static void read_compact_integer(struct compact_reader *r, unsigned column, unsi
 static void read_statistics(struct compact_reader *r, unsigned row)
 {
 	const struct journal_tensor *kind = r->kind[row];
-	const struct dtype_info *d = dtype_info(kind->dtype);
+	const struct dtype_info *d = get_dtype_info(kind->dtype);
 	struct stats *s = &r->row[row].t.stats;
 	struct lane(*before)[4] = r->before[kind->io != IO_IN], *real = before[d->wide],
 	       *extreme = real;
@@ -392,7 +392,7 @@ static void copy_row_constants(struct compact_reader *r)
 		t->count = tensor->t->count;
 		t->bytes = tensor->t->bytes;
 		memcpy(t + 1, tensor->t + 1,
-			journal_tensor_bytes(tensor->t->ndim) - sizeof(*tensor->t));
+			journal_get_tensor_bytes(tensor->t->ndim) - sizeof(*tensor->t));
 		r->row_tensor[i] = t;
 		r->row_name[i] = tensor->name;
 	}

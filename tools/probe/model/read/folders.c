@@ -184,9 +184,9 @@ static void look_at_journal(struct rank_dir *r)
 	free(members);
 	/* A rank that is stopped, or died in its first second, has not updated its meta.json. */
 	source = atomic_load(&h->step_source);
-	if (source && *step_source_name(source)) {
+	if (source && *get_step_source_name(source)) {
 		free(r->meta.step_source);
-		r->meta.step_source = tool_strdup(step_source_name(source));
+		r->meta.step_source = tool_strdup(get_step_source_name(source));
 	}
 	if (atomic_load(&h->step) > r->meta.step_now)
 		r->meta.step_now = atomic_load(&h->step);
@@ -195,7 +195,7 @@ static void look_at_journal(struct rank_dir *r)
 			.unseen = h->progress.unseen,
 			.cpu_percent = h->progress.cpu_percent,
 			.still_ns = compute_still_ns(h->progress.moved_ns, h->progress.quiet_ns)};
-	latest = inspect_latest(&j);
+	latest = find_latest_event(&j);
 	/* A damaged journal may contain any time. */
 	if (latest > r->alive_ns && latest <= clock_now_ns())
 		r->alive_ns = latest;

@@ -132,12 +132,10 @@ static char *bucket_text_of(const struct names *names, uint64_t bucket)
 
 	for (unsigned i = 0; i < names->n; i++) {
 		const struct name_row *r = &names->row[i];
-		char *was = text;
 
 		if (r->what != NAME_PART || r->bucket != bucket || n++ >= LISTED_MAX)
 			continue;
-		text = tool_format("%s%s%s", was ? was : "", was ? ", " : "", r->name);
-		free(was);
+		tool_add_item(&text, ", ", "%s", r->name);
 	}
 	if (!n)
 		return tool_strdup("");

@@ -26,10 +26,10 @@ static void *copy_segment(const struct journal *j)
 	if (p == MAP_FAILED)
 		return p;
 	memcpy(p, h, h->chunk_off);
-	for (uint32_t i = 0, n = journal_nchunk(j); i < n; i++)
+	for (uint32_t i = 0, n = journal_get_nchunk(j); i < n; i++)
 		if (atomic_load(&h->bitmap[i / 64]) >> (i & 63) & 1)
-			memcpy(p + h->chunk_off + (uint64_t)i * h->chunk_bytes, journal_chunk(j, i),
-				h->chunk_bytes);
+			memcpy(p + h->chunk_off + (uint64_t)i * h->chunk_bytes,
+				journal_get_chunk(j, i), h->chunk_bytes);
 	return p;
 }
 
@@ -43,7 +43,7 @@ static int open_private(struct journal *j, const char *path)
 		return err;
 	copy = (struct journal){
 		.head = copy_segment(j), .bytes = j->bytes, .safe = true, .lock = {.fd = -1}};
-	memcpy(copy.most, j->most, sizeof(copy.most));
+	memcpy(copy.space_max, j->space_max, sizeof(copy.space_max));
 	err = copy.head == MAP_FAILED ? -errno : 0;
 	journal_close(j);
 	if (!err)
@@ -53,8 +53,8 @@ static int open_private(struct journal *j, const char *path)
 
 static void read_committed_lengths(struct overlay *o, const struct journal *j)
 {
-	const struct journal_commit *c =
-		journal_commit(j, atomic_load_explicit(&j->head->commit_seq, memory_order_relaxed));
+	const struct journal_commit *c = journal_get_commit(
+		j, atomic_load_explicit(&j->head->commit_seq, memory_order_relaxed));
 
 	for (int i = 0; i < JOURNAL_FILES; i++)
 		if (c->file[i].path[0])
@@ -63,7 +63,7 @@ static void read_committed_lengths(struct overlay *o, const struct journal *j)
 
 static int drain_to(struct overlay *o, struct journal *j, int dirfd)
 {
-	uint64_t before = journal_commit(j, atomic_load(&j->head->commit_seq))->rows;
+	uint64_t before = journal_get_commit(j, atomic_load(&j->head->commit_seq))->rows;
 	struct sink sink;
 	struct drain drain;
 	int err = sink_open(&sink, j, dirfd, NULL, FORMAT_BIT(CSV));
@@ -76,7 +76,7 @@ static int drain_to(struct overlay *o, struct journal *j, int dirfd)
 		drain_close(&drain);
 	}
 	sink_close(&sink);
-	o->rows = journal_commit(j, atomic_load(&j->head->commit_seq))->rows - before;
+	o->rows = journal_get_commit(j, atomic_load(&j->head->commit_seq))->rows - before;
 	return err;
 }
 

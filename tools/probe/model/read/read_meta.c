@@ -82,20 +82,28 @@ static unsigned read_meta_texts(const struct json_node *map, struct meta_text *o
 	return n;
 }
 
-/* Returns the words of a list, each between two spaces; malloc'd. */
-static char *read_meta_words(const struct json_node *list)
+/* Joins the elements of a list, or the member `key` of each (NULL: the element itself); malloc'd. */
+static char *join_list(const struct json_node *list, const char *key, const char *separator)
 {
-	char *all = tool_strdup(" ");
+	char *all = tool_strdup("");
 
 	if (!list || list->kind != JSON_LIST)
 		return all;
 	for (const struct json_node *i = list->child; i; i = i->next) {
-		const char *word = json_get_scalar_text(i);
-		char *before = all;
+		const char *word = json_get_scalar_text(key ? json_get_member(i, key) : i);
 
-		all = tool_format("%s%s ", before, word ? word : "");
-		free(before);
+		tool_add_item(&all, separator, "%s", word ? word : "");
 	}
+	return all;
+}
+
+/* Returns the words of a list, each between two spaces; malloc'd. */
+static char *read_meta_words(const struct json_node *list)
+{
+	char *words = join_list(list, NULL, " "),
+	     *all = *words ? tool_format(" %s ", words) : tool_strdup(" ");
+
+	free(words);
 	return all;
 }
 
@@ -149,28 +157,11 @@ static bool is_text(const struct json_node *n, const char *text)
 	return s && strcmp(s, text) == 0;
 }
 
-/* Returns the elements of a list, or the member `key` of each (NULL: the element itself), with commas between them. */
-static char *read_list_setting(const struct json_node *n, const char *key)
-{
-	char *all = tool_strdup(""), *was;
-
-	if (!n || n->kind != JSON_LIST)
-		return all;
-	for (const struct json_node *i = n->child; i; i = i->next) {
-		const char *word = json_get_scalar_text(key ? json_get_member(i, key) : i);
-
-		was = all;
-		all = tool_format("%s%s%s", was, *was ? "," : "", word ? word : "");
-		free(was);
-	}
-	return all;
-}
-
 static char *read_setting(const struct json_node *config, const char *key)
 {
 	const struct json_node *n = json_get_member(config, key);
 
-	return n && n->kind == JSON_LIST ? read_list_setting(n, NULL) : copy_scalar(n);
+	return n && n->kind == JSON_LIST ? join_list(n, NULL, ",") : copy_scalar(n);
 }
 
 static int ending_number(const struct json_node *n)
@@ -401,7 +392,7 @@ static void take_meta_fields(struct meta *m, const struct json_node *top)
 	m->cfg_step_marker = read_setting(config, "step_marker");
 	m->cfg_only = read_setting(config, "only");
 	m->cfg_skip = read_setting(config, "skip");
-	m->cfg_alerts = read_list_setting(json_get_member(config, "alerts"), "rule");
+	m->cfg_alerts = join_list(json_get_member(config, "alerts"), "rule", ",");
 	m->alerts_checked = read_setting(top, "alerts_checked");
 	m->cfg_stack = !config || is_json_true(json_get_member(config, "stack"));
 	m->cfg_device_copy = is_text(json_get_member(config, "device"), "copy");

@@ -34,7 +34,7 @@ struct meta_ending {
 };
 
 /*
- * What the rank's writer measured last about the process and its descendants
+ * Latest measurements of the rank's writer about the process and its descendants
  * (preload/writer/progress.h).
  */
 struct rank_progress {

@@ -14,7 +14,7 @@
 #define SIDE_TELLING_INTEGER 1000000 /* the first integer with SIDE_TELLING_DIGITS digits */
 
 struct side {
-	/* Of the statistics and checksums of all rows; 0 if some were not measured. */
+	/* Hash of the statistics and checksums of all rows; 0 if some were not measured. */
 	uint64_t digest;
 	uint64_t count; /* elements */
 	double sum, squares; /* sum: of the elements; squares: of their squares */

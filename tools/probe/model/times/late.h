@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which rank arrives last: for each communicator how late the last rank was, how long the others
+ * Finds the rank that arrives last: for each communicator how late the last rank was, how long the others
  * waited for it, and which rank is the last one most often. An operation counts only if a rank was
  * still waiting when the last one arrived. Some MPIs do not wait in a collective without elements,
  * and the sender of a broadcast waits for no rank.
@@ -18,7 +18,7 @@ struct member {
 	uint64_t last; /* operations to which it arrived last while another rank waited */
 	double wait_ns; /* total waiting time of the other ranks in these operations, ns */
 	/*
-	 * The same for asynchronous operations: how long the others' operations were pending until
+	 * Like wait_ns, for asynchronous operations: how long the others' operations were pending until
 	 * this rank arrived, ns.
 	 */
 	double stood_ns;

@@ -85,9 +85,9 @@ void note_pace(struct pace *p, const struct call *c);
 /* Call this after the last call. */
 void end_pace(struct pace *p);
 /*
- * Returns true if the rank exchanges messages in its steps and its own computation does not explain
- * half of a delay of ns. If such a rank arrives last, the data that it needs arrived late, as in
- * the first stage of a pipeline, whose backward pass is the last. Call end_pace() first.
+ * True if messages explain a delay of `ns` of the rank: it exchanges messages in its steps, and its
+ * own computation explains less than half of the delay. Such a rank arrives last because its data
+ * arrives late, as the first stage of a pipeline does in the backward pass. Call end_pace() first.
  */
 bool is_late_by_messages(const struct pace *p, uint32_t rank, double ns);
 /*

@@ -423,8 +423,7 @@ static bool did_others_begin_equal(
 }
 
 /*
- * Checks whether the two uses of a matrix diverge. a: the embedding, b: the layer. They began equal
- * and are no longer equal. Skipped if one of the ranks has both parameters and these began equal as
+ * Checks whether two uses of a matrix, which began equal, are no longer equal. i on rank a: the embedding; k on rank b: the layer. Skipped if one of the ranks has both parameters and these began equal as
  * well: some programs initialise a layer that way.
  */
 static void check_uses(struct parameters *p, uint32_t i, uint32_t a, uint32_t k, uint32_t b)
@@ -440,9 +439,6 @@ static void check_uses(struct parameters *p, uint32_t i, uint32_t a, uint32_t k,
 		y = table_find(&p->values, value_key(k, b), p->step[s]);
 		if (!x || !y)
 			continue;
-		if (s == 0 && (x->digest[VIEW_BEFORE] != y->digest[VIEW_BEFORE] ||
-				      !(x->zeros >= y->zeros + MORE_ZEROS)))
-			return;
 		/* If the gradient is summed over the two, it is equal on both. */
 		if (x->digest[VIEW_GRADIENT] == y->digest[VIEW_GRADIENT] &&
 			x->digest[VIEW_GRADIENT] > DIGEST_ZEROS)
@@ -493,9 +489,10 @@ static void judge_untied(struct parameters *p)
 		for (end = i + 1; end < n && v[end].digest == v[i].digest;)
 			end++;
 		for (unsigned a = i; a < end && !p->nuntied; a++)
-			for (unsigned b = i; v[a].zeros >= MORE_ZEROS && b < end && !p->nuntied;
-				b++)
-				check_uses(p, v[a].parameter, v[a].rank, v[b].parameter, v[b].rank);
+			for (unsigned b = i; b < end && !p->nuntied; b++)
+				if (v[a].zeros >= v[b].zeros + MORE_ZEROS)
+					check_uses(p, v[a].parameter, v[a].rank, v[b].parameter,
+						v[b].rank);
 	}
 	free(v);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which ranks hold copies of a parameter, and which copies diverge. */
+/* Finds the ranks that hold copies of a parameter, and the copies that diverge. */
 #ifndef PROBE_TOOLS_PROBE_TRAINING_COPIES_H
 #define PROBE_TOOLS_PROBE_TRAINING_COPIES_H
 

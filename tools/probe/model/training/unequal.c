@@ -13,7 +13,7 @@
 /* in steps: a difference in one step may only mean that a rank read the number a moment later */
 #define DIFFERENT_MIN 2
 
-/* Which ranks must agree on a scalar. */
+/* The ranks that must agree on a scalar. */
 enum agreement {
 	AGREE_TRAINING, /* all ranks that exchange activations, gradients or parameters */
 	AGREE_REPLICAS, /* ranks whose gradients are reduced together */

@@ -51,7 +51,7 @@ struct confirmed {
 	double kept, expected;
 };
 
-/* Those with the most confirmations first. */
+/* Ordered by the number of confirmations, the largest first. */
 struct confirmed_list {
 	struct confirmed *item;
 	unsigned n, cap;

@@ -195,7 +195,7 @@ static double find_distance_to_multiple(double x, double m)
 static bool goes_around(const struct meeting *m, double want, double have, double bound)
 {
 	int dtype = dtype_from_name(intern_get_name(m->longest.dtype));
-	const struct dtype_info *t = dtype_info(dtype < 0 ? DT_OTHER : (unsigned)dtype);
+	const struct dtype_info *t = get_dtype_info(dtype < 0 ? DT_OTHER : (unsigned)dtype);
 
 	return (t->cls == DTC_SIGNED || t->cls == DTC_UNSIGNED) &&
 	       find_distance_to_multiple(have - want, ldexp(1, 8 * t->size)) <= bound;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which calls the ranks entered and completed before they ended. */
+/* The calls that the ranks entered and completed before they ended. */
 #ifndef PROBE_TOOLS_COMPLETE_CALLS_H
 #define PROBE_TOOLS_COMPLETE_CALLS_H
 

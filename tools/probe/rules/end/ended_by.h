@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What ended a rank that left no message. For a signal: the kernel log, and the count of OOM kills
+ * Finds the cause of the end of a rank that left no message. For a signal: the kernel log, and the count of OOM kills
  * of the rank's control group; both exist only on the rank's host. For a library: whether the rank
  * ended inside a call to which it alone passed unusual arguments.
  */

@@ -70,7 +70,7 @@ static void add_activities(struct report *r, char **text)
 
 	for (uint32_t i = 0; i < nrank; i++) {
 		unsigned n = 0;
-		char *who;
+		char *who, *line;
 
 		if (named[i])
 			continue;
@@ -84,12 +84,14 @@ static void add_activities(struct report *r, char **text)
 			continue;
 		}
 		who = format_chosen_ranks(r, group);
-		append_text(text, format_activity(r, i, who, n));
+		line = format_activity(r, i, who, n);
+		tool_add_text(text, "\n%s", line);
+		free(line);
 		free(who);
 	}
 	if (more)
-		append_text(text,
-			tool_format("%s in other calls", out_format_plural(more, "rank", "ranks")));
+		tool_add_text(
+			text, "\n%s in other calls", out_format_plural(more, "rank", "ranks"));
 	free(named);
 	free(group);
 }
@@ -119,18 +121,18 @@ static void add_times(struct report *r, char **text)
 	uint64_t spread;
 
 	if (!find_spread(r, &l, &spread)) {
-		append_text(text, tool_strdup("when each of them ended is not recorded"));
+		tool_add_text(text, "\nwhen each of them ended is not recorded");
 		return;
 	}
-	append_text(text,
-		l.by ? tool_format("%s ended %s before the next one: %s", report_rank(r, l.first),
-			       out_format_duration((double)l.by),
-			       are_cores_shared(&r->g, &shared)
-				       ? "where ranks share cores, a process that is ended can "
-					 "take that "
-					 "long"
-				       : "one signal to all of them can take that long")
-		     : tool_strdup("the clock of the files does not distinguish their ends"));
+	if (l.by)
+		tool_add_text(text, "\n%s ended %s before the next one: %s",
+			report_rank(r, l.first), out_format_duration((double)l.by),
+			are_cores_shared(&r->g, &shared)
+				? "where ranks share cores, a process that is ended can take that "
+				  "long"
+				: "one signal to all of them can take that long");
+	else
+		tool_add_text(text, "\nthe clock of the files does not distinguish their ends");
 }
 
 static void add_all_concerned(const struct report *r, struct finding *f)

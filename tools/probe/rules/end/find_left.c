@@ -177,7 +177,7 @@ static char *last_call_text(struct report *r, uint32_t i)
 	return all;
 }
 
-static void say_what_others_did(struct report *r, uint32_t first, char **text)
+static void add_peer_activity(struct report *r, uint32_t first, char **text)
 {
 	uint64_t event = moment_of_leaving(r, first);
 	int *rank = tool_alloc((r->g.folders.n + 1) * sizeof(*rank));
@@ -196,7 +196,7 @@ static void say_what_others_did(struct report *r, uint32_t first, char **text)
 		char *who = out_format_ranks(rank, n), *what = report_call(r, &in->call),
 		     *at = called_from_text(r, &in->call);
 
-		append_text(text, tool_format("%s waited for it in %s%s", who, what, at));
+		tool_add_text(text, "\n%s waited for it in %s%s", who, what, at);
 		free(who);
 		free(what);
 		free(at);
@@ -209,11 +209,12 @@ static void say_what_others_did(struct report *r, uint32_t first, char **text)
 			continue;
 		how = leaving_text(r, i, TEXT_OF_OTHERS);
 		/* An error of communication may come first: a rank closes its connections before its own exception ends it. */
-		append_text(text,
-			at > event ? tool_format("then %s left, %s later, %s", report_rank(r, i),
-					     out_format_duration((double)(at - event)), how)
-				   : tool_format("%s left %s before it, %s", report_rank(r, i),
-					     out_format_duration((double)(event - at)), how));
+		if (at > event)
+			tool_add_text(text, "\nthen %s left, %s later, %s", report_rank(r, i),
+				out_format_duration((double)(at - event)), how);
+		else
+			tool_add_text(text, "\n%s left %s before it, %s", report_rank(r, i),
+				out_format_duration((double)(event - at)), how);
 		free(how);
 		reported++;
 	}
@@ -224,26 +225,25 @@ static void say_what_others_did(struct report *r, uint32_t first, char **text)
 	if (n && how_it_left(r, first) == SILENT && others_went_on(r)) {
 		char *who = out_format_ranks(rank, n);
 
-		append_text(text,
-			tool_format(
-				"then %s ended too, without a message; the others continued", who));
+		tool_add_text(
+			text, "\nthen %s ended too, without a message; the others continued", who);
 		free(who);
 	} else if (n && how_it_left(r, first) == SPOKE) {
 		char *who = out_format_ranks(rank, n);
 
-		append_text(text, tool_format("%s %s ended by a signal, as a launcher does then",
-					  who, n == 1 ? "was" : "were"));
+		tool_add_text(text, "\n%s %s ended by a signal, as a launcher does then", who,
+			n == 1 ? "was" : "were");
 		free(who);
 	} else if (n && all_ended_by_signal(r)) {
 		char *who = out_format_ranks(rank, n);
 
-		append_text(
-			text, tool_format("%s %s ended by a signal too, as a launcher does then; "
-					  "which rank was "
-					  "first is taken from %s",
-				      who, n == 1 ? "was" : "were",
-				      r->g.folders.dir[first].died_ns ? "when each of them ended"
-								      : "the last calls"));
+		tool_add_text(text,
+			"\n%s %s ended by a signal too, as a launcher does then; "
+			"which rank was "
+			"first is taken from %s",
+			who, n == 1 ? "was" : "were",
+			r->g.folders.dir[first].died_ns ? "when each of them ended"
+							: "the last calls");
 		free(who);
 	}
 	free(rank);
@@ -483,10 +483,9 @@ void find_left(struct report *r)
 	last = last_call_text(r, (uint32_t)first);
 	text = tool_format("step %llu: %s left %s\n%s", (unsigned long long)step,
 		report_rank(r, (uint32_t)first), how, last);
-	say_what_others_did(r, (uint32_t)first, &text);
+	add_peer_activity(r, (uint32_t)first, &text);
 	if (is_end_harmless(r, (uint32_t)first)) {
-		append_text(&text,
-			tool_strdup("all calls of all ranks were complete, and no rank waited"));
+		tool_add_text(&text, "\nall calls of all ranks were complete, and no rank waited");
 		f = add_finding(r, FINDING_ENDED_DONE, text);
 		name_concerned(r, f, (uint32_t)first);
 		free(how);
@@ -494,12 +493,12 @@ void find_left(struct report *r)
 		return;
 	}
 	if (doubtful)
-		append_text(&text,
-			tool_format("%s ended first, and a launcher ended the rest; or signals to "
-				    "all were "
-				    "sent one after the other, by a process that waited for a core "
-				    "between two of them: the launcher's output tells which",
-				report_rank(r, (uint32_t)first)));
+		tool_add_text(&text,
+			"\n%s ended first, and a launcher ended the rest; or signals to "
+			"all were "
+			"sent one after the other, by a process that waited for a core "
+			"between two of them: the launcher's output tells which",
+			report_rank(r, (uint32_t)first));
 	f = add_finding(r, doubtful ? FINDING_DIED_DOUBTFUL : FINDING_DIED, text);
 	name_culprit(r, f, (uint32_t)first);
 	for (uint32_t i = 0; i < r->g.folders.n && r->g.folders.n <= 1024; i++)

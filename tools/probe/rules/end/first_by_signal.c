@@ -169,7 +169,7 @@ enum lead_proof compute_lead_proof(struct report *r, const struct lead *l)
 		return LEAD_UNPROVEN;
 	/*
 	 * On shared cores ranks that are ended at once do not end at once: the rank for which all others
-	 * waited is likely. None of 39 jobs ended as a whole had one, 16 of 17 with one killed rank had.
+	 * waited is likely. docs/reference/findings.md has the numbers of jobs in which this was counted.
 	 */
 	if (are_cores_shared(&r->g, &shared))
 		return holder && l->nothers > 1 ? LEAD_LIKELY : LEAD_UNPROVEN;

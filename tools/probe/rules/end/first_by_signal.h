@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which of several ranks that signals ended was first. A launcher ends the others after the first one, and a user or scheduler
+ * Finds the first of several ranks that signals ended. A launcher ends the others after the first one, and a user or scheduler
  * ends all: the two look alike unless the others outlived the first one for longer than the record can tell.
  */
 #ifndef PROBE_TOOLS_PROBE_RULES_FIRST_BY_SIGNAL_H

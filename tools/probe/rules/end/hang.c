@@ -240,7 +240,7 @@ const struct stuck *report_stuck(struct report *r, bool *hang)
 	return r->stands;
 }
 
-bool is_job_behind_stopped_rank(const struct report *r)
+bool is_job_held_by_stopped_rank(const struct report *r)
 {
 	unsigned stopped = 0, quiet = 0;
 

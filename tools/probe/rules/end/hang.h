@@ -21,6 +21,6 @@ bool is_probe_wait(const struct open_call *c);
  * Returns true if a rank of a running job is stopped, and no other rank has made a call for much longer than it ever
  * paused: they wait where nothing is recorded, as in a loop that tests for messages.
  */
-bool is_job_behind_stopped_rank(const struct report *r);
+bool is_job_held_by_stopped_rank(const struct report *r);
 
 #endif

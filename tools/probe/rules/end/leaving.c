@@ -80,12 +80,3 @@ bool all_ended_by_signal(const struct report *r)
 		n += how_it_left(r, i) == SILENT || has_finalized(&r->g.folders.dir[i]);
 	return n == r->g.folders.n && count_leaving(r, SILENT);
 }
-
-void append_text(char **text, char *more)
-{
-	char *was = *text;
-
-	*text = tool_format("%s\n%s", was, more);
-	free(was);
-	free(more);
-}

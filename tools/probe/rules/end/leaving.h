@@ -25,7 +25,4 @@ bool is_blocked_in_call(const struct report *r, uint32_t i);
 /* True if it waited for an operation that it had started. */
 bool is_blocked(const struct report *r, uint32_t i);
 
-/* Adds a line; takes ownership of it. *text: malloc'd. */
-void append_text(char **text, char *more);
-
 #endif

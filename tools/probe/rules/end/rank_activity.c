@@ -161,25 +161,19 @@ static char *format_rank_activity(const struct report *r, uint32_t index, const 
 
 char *format_unknown_activities(struct report *r)
 {
-	char *all = tool_strdup(""), *before, *line;
+	char *all = tool_strdup(""), *line;
 	unsigned n = 0;
 
 	for (uint32_t i = 0; i < r->g.folders.n; i++) {
 		struct activity m = find_rank_activity(r, i);
 
 		line = format_rank_activity(r, i, &m);
-		if (line && n++ < DESCRIBED_MAX) {
-			before = all;
-			all = tool_format("%s\n%s", before, line);
-			free(before);
-		}
+		if (line && n++ < DESCRIBED_MAX)
+			tool_add_text(&all, "\n%s", line);
 		free(line);
 	}
-	if (n > DESCRIBED_MAX) {
-		before = all;
-		all = tool_format("%s\nand %u more ranks of which it is not known", before,
-			n - DESCRIBED_MAX);
-		free(before);
-	}
+	if (n > DESCRIBED_MAX)
+		tool_add_text(
+			&all, "\nand %u more ranks of which it is not known", n - DESCRIBED_MAX);
 	return all;
 }

@@ -10,10 +10,7 @@
 /* Appends a sentence to *all, after "; ". Frees the sentence. */
 static void add_reason(char **all, char *sentence)
 {
-	char *was = *all;
-
-	*all = was ? tool_format("%s; %s", was, sentence) : tool_strdup(sentence);
-	free(was);
+	tool_add_item(all, "; ", "%s", sentence);
 	free(sentence);
 }
 

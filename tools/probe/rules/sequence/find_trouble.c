@@ -92,14 +92,12 @@ static char *format_mismatch(const struct report *r, const struct mismatch *u)
 static void append_place_of_terms(struct report *r, char **text, const struct terms *t)
 {
 	struct call c = {.rank = t->rank, .stack = t->stack};
-	char *at = called_from_text(r, &c), *before = *text;
+	char *at = called_from_text(r, &c);
 	const char *phase = intern_get_name(t->phase);
 
-	if (*at || *phase) {
-		*text = tool_format("%s\n%s made it%s%s%s", before, report_rank(r, t->rank),
+	if (*at || *phase)
+		tool_add_text(text, "\n%s made it%s%s%s", report_rank(r, t->rank),
 			*phase ? " in phase " : "", phase, at);
-		free(before);
-	}
 	free(at);
 }
 
@@ -363,8 +361,7 @@ static void add_verdict(
 		[VERDICT_TERMS] = FINDING_MISMATCH};
 	enum finding_kind kind = kinds[v->kind];
 	const struct terms *others = find_fewer_passes(r, v);
-	char *text = others ? fewer_passes_text(r, v, others) : verdict_text(r, v), *more,
-	     *was = text;
+	char *text = others ? fewer_passes_text(r, v, others) : verdict_text(r, v), *more;
 	struct waiting_ranks circle;
 	struct finding *f;
 
@@ -373,22 +370,15 @@ static void add_verdict(
 	if (v->kind == VERDICT_ORDER && v->call.bits & CALL_P2P && t->stuck &&
 		find_lasting_circle(r, &circle)) {
 		kind = FINDING_DEADLOCK;
-		text = tool_format(
-			"%s. Since then ranks have waited for each other in a circle", was);
-		free(was);
-		was = text;
+		tool_add_text(&text, ". Since then ranks have waited for each other in a circle");
 	}
-	if (is_pass_skipped(w, v)) {
-		text = tool_format("%s\n%s made %s in this step, and the others began another", was,
+	if (is_pass_skipped(w, v))
+		tool_add_text(&text, "\n%s made %s in this step, and the others began another",
 			report_rank(r, v->rank),
 			out_format_plural(v->before.pass, "backward pass", "backward passes"));
-		free(was);
-		was = text;
-	}
 	if (r->g.mismatch.any) {
 		more = disagreement_text(r, &r->g.mismatch);
-		text = tool_format("%s\n%s", was, more);
-		free(was);
+		tool_add_text(&text, "\n%s", more);
 		free(more);
 	}
 	f = add_finding(r, kind, text);
@@ -479,7 +469,7 @@ static void add_mismatch(struct report *r, const struct trouble *t, const struct
 	uint32_t rank[NAMED_IN_TERMS];
 	enum meet_mismatch what = u->what;
 	struct call is = {0}, others = {0};
-	char *text = format_mismatch(r, u), *was;
+	char *text = format_mismatch(r, u);
 	unsigned n;
 	struct finding *f;
 
@@ -490,9 +480,7 @@ static void add_mismatch(struct report *r, const struct trouble *t, const struct
 	if (n == 1) {
 		char *at = called_from_text(r, &is);
 
-		was = text;
-		text = tool_format("%s. %s is alone with it%s", was, report_rank(r, rank[0]), at);
-		free(was);
+		tool_add_text(&text, ". %s is alone with it%s", report_rank(r, rank[0]), at);
 		free(at);
 	}
 	append_place_of_terms(r, &text, &u->a);
@@ -538,16 +526,15 @@ static bool add_circle(struct report *r, const struct trouble *t)
 		return false;
 	for (unsigned i = 0; i < w.n && i < WAITS_NAMED; i++) {
 		const struct call *c = &r->stuck.blocked_in[w.rank[i]]->call;
-		char *what = report_call(r, c), *at = called_from_text(r, c), *was = text;
+		char *what = report_call(r, c), *at = called_from_text(r, c);
 		bool next_named = i + 1 < w.n && i + 1 < WAITS_NAMED;
 
-		text = tool_format("%s%s%s waits in %s for %s%s", was ? was : "", was ? "\n" : "",
-			report_rank(r, w.rank[i]), what,
+		tool_add_item(&text, "\n", "%s waits in %s for %s%s", report_rank(r, w.rank[i]),
+			what,
 			!next_named && w.n > WAITS_NAMED
 				? "the next one"
 				: report_rank(r, w.rank[next_named ? i + 1 : 0]),
 			at);
-		free(was);
 		free(what);
 		free(at);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which unusual calls can be the reason why ranks disagree on a collective operation. */
+/* The unusual calls that can be the reason why ranks disagree on a collective operation. */
 #ifndef PROBE_TOOLS_MISMATCH_CAUSE_H
 #define PROBE_TOOLS_MISMATCH_CAUSE_H
 

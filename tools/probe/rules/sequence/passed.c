@@ -42,7 +42,7 @@ void mark_missing_ranks(const struct window *w, bool *awaited)
 }
 
 /*
- * Which calls each rank made: by token and step, by call site and step, by communicator and number
+ * The calls that each rank made: by token and step, by call site and step, by communicator and number
  * on it.
  */
 struct found {
@@ -261,7 +261,7 @@ static bool judge_one_passed(const struct window *w, const struct table *t,
 		(with < 2 || other->call.bits & CALL_P2P ||
 			(other->call.step <= e->call.step && other->call.comm != e->call.comm)))
 		return false;
-	/* With two ranks, the one is right whose call comes in a fixed period and is due. */
+	/* If there are two ranks: the rank that made the call is right if its calls come in a fixed period and this one was due. */
 	if (with == 1 &&
 		(!is_due_by_period(q, e) || times >= count_before(missing, before->token, other)))
 		return false;

@@ -39,7 +39,7 @@ static char *list_ranks(const struct report *r, const uint32_t *index, unsigned 
 /* Formats "0.weight, 0.bias, 2.weight and 5 more parameters". */
 static char *list_parameters(const struct parameters *p, unsigned first, unsigned *n, double *most)
 {
-	char *text = tool_strdup(""), *before;
+	char *text = tool_strdup("");
 
 	*n = 0;
 	*most = 0;
@@ -51,17 +51,11 @@ static char *list_parameters(const struct parameters *p, unsigned first, unsigne
 		*most = k->distance > *most ? k->distance : *most;
 		if (++*n > NAMES_SHOWN)
 			continue;
-		before = text;
-		text = tool_format(
-			"%s%s%s", before, *n > 1 ? ", " : "", parameter_at(p, k->parameter)->name);
-		free(before);
+		tool_add_item(&text, ", ", "%s", parameter_at(p, k->parameter)->name);
 	}
-	if (*n > NAMES_SHOWN) {
-		before = text;
-		text = tool_format("%s and %s", before,
+	if (*n > NAMES_SHOWN)
+		tool_add_text(&text, " and %s",
 			out_format_plural(*n - NAMES_SHOWN, "more parameter", "more parameters"));
-		free(before);
-	}
 	return text;
 }
 

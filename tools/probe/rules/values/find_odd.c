@@ -172,7 +172,7 @@ static void find_violated_invariants(struct report *r)
 }
 
 /* Adds a finding about an operation. Takes ownership of text. */
-static struct finding *add_odd(
+static struct finding *add_odd_finding(
 	struct report *r, enum finding_kind kind, const struct odd_meeting *o, char *text)
 {
 	struct finding *f = add_finding(r, kind, text);
@@ -217,7 +217,7 @@ static void find_corruption(struct report *r)
 		at = called_from_text(r, &o->call);
 		who = index_ranks(r, o->rank, o->nrank);
 		rest = o->nother ? index_ranks(r, o->other, o->nother) : tool_strdup("each other");
-		add_odd(r, FINDING_CORRUPTION, o,
+		add_odd_finding(r, FINDING_CORRUPTION, o,
 			tool_format(
 				"step %llu: the results of %s differ: %s got another result than "
 				"%s%s; "
@@ -279,7 +279,7 @@ static void find_not_sum(struct report *r)
 		      : tool_format("%s what %s put in",
 				o->extreme ? "that is" : "the difference is",
 				report_rank(r, o->rank[0]));
-	f = add_odd(r, o->moved ? FINDING_CORRUPTION : FINDING_NOT_SUM, o,
+	f = add_odd_finding(r, o->moved ? FINDING_CORRUPTION : FINDING_NOT_SUM, o,
 		tool_format("step %llu: the result of %s is not %s: %s "
 			    "%s, %s of the inputs %s; %s. In the %s before it was right%s",
 			(unsigned long long)o->call.step, what,
@@ -313,7 +313,7 @@ static void find_odd_volume(struct report *r)
 	      : o->nrank    ? tool_format("%s had other amounts than in all steps before", names)
 			    : tool_strdup("amounts change here in every step, so that the rank "
 					     "cannot be told");
-	f = add_odd(r, FINDING_MISMATCH, o,
+	f = add_odd_finding(r, FINDING_MISMATCH, o,
 		tool_format("step %llu: in %s the ranks together did not take as many bytes as "
 			    "they sent, as in the %s before: %s%s",
 			(unsigned long long)o->call.step, what,
@@ -462,7 +462,7 @@ static void find_diverged(struct report *r)
 	at = called_from_text(r, &o->call);
 	who = index_ranks(r, o->rank, o->nrank);
 	rest = o->nother ? index_ranks(r, o->other, o->nother) : tool_strdup("each other");
-	f = add_odd(r, FINDING_DIVERGED, o,
+	f = add_odd_finding(r, FINDING_DIVERGED, o,
 		tool_format("first in step %llu: %s put other values into %s than %s, and had the "
 			    "same in all "
 			    "steps before (%s)%s%s",

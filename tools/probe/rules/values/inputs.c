@@ -81,10 +81,7 @@ char *lost_nan_text(struct gather *g, const struct bad_row *b)
 
 static void add_input(char **text, char *more)
 {
-	char *was = *text;
-
-	*text = was ? tool_format("%s, %s", was, more) : tool_strdup(more);
-	free(was);
+	tool_add_item(text, ", ", "%s", more);
 	free(more);
 }
 
