@@ -36,6 +36,8 @@ struct ms_kernel {
 	const struct update_kernel *update; /* NULL: the kernel does not update a parameter */
 	bool counts_steps; /* AssignAdd: used by optimizers to count their steps */
 	bool is_softmax;
+	bool chooses; /* its outputs contain indices of the largest elements */
+	bool copies; /* a cast or a transposed copy */
 	bool takes_root; /* Sqrt: used for the norm over all gradients */
 	char name[];
 };
