@@ -58,6 +58,13 @@ static uint32_t get_next_softmax_number(void)
 	return (uint32_t)next - 1;
 }
 
+static _Atomic uint32_t written; /* KIND_BIT() of kinds that have had a row */
+
+uint32_t ms_get_written_attention(void)
+{
+	return written;
+}
+
 static void write_softmax_row(
 	enum train_kind kind, const char *name, const double *value, uint16_t n)
 {
@@ -70,8 +77,10 @@ static void write_softmax_row(
 		.nvalue = n,
 		.value = value};
 
-	if (train_get_kinds() >> kind & 1)
-		train_kind_write(&v);
+	if (!(train_get_kinds() >> kind & 1))
+		return;
+	train_kind_write(&v);
+	written |= UINT32_C(1) << kind;
 }
 
 static void write_largest_logits(const struct ms_tensor_view *logits, uint32_t number)
