@@ -58,13 +58,6 @@ static uint32_t get_next_softmax_number(void)
 	return (uint32_t)next - 1;
 }
 
-static _Atomic uint32_t written; /* KIND_BIT() of kinds that have had a row */
-
-uint32_t ms_get_written_attention(void)
-{
-	return written;
-}
-
 static void write_softmax_row(
 	enum train_kind kind, const char *name, const double *value, uint16_t n)
 {
@@ -80,7 +73,7 @@ static void write_softmax_row(
 	if (!(train_get_kinds() >> kind & 1))
 		return;
 	train_kind_write(&v);
-	written |= UINT32_C(1) << kind;
+	ms_set_kind_written(kind);
 }
 
 static void write_largest_logits(const struct ms_tensor_view *logits, uint32_t number)

@@ -8,7 +8,6 @@
 #define PROBE_WRAPPERS_MINDSPORE_ATTENTION_VALUES_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
 #include "wrappers/mindspore/layout/kernel.h"
 
@@ -17,8 +16,5 @@ bool is_softmax_due(void);
 
 /* Measures the inputs of a softmax kernel that is about to run. Needs some KiB of stack. */
 void ms_record_softmax(const struct kernel_tensors *in);
-
-/* Returns which of these kinds have been written in this process, a mask of KIND_BIT(). */
-uint32_t ms_get_written_attention(void);
 
 #endif

@@ -11,8 +11,6 @@
 #include "base/log.h"
 #include "call/data/buffer_check.h"
 #include "call/step.h"
-#include "config/rooms/kinds.h"
-#include "session/state.h"
 #include "stats/stats.h"
 #include "terms/dtype.h"
 #include "training/params/experts.h"
@@ -48,13 +46,6 @@ bool are_experts_due(void)
 
 /* A leaf except for the locks of names of parameters and of the journal. A forked child initialises it again. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static _Atomic uint32_t written; /* KIND_BIT() of kinds that have had a row */
-
-uint32_t ms_get_written_experts(void)
-{
-	return written;
-}
-
 /* ---- routers; the lock is held in all following functions but those of kernel_values.c ---- */
 
 #define ROUTERS_MAX 512u
@@ -102,20 +93,29 @@ static bool has_end(const char *text, size_t length, const char *end)
 	       (length == n || text[length - n - 1] == '.');
 }
 
-/* Removes ".weight" from a parameter's name. Returns false if it is not the name of a router's weight. */
+/*
+ * Removes ".weight" from a parameter's name. Returns false if it is not the name of a router's
+ * weight: neither its cell is a router, nor the one around a cell named dense.
+ */
 static bool get_router_name(char *name)
 {
-	const char *targets = get_kinds_keys(config_now())->router_targets;
 	size_t n = strlen(name);
+	char *dense;
+	bool is_router;
 
 	if (!has_end(name, n, "weight") || n <= strlen(".weight"))
 		return false;
 	n -= strlen(".weight");
 	name[n] = 0;
-	if (targets && *targets)
-		return router_has_target(name);
-	return has_end(name, n, "gate") || has_end(name, n, "router") ||
-	       has_end(name, n, "router.dense");
+	if (is_router_name(name))
+		return true;
+	if (!has_end(name, n, "dense") || n <= strlen(".dense"))
+		return false;
+	dense = name + n - strlen(".dense");
+	*dense = 0;
+	is_router = is_router_name(name);
+	*dense = '.';
+	return is_router;
 }
 
 static struct router *find_router_at(const void *data)
@@ -335,7 +335,7 @@ static void write_row(const struct unnamed_row *w)
 	snprintf(name, sizeof(name), "%.*s%s", TRAIN_NAME_MAX,
 		train_get_short_name(routers[w->router].name), part);
 	train_kind_write(&v);
-	written |= UINT32_C(1) << w->kind;
+	ms_set_kind_written(w->kind);
 }
 
 static void add_row(const struct router *r, enum train_kind kind, int part, double value)
@@ -585,7 +585,7 @@ static uint32_t record_logits(struct router *r, const struct buffer *logits)
 static void record_choice(struct routing *call, const struct buffer *b)
 {
 	static struct expert_counts counts; /* the lock is held */
-	double capacity = get_kinds_keys(config_now())->expert_capacity_factor;
+	double capacity = get_expert_capacity();
 	const struct router *r = call->router;
 	uint64_t top = b->count / call->tokens;
 	struct expert_balance e;

@@ -33,9 +33,6 @@ void ms_record_experts(const struct ms_kernel *k, const struct kernel_tensors *i
  */
 void ms_write_unnamed_experts(void);
 
-/* Returns which of these kinds have been written in this process, a mask of KIND_BIT(). */
-uint32_t ms_get_written_experts(void);
-
 void ms_experts_forked(void);
 
 #endif

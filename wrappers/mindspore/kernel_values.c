@@ -40,13 +40,6 @@ bool ms_values_wanted(void)
 
 /* ---- tensors of a kernel ---- */
 
-bool ms_read_kernel_tensor(const struct kernel_tensors *t, unsigned i, struct ms_tensor_view *s)
-{
-	if (t->end - t->begin <= i || !ms_read_tensor_buffer(t->begin[i], &s->v, s->strides))
-		return false;
-	return !s->v.nostats && s->v.base && is_buffer_readable_now(&s->v);
-}
-
 /* The value of tensor i if it is a single number, otherwise NAN. */
 static double read_single_number(const struct kernel_tensors *t, unsigned i)
 {

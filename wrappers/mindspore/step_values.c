@@ -20,8 +20,6 @@
 #include "training/params/metric.h"
 #include "training/steps/scalar.h"
 #include "training/steps/step_times.h"
-#include "wrappers/mindspore/attention_values.h"
-#include "wrappers/mindspore/expert_values.h"
 #include "wrappers/mindspore/kernel_values.h"
 
 #define RATES_MAX 16
@@ -288,10 +286,16 @@ static const struct missing_kinds {
 		"no softmax kernel has had [batch, heads, queries, keys] in host memory", true},
 };
 
+static _Atomic uint32_t written; /* KIND_BIT() of kinds that have had a row */
+
+void ms_set_kind_written(enum train_kind kind)
+{
+	written |= UINT32_C(1) << kind;
+}
+
 static void report_missing_kinds(uint32_t step)
 {
 	static _Atomic uint32_t noted;
-	uint32_t written = ms_get_written_experts() | ms_get_written_attention();
 	uint32_t interval = (uint32_t)get_kinds_keys(config_now())->attention_interval;
 	uint32_t missing;
 
