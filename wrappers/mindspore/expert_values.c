@@ -39,7 +39,7 @@ bool is_copying_kernel(const char *name)
 	return strcmp(name, "Cast") == 0 || strcmp(name, "Transpose") == 0;
 }
 
-bool are_experts_due(void)
+bool is_routing_due(void)
 {
 	return train_get_kinds() & EXPERT_KINDS && train_are_kinds_due();
 }
@@ -78,7 +78,7 @@ static struct known_memory {
 	uint32_t generation;
 } known[KNOWN_SLOTS];
 
-static bool are_names_known(void)
+static bool has_parameter_names(void)
 {
 	const struct train_params *all = train_get_params();
 
@@ -129,7 +129,7 @@ static struct router *find_router_at(const void *data)
 static struct router *find_or_add_router(const void *data, const int64_t *dims, uint8_t dtype)
 {
 	struct router *r = find_router_at(data);
-	uint32_t most = are_names_known() || ms_is_graph_running() ? ROUTERS_MAX : UNNAMED_MAX;
+	uint32_t most = has_parameter_names() || ms_is_graph_running() ? ROUTERS_MAX : UNNAMED_MAX;
 
 	if (!r && nrouter >= most)
 		return NULL;
@@ -275,7 +275,7 @@ static struct router *find_router(const struct buffer *b, uint32_t step)
 		r = find_router_of_graph(b);
 	if (!r)
 		r = find_router_of_copy(b, step);
-	if (!r && !are_names_known() && !ms_is_graph_running() && can_be_router(b))
+	if (!r && !has_parameter_names() && !ms_is_graph_running() && can_be_router(b))
 		r = find_or_add_router(b->base, b->counts, b->dtype);
 	return r;
 }
@@ -317,7 +317,7 @@ static struct unnamed_row {
 static uint32_t nunnamed;
 static uint64_t unnamed_logits;
 
-static void write_row(const struct unnamed_row *w)
+static void write_routing_row(const struct unnamed_row *w)
 {
 	char name[TRAIN_NAME_MAX + 32], part[32] = "";
 	struct train_value v = {.kind = w->kind,
@@ -338,7 +338,7 @@ static void write_row(const struct unnamed_row *w)
 	ms_set_kind_written(w->kind);
 }
 
-static void add_row(const struct router *r, enum train_kind kind, int part, double value)
+static void add_routing_row(const struct router *r, enum train_kind kind, int part, double value)
 {
 	struct unnamed_row w = {.value = value,
 		.step = step_now(),
@@ -349,7 +349,7 @@ static void add_row(const struct router *r, enum train_kind kind, int part, doub
 	if (!(train_get_kinds() >> kind & 1))
 		return;
 	if (r->named) {
-		write_row(&w);
+		write_routing_row(&w);
 		return;
 	}
 	if (!unnamed_rows) {
@@ -389,7 +389,7 @@ static void write_unnamed_rows(void)
 {
 	const struct router *last = NULL, *named = NULL;
 
-	if (!unnamed_rows || !are_names_known())
+	if (!unnamed_rows || !has_parameter_names())
 		return;
 	load_named_routers();
 	for (uint32_t i = 0; i < nunnamed; i++) {
@@ -401,7 +401,7 @@ static void write_unnamed_rows(void)
 		if (!named)
 			continue;
 		unnamed_rows[i].router = (uint16_t)(named - routers);
-		write_row(&unnamed_rows[i]);
+		write_routing_row(&unnamed_rows[i]);
 	}
 	munmap(unnamed_rows, UNNAMED_ROWS_MAX * sizeof(*unnamed_rows));
 	unnamed_rows = NULL;
@@ -442,7 +442,7 @@ static uint32_t generation; /* increases with each step */
 static uint32_t occupied, content_step;
 static bool full; /* reported once */
 
-static struct memory_content *find_content_slot(const void *data)
+static struct memory_content *find_routed_slot(const void *data)
 {
 	uint32_t i = (uint32_t)hash_mix((uintptr_t)data) % PLACES;
 
@@ -471,11 +471,11 @@ static void start_step(void)
 	content_step = step_now() + 1;
 	generation++;
 	occupied = ncall = 0;
-	if (!unnamed_rows && are_names_known())
+	if (!unnamed_rows && has_parameter_names())
 		remove_unnamed_routers();
 }
 
-static void report_full(void)
+static void record_full_step(void)
 {
 	if (!full)
 		log_loss(
@@ -483,15 +483,15 @@ static void report_full(void)
 	full = true;
 }
 
-static void set_content(const void *data, uint32_t weight, uint32_t call)
+static void set_routed_content(const void *data, uint32_t weight, uint32_t call)
 {
-	struct memory_content *c = find_content_slot(data);
+	struct memory_content *c = find_routed_slot(data);
 	bool new = c->generation != generation;
 
 	if (new && !weight && !call)
 		return;
 	if (new &&occupied == PLACES / 2) {
-		report_full();
+		record_full_step();
 		return;
 	}
 	occupied += new;
@@ -506,7 +506,7 @@ static bool is_float_with_last(const struct buffer *b, uint64_t last)
 	       (uint64_t)dims[b->ndim - 1] == last;
 }
 
-static bool are_scores(const struct buffer *b, const struct routing *call)
+static bool has_scores_of(const struct buffer *b, const struct routing *call)
 {
 	return is_float_with_last(b, call->router->experts) &&
 	       b->count == call->tokens * call->router->experts;
@@ -531,7 +531,7 @@ static void read_input(const struct kernel_tensors *in, unsigned i, struct read_
 
 	if (!ms_read_kernel_tensor(in, i, &s) || !s.v.count)
 		return;
-	c = find_content_slot(s.v.base);
+	c = find_routed_slot(s.v.base);
 	if (c->generation == generation && c->call) {
 		struct routing *call = &calls[c->call - 1];
 
@@ -539,7 +539,7 @@ static void read_input(const struct kernel_tensors *in, unsigned i, struct read_
 		 * Otherwise it is another view, such as groups of experts, or something else that
 		 * no kernel has written.
 		 */
-		if (are_scores(&s.v, call)) {
+		if (has_scores_of(&s.v, call)) {
 			read->call = call;
 			return;
 		}
@@ -568,15 +568,15 @@ static uint32_t record_logits(struct router *r, const struct buffer *logits)
 			return 0;
 	}
 	if (ncall == CALLS_MAX) {
-		report_full();
+		record_full_step();
 		return 0;
 	}
 	if (r->wrote != content_step && !isnan(r->similarity))
-		add_row(r, TK_ROUTER_SIMILARITY, PART_NONE, r->similarity);
+		add_routing_row(r, TK_ROUTER_SIMILARITY, PART_NONE, r->similarity);
 	r->wrote = content_step;
 	if (train_get_kinds() & KIND_BIT(EXPERT_ENTROPY) &&
 		compute_expert_entropy(logits, &entropy))
-		add_row(r, TK_EXPERT_ENTROPY, PART_NONE, entropy);
+		add_routing_row(r, TK_EXPERT_ENTROPY, PART_NONE, entropy);
 	calls[ncall] = (struct routing){r, logits->count / r->experts, false};
 	return ++ncall;
 }
@@ -596,7 +596,7 @@ static void record_choice(struct routing *call, const struct buffer *b)
 		return;
 	call->counted = true;
 	for (uint32_t i = 0; i < counts.n; i++)
-		add_row(r, TK_TOKENS, (int)i, counts.at[i]);
+		add_routing_row(r, TK_TOKENS, (int)i, counts.at[i]);
 	if (!compute_expert_balance(&counts, capacity, &e))
 		return;
 
@@ -604,7 +604,7 @@ static void record_choice(struct routing *call, const struct buffer *b)
 		e.drop_rate, e.utilization_min, e.utilization_max, e.cv, e.dead_share, e.diversity};
 
 	for (unsigned i = capacity > 0 ? 0 : 1; i < sizeof(values) / sizeof(*values); i++)
-		add_row(r, TK_BALANCE, PART_BALANCE + (int)i, values[i]);
+		add_routing_row(r, TK_BALANCE, PART_BALANCE + (int)i, values[i]);
 }
 
 /* True if a kernel that has read matrix i of `read` has computed logits with it. */
@@ -638,9 +638,9 @@ static void handle_output(
 			 b->count == (uint64_t)(read->dims[i][0] * read->dims[i][1]))
 			weight = record_copy(read->router[i], b);
 	}
-	if (!scores && !weight && call && are_scores(b, call))
+	if (!scores && !weight && call && has_scores_of(b, call))
 		scores = (uint32_t)(call - calls) + 1;
-	set_content(b->base, weight, scores);
+	set_routed_content(b->base, weight, scores);
 }
 
 void ms_record_experts(const struct ms_kernel *k, const struct kernel_tensors *in,

@@ -21,7 +21,7 @@ bool is_choosing_kernel(const char *name);
 bool is_copying_kernel(const char *name);
 
 /* True if these kinds are wanted, and are written in this step. */
-bool are_experts_due(void);
+bool is_routing_due(void);
 
 /* A kernel outside a backward pass has run. Needs 64 KiB of stack. */
 void ms_record_experts(const struct ms_kernel *k, const struct kernel_tensors *in,

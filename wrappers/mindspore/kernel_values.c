@@ -410,7 +410,7 @@ bool ms_handle_values_before(const struct ms_kernel *k, const void *node,
 		handle_on_private_stack(handle_softmax, &r);
 	if (k->update || ms_has_pending_gradients() || (r.is_tracked && ms_has_graph_gradients()))
 		handle_on_private_stack(handle_before_kernel, &r);
-	return k->update || k->takes_root || r.is_tracked || are_experts_due() ||
+	return k->update || k->takes_root || r.is_tracked || is_routing_due() ||
 	       !ms_is_graph_running();
 }
 
@@ -424,7 +424,7 @@ void ms_handle_values_after(const struct ms_kernel *k, const void *node,
 	r.phase = ms_find_kernel_phase(k, node);
 	r.measures_output = r.phase != PHASE_BACKWARD && (k->update || is_number_kernel(out));
 	r.is_tracked = is_gradient_kernel(&r);
-	r.routes = r.phase != PHASE_BACKWARD && !k->update && are_experts_due();
+	r.routes = r.phase != PHASE_BACKWARD && !k->update && is_routing_due();
 	if (r.measures_output || r.is_tracked || r.routes)
 		handle_on_private_stack(record_after_kernel, &r);
 }

@@ -293,7 +293,7 @@ void ms_set_kind_written(enum train_kind kind)
 	written |= UINT32_C(1) << kind;
 }
 
-static void report_missing_kinds(uint32_t step)
+static void record_missing_kinds(uint32_t step)
 {
 	static _Atomic uint32_t noted;
 	uint32_t interval = (uint32_t)get_kinds_keys(config_now())->attention_interval;
@@ -329,7 +329,7 @@ static void write_step_numbers(uint32_t step)
 	write_group_rates(step, &n);
 	write_grad_norm(step, &n);
 	if (n.updates)
-		report_missing_kinds(step);
+		record_missing_kinds(step);
 }
 
 void ms_loss_returned(bool ended, uint32_t step, double value)
