@@ -70,8 +70,10 @@ static void write_softmax_row(
 		.nvalue = n,
 		.value = value};
 
-	if (train_get_kinds() >> kind & 1)
-		train_kind_write(&v);
+	if (!(train_get_kinds() >> kind & 1))
+		return;
+	train_kind_write(&v);
+	ms_set_kind_written(kind);
 }
 
 static void write_largest_logits(const struct ms_tensor_view *logits, uint32_t number)

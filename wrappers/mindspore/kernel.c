@@ -13,6 +13,7 @@
 #include "wrappers/cxx/cxx_work.h"
 #include "wrappers/mindspore/layout/kernel_layout.h"
 #include "wrappers/mindspore/attention_values.h"
+#include "wrappers/mindspore/expert_values.h"
 #include "wrappers/mindspore/kernel_phase.h"
 
 #define PREFIX "ms::"
@@ -45,6 +46,8 @@ static struct ms_kernel *add_kernel_row(enum kernel_way way, const char *name, v
 	k->update = find_update_kernel(name);
 	k->counts_steps = strcmp(name, "AssignAdd") == 0;
 	k->is_softmax = is_softmax_kernel(name);
+	k->chooses = is_choosing_kernel(name);
+	k->copies = is_copying_kernel(name);
 	k->takes_root = strcmp(name, "Sqrt") == 0;
 	s = &k->cxx.spec;
 	s->lib = &adapter_ms_kernel;

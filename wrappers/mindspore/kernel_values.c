@@ -18,6 +18,7 @@
 #include "wrappers/cxx/cxx_work.h"
 #include "wrappers/mindspore/layout/kernel_layout.h"
 #include "wrappers/mindspore/attention_values.h"
+#include "wrappers/mindspore/expert_values.h"
 #include "wrappers/mindspore/kernel_phase.h"
 #include "wrappers/mindspore/parameters.h"
 
@@ -38,13 +39,6 @@ bool ms_values_wanted(void)
 }
 
 /* ---- tensors of a kernel ---- */
-
-bool ms_read_kernel_tensor(const struct kernel_tensors *t, unsigned i, struct ms_tensor_view *s)
-{
-	if (t->end - t->begin <= i || !ms_read_tensor_buffer(t->begin[i], &s->v, s->strides))
-		return false;
-	return !s->v.nostats && s->v.base && is_buffer_readable_now(&s->v);
-}
 
 /* The value of tensor i if it is a single number, otherwise NAN. */
 static double read_single_number(const struct kernel_tensors *t, unsigned i)
@@ -84,6 +78,7 @@ struct kernel_run {
 	const struct kernel_tensors *in, *out;
 	uint8_t phase;
 	bool measures_output; /* measure what the kernel has written, too */
+	bool routes; /* experts may be chosen by it, or by a later kernel */
 	bool is_tracked; /* gradients of graphs are tracked; the following fields are valid */
 	enum ms_place place;
 	uint64_t key;
@@ -346,6 +341,8 @@ static void record_after_kernel(void *arg)
 
 	if (r->is_tracked)
 		ms_handle_gradients_after(r->place, r->key, r->k->update, r->in, r->out);
+	if (r->routes)
+		ms_record_experts(r->k, r->in, r->out);
 	if (!r->measures_output)
 		return;
 	if (r->k->update) {
@@ -413,7 +410,8 @@ bool ms_handle_values_before(const struct ms_kernel *k, const void *node,
 		handle_on_private_stack(handle_softmax, &r);
 	if (k->update || ms_has_pending_gradients() || (r.is_tracked && ms_has_graph_gradients()))
 		handle_on_private_stack(handle_before_kernel, &r);
-	return k->update || k->takes_root || r.is_tracked || !ms_is_graph_running();
+	return k->update || k->takes_root || r.is_tracked || is_routing_due() ||
+	       !ms_is_graph_running();
 }
 
 void ms_handle_values_after(const struct ms_kernel *k, const void *node,
@@ -426,6 +424,7 @@ void ms_handle_values_after(const struct ms_kernel *k, const void *node,
 	r.phase = ms_find_kernel_phase(k, node);
 	r.measures_output = r.phase != PHASE_BACKWARD && (k->update || is_number_kernel(out));
 	r.is_tracked = is_gradient_kernel(&r);
-	if (r.measures_output || r.is_tracked)
+	r.routes = r.phase != PHASE_BACKWARD && !k->update && is_routing_due();
+	if (r.measures_output || r.is_tracked || r.routes)
 		handle_on_private_stack(record_after_kernel, &r);
 }

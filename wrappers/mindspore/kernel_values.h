@@ -28,13 +28,6 @@ bool ms_handle_values_before(const struct ms_kernel *k, const void *node,
 void ms_handle_values_after(const struct ms_kernel *k, const void *node,
 	const struct kernel_tensors *in, const struct kernel_tensors *out);
 
-/* Describes a tensor of a kernel. Returns false if it cannot be read. */
-struct ms_tensor_view {
-	struct buffer v;
-	int64_t strides[CXX_DIMS_MAX];
-};
-bool ms_read_kernel_tensor(const struct kernel_tensors *t, unsigned i, struct ms_tensor_view *s);
-
 /* A backward pass has requested the gradients of n measured parameters. */
 void ms_set_expected_values(uint32_t n);
 
@@ -114,6 +107,9 @@ void ms_record_backward_kernel(bool in_graph);
 void ms_record_update(uint32_t id, double rate, double squares);
 /* A graph has returned `value` as its first result. ended: the graph has ended step `step`. */
 void ms_loss_returned(bool ended, uint32_t step, double value);
+
+/* A row of this kind has been written: it is not reported as missing at the end of a step. */
+void ms_set_kind_written(enum train_kind kind);
 
 void ms_values_forked(void);
 void ms_gradients_forked(void);

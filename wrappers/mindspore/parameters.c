@@ -410,9 +410,15 @@ static struct {
 	_Atomic uint64_t again; /* the step, and its power of 2 in the lowest byte */
 } unknown[UNKNOWN_SLOTS];
 
-static uint64_t compute_unknown_key(const void *data, const struct train_params *all)
+/* What is searched at the memory. */
+enum search { SEARCH_UPDATED, SEARCH_NAME };
+
+static uint64_t compute_unknown_key(
+	enum search search, const void *data, const struct train_params *all)
 {
-	return hash_u64(hash_u64(0, (uintptr_t)data), all ? all->generation + UINT64_C(1) : 0) | 1;
+	return hash_u64(
+		       hash_u64(search, (uintptr_t)data), all ? all->generation + UINT64_C(1) : 0) |
+	       1;
 }
 
 /* False also if it is time to search again. */
@@ -449,7 +455,8 @@ const struct train_param *ms_parameter_updated(
 
 	*all = train_get_params();
 	p = train_find_param_by_address(*all, u->parameter);
-	if (p || !u->parameter || is_unknown(compute_unknown_key(u->parameter, *all), step))
+	if (p || !u->parameter ||
+		is_unknown(compute_unknown_key(SEARCH_UPDATED, u->parameter, *all), step))
 		return p;
 	/*
 	 * Kernels of other parameters wait for the thread that searches, which finds their
@@ -463,8 +470,29 @@ const struct train_param *ms_parameter_updated(
 		*all = train_get_params();
 		p = train_find_param_by_address(*all, u->parameter);
 		if (!p && !found)
-			record_unknown(compute_unknown_key(u->parameter, *all), step);
+			record_unknown(
+				compute_unknown_key(SEARCH_UPDATED, u->parameter, *all), step);
 	}
 	pthread_mutex_unlock(&search_lock);
 	return p;
+}
+
+bool ms_copy_argument_name(const void *data, char *name, size_t size)
+{
+	uint64_t key = compute_unknown_key(SEARCH_NAME, data, train_get_params());
+	uint32_t step = step_now() + 1;
+	const struct argument *a;
+	bool found;
+
+	if (!data || is_unknown(key, step))
+		return false;
+	pthread_mutex_lock(&search_lock);
+	a = update_arguments() ? find_argument(data) : NULL;
+	found = a && strlen(a->name) < size;
+	if (found)
+		strcpy(name, a->name);
+	else
+		record_unknown(key, step);
+	pthread_mutex_unlock(&search_lock);
+	return found;
 }

@@ -30,6 +30,12 @@ struct ms_updated {
 const struct train_param *ms_parameter_updated(
 	const struct ms_updated *u, const struct train_params **all);
 
+/*
+ * Copies the name of the argument of a running graph whose memory is at `data`. Returns false if it
+ * is not known. Must be called from a kernel of such a graph.
+ */
+bool ms_copy_argument_name(const void *data, char *name, size_t size);
+
 /* A graph is about to end, on the thread that ran it, while its arguments still exist. */
 void ms_register_graph_parameters(void);
 

@@ -22,6 +22,7 @@
 #include "wrappers/cxx/cxx_shadow.h"
 #include "wrappers/cxx/cxx_work.h"
 #include "wrappers/mindspore/layout/kernel_layout.h"
+#include "wrappers/mindspore/expert_values.h"
 #include "wrappers/mindspore/kernel_phase.h"
 #include "wrappers/mindspore/kernel_values.h"
 #include "wrappers/mindspore/parameters.h"
@@ -280,6 +281,7 @@ static void read_pass(void *arg)
 	}
 	if (measured)
 		ms_set_expected_values(measured);
+	ms_write_unnamed_experts();
 	if (!(train_get_kinds() & KIND_BIT(GRAD_UNREDUCED)))
 		return;
 	remove_gradients();

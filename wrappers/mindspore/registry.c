@@ -16,6 +16,7 @@
 #include "wrappers/cxx/cxx_function.h"
 #include "wrappers/cxx/cxx_work.h"
 #include "wrappers/mindspore/layout/kernel.h"
+#include "wrappers/mindspore/expert_values.h"
 #include "wrappers/mindspore/kernel_phase.h"
 #include "wrappers/mindspore/kernel_values.h"
 #include "wrappers/mindspore/layout/ms.h"
@@ -206,6 +207,7 @@ void (*const ms_fork_handlers[])(void) = {
 	ms_values_forked,
 	ms_parameters_forked,
 	ms_gradients_forked,
+	ms_experts_forked,
 	ms_graph_gradients_forked,
 	ms_numbers_forked,
 	NULL,

@@ -8,9 +8,15 @@
  */
 #include <math.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 
+#include "call/step.h"
+#include "config/rooms/kinds.h"
+#include "life/life.h"
+#include "session/state.h"
 #include "stats/sum.h"
+#include "training/params/kind.h"
 #include "training/params/metric.h"
 #include "training/steps/scalar.h"
 #include "training/steps/step_times.h"
@@ -251,6 +257,62 @@ static void write_grad_norm(uint32_t step, const struct step_numbers *n)
 	}
 }
 
+/*
+ * Kinds that MindSpore's kernels do not show, and kinds of which a step has shown nothing. Each is
+ * reported once, if it is configured.
+ */
+static const struct missing_kinds {
+	uint32_t kinds; /* KIND_BIT() */
+	const char *subject, *why;
+	bool at_interval; /* look at steps of attention_interval only */
+} missing_kinds[] = {
+	{KIND_BIT(TOKENS_PER_RANK), "tokens_per_rank", "MindSpore's kernels show no split sizes",
+		false},
+	{KIND_BIT(ACTV) | KIND_BIT(ACTV_GRAD), "actv, actv_grad",
+		"MindSpore's kernels do not show the cell to which they belong", false},
+	{KIND_BIT(MG_DIRECTION) | KIND_BIT(UR_DISTRIBUTION) | KIND_BIT(UPDATE_RATIO),
+		"mg_direction, ur_distribution, update_ratio",
+		"they are not computed from MindSpore's kernels", false},
+	{KIND_BIT(ROUTER_SIMILARITY) | KIND_BIT(EXPERT_ENTROPY),
+		"router_similarity, expert_entropy",
+		"no kernel has computed logits in host memory with a matrix <cell>.weight whose "
+		"cell is named gate or router, or is one of router_targets",
+		false},
+	{KIND_BIT(TOKENS) | KIND_BIT(BALANCE), "tokens_per_expert, expert_balance",
+		"no kernel TopK or Argmax has chosen experts by a router's logits in host memory",
+		false},
+	{KIND_BIT(MAX_LOGIT) | KIND_BIT(ATTENTION_ENTROPY) | KIND_BIT(SOFTMAX_MAX),
+		"max_attention_logit, attention_entropy, softmax_max",
+		"no softmax kernel has had [batch, heads, queries, keys] in host memory", true},
+};
+
+static _Atomic uint32_t written; /* KIND_BIT() of kinds that have had a row */
+
+void ms_set_kind_written(enum train_kind kind)
+{
+	written |= UINT32_C(1) << kind;
+}
+
+static void record_missing_kinds(uint32_t step)
+{
+	static _Atomic uint32_t noted;
+	uint32_t interval = (uint32_t)get_kinds_keys(get_config())->attention_interval;
+	uint32_t missing;
+
+	if (!train_get_kinds() || !train_are_kinds_due())
+		return;
+	for (size_t i = 0; i < sizeof(missing_kinds) / sizeof(*missing_kinds); i++) {
+		const struct missing_kinds *m = &missing_kinds[i];
+
+		missing = train_get_kinds() & m->kinds & ~written;
+		if (!missing || (m->at_interval && step % interval != 0))
+			continue;
+		if (atomic_fetch_or(&noted, missing) & missing)
+			continue;
+		session_record_invisible(m->subject, m->why);
+	}
+}
+
 static void write_step_numbers(uint32_t step)
 {
 	struct step_numbers n;
@@ -266,6 +328,8 @@ static void write_step_numbers(uint32_t step)
 		write_mean_loss(step, n.loss / n.passes, n.passes);
 	write_group_rates(step, &n);
 	write_grad_norm(step, &n);
+	if (n.updates)
+		record_missing_kinds(step);
 }
 
 void ms_loss_returned(bool ended, uint32_t step, double value)

@@ -137,9 +137,19 @@ bool stable_rank_has_target(const char *name)
 	return is_in_set(&of_stable_rank, name, false);
 }
 
-bool router_has_target(const char *name)
+bool is_router_name(const char *name)
 {
-	return is_in_set(&of_routers, name, false);
+	const char *targets = get_kinds_keys(get_config())->router_targets;
+	const char *dot = strrchr(name, '.'), *last = dot ? dot + 1 : name;
+
+	if (targets && *targets)
+		return is_in_set(&of_routers, name, false);
+	return strcmp(last, "gate") == 0 || strcmp(last, "router") == 0;
+}
+
+double get_expert_capacity(void)
+{
+	return get_kinds_keys(get_config())->expert_capacity_factor;
 }
 
 bool histogram_has_target(const char *name, unsigned index)

@@ -26,8 +26,10 @@ bool metric_is_due(enum metric m, uint32_t step);
 bool metric_has_target(const char *name);
 bool stable_rank_has_target(const char *name);
 
-/* True if a module's full name is selected by key router_targets. */
-bool router_has_target(const char *name);
+/* True if a module with this full name chooses experts: by key router_targets, or named gate or router. */
+bool is_router_name(const char *name);
+/* Returns key expert_capacity_factor. */
+double get_expert_capacity(void);
 
 /*
  * True if a parameter is selected by key summary_targets; if that is empty, by index <

@@ -14,8 +14,10 @@
 
 #include "api/runtime_registry.h"
 #include "call/call.h"
+#include "call/data/view.h"
 #include "entry/stubs/provider.h"
 #include "wrappers/cxx/cxx_function.h"
+#include "wrappers/cxx/cxx_work.h"
 #include "wrappers/mindspore/layout/update_kernel.h"
 
 extern const struct adapter adapter_ms_kernel;
@@ -29,6 +31,13 @@ struct kernel_tensors {
 	const void *const *begin, *const *end;
 };
 
+/* Describes tensor i of a kernel. Returns false if its memory cannot be read. */
+struct ms_tensor_view {
+	struct buffer v;
+	int64_t strides[CXX_DIMS_MAX];
+};
+bool ms_read_kernel_tensor(const struct kernel_tensors *t, unsigned i, struct ms_tensor_view *s);
+
 struct ms_kernel {
 	struct cxx_function cxx;
 	struct made_row made;
@@ -36,6 +45,8 @@ struct ms_kernel {
 	const struct update_kernel *update; /* NULL: the kernel does not update a parameter */
 	bool counts_steps; /* AssignAdd: used by optimizers to count their steps */
 	bool is_softmax;
+	bool chooses; /* its outputs contain indices of the largest elements */
+	bool copies; /* a cast or a transposed copy */
 	bool takes_root; /* Sqrt: used for the norm over all gradients */
 	char name[];
 };

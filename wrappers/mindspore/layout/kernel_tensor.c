@@ -9,6 +9,7 @@
 #include "journal/layout.h"
 #include "wrappers/cxx/cxx_work.h"
 #include "wrappers/mindspore/layout/kernel_layout.h"
+#include "wrappers/mindspore/layout/kernel.h"
 
 #define NAME_MAX_BYTES 120
 
@@ -331,4 +332,11 @@ const char *ms_read_node_name(const struct kernel_layout *l, const void *node, c
 	if (!are_node_names_verified)
 		are_node_names_verified = true;
 	return *string;
+}
+
+bool ms_read_kernel_tensor(const struct kernel_tensors *t, unsigned i, struct ms_tensor_view *s)
+{
+	if (t->end - t->begin <= i || !ms_read_tensor_buffer(t->begin[i], &s->v, s->strides))
+		return false;
+	return !s->v.nostats && s->v.base && is_buffer_readable_now(&s->v);
 }

@@ -21,8 +21,7 @@
 #include "base/private_stack.h"
 #include "base/thread.h"
 #include "call/step.h"
-#include "config/rooms/kinds.h"
-#include "session/state.h"
+
 #include "terms/dtype.h"
 #include "training/params/experts.h"
 #include "training/params/kind.h"
@@ -56,20 +55,6 @@ static struct expert_counts *map_counts(void)
 		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	return at == MAP_FAILED ? NULL : at;
-}
-
-static bool is_named_router(const char *name)
-{
-	const char *dot = strrchr(name, '.'), *last = dot ? dot + 1 : name;
-
-	return strcmp(last, "gate") == 0 || strcmp(last, "router") == 0;
-}
-
-static bool is_router(const struct named_module *m)
-{
-	const char *targets = get_kinds_keys(get_config())->router_targets;
-
-	return targets && *targets ? router_has_target(m->full) : is_named_router(m->full);
 }
 
 /* Finds tensor `name` in one of the module's dictionaries. */
@@ -176,7 +161,7 @@ static bool find_token_counts(struct routing *r, uint32_t experts, const struct 
 
 static void write_tokens(struct routing *r)
 {
-	double capacity = get_kinds_keys(get_config())->expert_capacity_factor;
+	double capacity = get_expert_capacity();
 	struct expert_balance b;
 	char part[32];
 
@@ -290,7 +275,7 @@ static void handle_router_end(const struct torch_module_call *c)
 	if (!c->training || c->again || !c->result || !train_are_kinds_due())
 		return;
 	m = find_named_module(c->self, false);
-	if (!m || !is_router(m))
+	if (!m || !is_router_name(m->full))
 		return;
 	r.weight = find_module_tensor(c->self, "_parameters", "weight");
 	if (!r.weight)
