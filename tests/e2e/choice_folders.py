@@ -23,6 +23,9 @@ class Choices:
         for n in range(2):
             for k, place in enumerate(("shard", "exchange", "turn_recv", "turn_send", "warm_recv", "warm_send", "new_line")):
                 v = [values(step, r, f"renewed {n} {k}", 8) for r in range(RANKS)]
+                # What it gave to the last communicator of the step before.
+                if n == 0 and k == 3 and self.due("renewed_stale", WHO, step):
+                    v[WHO] = values(step - 1, WHO, f"renewed 1 {k}", 8)
                 self.collective(step, rank, place, "all_reduce", t + 3 * 10**6 + (7 * n + k) * 10**5, v[rank], [sum(x) for x in zip(*v)], redop="sum",
                                 comm=f"{step * 2 + n + 1:016x}", key=("renewed", step, n))
 
@@ -35,6 +38,9 @@ class Choices:
         # Of another rank they were the same twice before: they are at a limit there.
         if self.fault == "few_limit" and rank == 1 and step in (4, 5):
             return values(4, rank, "gather", 8)
+        # Numbers that only fall: all of them are new, though each step could be foretold.
+        if self.fault == "few_decay":
+            return [(9 + rank + k / 7) * 0.93 ** (step - self.due("few_decay", rank, step)) for k in range(8)]
         # Parts that are halved again and again.
         if self.fault == "few_halves":
             return [2.0 ** (-10 - (7 * (step - self.due("few_halves", rank, step)) + 3 * rank + 5 * k) % 17) for k in range(2)]

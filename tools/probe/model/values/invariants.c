@@ -25,8 +25,8 @@ struct rank_invariants {
 	uint64_t digest, step, count; /* of the latest call */
 	/* Largest and smallest `reach` (largest absolute value of a tensor), zeros excluded. */
 	float hi, lo;
-	/* calls; new values that could not be predicted; values other than all zeros. */
-	uint32_t seen, fresh, filled;
+	/* calls; new values; those of them that could not be predicted; values other than all zeros. */
+	uint32_t seen, news, fresh, filled;
 	uint32_t resized; /* calls with another number of elements than the one before */
 	/* Index of the list's item + 1, while the repetition or the zeros last. */
 	uint32_t repeat, zeros;
@@ -53,7 +53,7 @@ struct breaks {
 
 struct site_invariants {
 	struct table_key key; /* a: call site, common to all ranks */
-	double fresh, filled; /* confirmations on all ranks */
+	double news, fresh, filled; /* confirmations on all ranks */
 	bool tested; /* if a rank repeated a value, that would be reported */
 	bool few; /* a tensor of a rank had fewer elements than TELLING_COUNT */
 	struct breaks stale, zero;
@@ -175,13 +175,22 @@ static bool is_proof(const struct call *c)
 	       (c->in.telling && (has_telling_bits(c->in.least) || has_telling_bits(c->in.most)));
 }
 
-/* Used for messages too: each rank sends to another peer, but all do the same thing. */
+/* The call site without its communicator: a loop may make new ones, and their calls continue the same data. */
+static uint64_t hash_own(const struct call *c, uint64_t (*hash)(const struct call *c))
+{
+	struct call k = *c;
+
+	k.comm = 0;
+	return hash(&k);
+}
+
+/* The same without the peer of a message: each rank sends to another one, and a loop may choose it each time. */
 static uint64_t hash_shared(const struct call *c, uint64_t (*hash)(const struct call *c))
 {
 	struct call k = *c;
 
 	k.bits &= ~(uint32_t)CALL_P2P;
-	return hash(&k);
+	return hash_own(&k, hash);
 }
 
 /*
@@ -194,8 +203,8 @@ static void record_part(struct rank_invariants *v, const struct call *c)
 {
 	bool kept = (float)side_reach(&c->in) == v->trend.reach;
 
-	/* A whole number may be equal by chance. */
-	v->kept |= kept && v->trend.reach != rintf(v->trend.reach);
+	/* A whole number may be equal by chance, and one number that is new has no parts. */
+	v->kept |= kept && c->in.count > 1 && v->trend.reach != rintf(v->trend.reach);
 	v->moved |= !kept;
 	v->varies |= v->kept && v->moved;
 }
@@ -216,7 +225,7 @@ static void record_repetition(
 		return;
 	if (v->repeat) {
 		h->stale.item[v->repeat - 1].length++;
-	} else if (!v->fresh) {
+	} else if (!v->news) {
 		v->varies = true;
 	} else if ((v->repeat = keep_strange(h, &h->stale, c, v->shared, v->seen))) {
 		h->stale.item[v->repeat - 1].turn = turn;
@@ -225,8 +234,10 @@ static void record_repetition(
 
 static void record_latest(struct rank_invariants *v, const struct call *c)
 {
-	if (!v->seen || v->digest != c->in.digest)
+	if (!v->seen || v->digest != c->in.digest) {
+		v->news += v->seen && is_proof(c);
 		v->fresh += add_to_trend(&v->trend, c->in.sum, side_reach(&c->in)) && is_proof(c);
+	}
 	v->digest = c->in.digest;
 	v->step = c->step;
 	v->resized += v->seen && v->count != c->in.count;
@@ -241,7 +252,7 @@ static void record_latest(struct rank_invariants *v, const struct call *c)
 static void record_turns(struct invariants *h, const struct call *c)
 {
 	struct table *own = &h->rank[c->rank];
-	uint64_t line = hash_u64(hash_line(c), TURNS_SALT);
+	uint64_t line = hash_u64(hash_own(c, hash_line), TURNS_SALT);
 	struct rank_invariants *v = c->nth ? table_get(own, line, 0) : table_find(own, line, 0);
 
 	if (!v)
@@ -316,16 +327,17 @@ static void record_level(struct invariants *h, struct rank_invariants *v, const 
 void note_values(struct invariants *h, const struct call *c)
 {
 	struct rank_invariants *v;
+	uint64_t shared;
 
 	if (!c->comm || !c->in.digest || c->in.blind || c->bits & (CALL_NESTED | CALL_LATE) ||
 		!is_float(c))
 		return;
-	v = table_get(&h->rank[c->rank], hash_place(c), 0);
+	shared = hash_shared(c, hash_place);
+	v = table_get(&h->rank[c->rank], shared, 0);
 	if (!v)
 		return;
-	if (!v->seen)
-		v->shared = hash_shared(c, hash_place);
-	record_repetition(h, v, c, false);
+	v->shared = shared;
+	record_repetition(h, v, c, !h->steps);
 	record_turns(h, c);
 	record_level(h, v, c);
 	record_zeros(h, v, c);
@@ -356,7 +368,7 @@ void note_values_beside_others(struct invariants *h, const struct meeting *m)
 	if (!most->site || !(second > 0) || isinf(most->in_reach))
 		return;
 	c = call_of_arrival(m, most == &m->a[0] ? &m->a[1] : &m->a[0]);
-	b = table_get(&h->beside, hash_line(&c), 0);
+	b = table_get(&h->beside, hash_own(&c, hash_line), 0);
 	if (!b)
 		return;
 	now = (double)most->in_reach;
@@ -395,7 +407,8 @@ static void add_places(struct invariants *h)
 			if (!p)
 				continue;
 			p->few |= v->few;
-			p->tested |= v->fresh && v->tested;
+			p->tested |= v->news && v->tested;
+			p->news += v->news;
 			p->fresh += v->fresh;
 			p->filled += v->filled;
 			p->stale.varies |= v->varies;
@@ -433,7 +446,7 @@ static void rank_sites(struct invariants *h)
 		const struct site_invariants *p = table_at(&h->sites, i);
 
 		if (p->tested)
-			add_confirmed(&h->fresh, p->fresh);
+			add_confirmed(&h->fresh, p->news);
 		if (p->filled > 0)
 			add_confirmed(&h->filled, p->filled);
 	}
@@ -541,24 +554,22 @@ static bool is_extreme(const struct call *c)
 }
 
 /*
- * A buffer that was not filled repeats a value once and then has new ones. If the values of a call
- * site stay the same, the computation has converged, or its data has ended.
+ * A buffer that was not filled repeats a value once and then has new ones, also those of a decay. If the values of a
+ * call site stay the same, the computation has converged, or its data has ended.
  */
 static void weigh_stale(struct invariants *h)
 {
 	for (unsigned i = 0; i < h->stale.n; i++) {
 		const struct strange *s = &h->stale.item[i];
 		struct site_invariants *p = table_find(&h->sites, s->site, 0);
-		enum weight w;
+		bool lasts = !s->ended || s->length > 1;
 
-		if (!p || !is_once(&p->stale, &s->call) || (s->turn && s->length > 1))
+		if (!p || !is_once(&p->stale, &s->call) || (lasts && (s->turn || p->few)) ||
+			weigh_evidence(expect_breaks(&h->fresh, s->ended ? p->news : p->fresh)) !=
+				WEIGHT_BAD)
 			continue;
-		w = weigh_evidence(expect_breaks(&h->fresh, p->fresh));
-		if (p->few && (w != WEIGHT_BAD || !s->ended || s->length > 1))
-			continue;
-		if (!s->ended || s->length > 1 || is_extreme(&s->call))
-			w = w ? WEIGHT_NOTE : w;
-		keep_weighed(&h->first_stale, s, w);
+		keep_weighed(&h->first_stale, s,
+			lasts || is_extreme(&s->call) ? WEIGHT_NOTE : WEIGHT_BAD);
 	}
 }
 
@@ -574,7 +585,8 @@ static void weigh_zeros(struct invariants *h)
 		struct site_invariants *p = table_find(&h->sites, s->site, 0);
 		double expected;
 
-		if (!p || !is_once(&p->zero, &s->call) || (s->width > 0 && !is_far_below(h, s)))
+		if (!p || !is_once(&p->zero, &s->call) ||
+			(s->width > 0 && !is_far_below(h, s)))
 			continue;
 		expected = expect_breaks(&h->filled, p->filled);
 		if (!s->ended)
@@ -690,7 +702,7 @@ static void measure_power(struct invariants *h)
 		 */
 		if (p->tested)
 			add_power(&h->stale_power,
-				p->stale.varies ? 1 : expect_breaks(&h->fresh, p->fresh));
+				p->stale.varies ? 1 : expect_breaks(&h->fresh, p->news));
 		/* Zeros that would last as long as the data did. */
 		if (p->filled > 0)
 			add_power(&h->zero_power,
