@@ -3,6 +3,11 @@
 from folder_values import RANKS, WHEN, WHO, values
 
 
+def count_items(step, rank):
+    at = [int(4 * x) % 8 for x in values(step, rank, "items", 12)]
+    return [float(at.count(k)) for k in range(8)]
+
+
 class Choices:
     def passed_on(self, step, rank, t):
         """In every third step rank 2 gives rank 3 something, which that rank's gradient is computed of."""
@@ -41,6 +46,9 @@ class Choices:
         # Numbers that only fall: all of them are new, though each step could be foretold.
         if self.fault == "few_decay":
             return [(9 + rank + k / 7) * 0.93 ** (step - self.due("few_decay", rank, step)) for k in range(8)]
+        # Twelve items, counted in eight classes: the counts change, and their sum never does.
+        if self.fault == "few_items":
+            return [0.0] * 8 if self.since("few_items", rank, step) else count_items(step, rank)
         # Parts that are halved again and again.
         if self.fault == "few_halves":
             return [2.0 ** (-10 - (7 * (step - self.due("few_halves", rank, step)) + 3 * rank + 5 * k) % 17) for k in range(2)]

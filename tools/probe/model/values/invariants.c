@@ -28,6 +28,9 @@ struct rank_invariants {
 	/* calls; new values; those of them that could not be predicted; values other than all zeros. */
 	uint32_t seen, news, fresh, filled;
 	uint32_t resized; /* calls with another number of elements than the one before */
+	/* New values of several elements: whose sum was the same as before, and another one. Both without zeros. */
+	uint32_t conserved, summed;
+	double sum; /* of the latest call */
 	/* Index of the list's item + 1, while the repetition or the zeros last. */
 	uint32_t repeat, zeros;
 	struct trend trend;
@@ -53,7 +56,8 @@ struct breaks {
 
 struct site_invariants {
 	struct table_key key; /* a: call site, common to all ranks */
-	double news, fresh, filled; /* confirmations on all ranks */
+	double news, fresh, filled, conserved; /* confirmations on all ranks */
+	bool summed; /* the sum of the elements differed from call to call */
 	bool tested; /* if a rank repeated a value, that would be reported */
 	bool few; /* a tensor of a rank had fewer elements than TELLING_COUNT */
 	struct breaks stale, zero;
@@ -236,6 +240,12 @@ static void record_latest(struct rank_invariants *v, const struct call *c)
 {
 	if (!v->seen || v->digest != c->in.digest) {
 		v->news += v->seen && is_proof(c);
+		if (v->seen && c->in.count > 1 && c->in.squares > 0) {
+			v->conserved += c->in.sum == v->sum;
+			v->summed += c->in.sum != v->sum;
+		}
+		if (c->in.squares > 0)
+			v->sum = c->in.sum;
 		v->fresh += add_to_trend(&v->trend, c->in.sum, side_reach(&c->in)) && is_proof(c);
 	}
 	v->digest = c->in.digest;
@@ -411,6 +421,8 @@ static void add_places(struct invariants *h)
 			p->news += v->news;
 			p->fresh += v->fresh;
 			p->filled += v->filled;
+			p->conserved += v->conserved;
+			p->summed |= v->summed > 0;
 			p->stale.varies |= v->varies;
 			p->zero.varies |= v->empties;
 		}
@@ -481,6 +493,13 @@ static bool is_far_below(const struct invariants *h, const struct strange *s)
 {
 	return weigh_evidence(h->filled.n * chance_of_distance(s->distance / s->width, s->seen)) ==
 	       WEIGHT_BAD;
+}
+
+/* Returns true if the elements always had the same sum, as the counts of a fixed number of items have. */
+static bool has_fixed_sum(const struct invariants *h, const struct site_invariants *p)
+{
+	return !p->summed &&
+	       weigh_evidence(h->filled.n * chance_of_break(p->conserved)) == WEIGHT_BAD;
 }
 
 static struct breaks *stale_of(struct site_invariants *p)
@@ -586,7 +605,7 @@ static void weigh_zeros(struct invariants *h)
 		double expected;
 
 		if (!p || !is_once(&p->zero, &s->call) ||
-			(s->width > 0 && !is_far_below(h, s)))
+			(s->width > 0 && !is_far_below(h, s) && !has_fixed_sum(h, p)))
 			continue;
 		expected = expect_breaks(&h->filled, p->filled);
 		if (!s->ended)
