@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Calls of fault_folders.py that data decide on: who sends, how often a loop runs, and buffers of few numbers."""
+import math
+
 from folder_values import RANKS, WHEN, WHO, values
 
 
@@ -49,6 +51,9 @@ class Choices:
         # Twelve items, counted in eight classes: the counts change, and their sum never does.
         if self.fault == "few_items":
             return [0.0] * 8 if self.since("few_items", rank, step) else count_items(step, rank)
+        # Each rank has numbers of its own size: far above its own, and above what all others leave likely.
+        if self.fault == "few_sizes":
+            return [x * math.exp(3 * rank) * (10**6 if self.due("few_sizes", rank, step) else 1) for x in mine]
         # Parts that are halved again and again.
         if self.fault == "few_halves":
             return [2.0 ** (-10 - (7 * (step - self.due("few_halves", rank, step)) + 3 * rank + 5 * k) % 17) for k in range(2)]

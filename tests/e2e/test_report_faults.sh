@@ -44,6 +44,7 @@ few_renewed zero note [2] 9 None gather
 few_zeros zero bad [2] 9 None gather
 few_decay stale bad [2] 9 None gather
 few_items zero bad [2] 9 None gather
+few_sizes spike bad [2] 9 None gather
 renewed_stale stale bad [2] 9 None all_reduce
 few_rest None None None None None None
 few_limit None None None None None None

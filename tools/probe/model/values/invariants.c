@@ -658,6 +658,19 @@ static enum weight weigh_distance(const struct strange *s, double compared, doub
 			      chance_of_distance(lone ? LONE_NUMBER * z : z, lone ? seen : n));
 }
 
+/* Returns true if the call's largest value is far above the earlier ones of its own rank too. */
+static bool is_above_own(const struct invariants *h, const struct call *c)
+{
+	for (unsigned i = 0; i < h->level.n; i++) {
+		const struct strange *s = &h->level.item[i];
+
+		if (s->call.rank == c->rank && s->call.seq == c->seq)
+			return weigh_distance(s, (double)h->levels, s->seen, s->seen) !=
+			       WEIGHT_NONE;
+	}
+	return false;
+}
+
 static void weigh_levels(struct invariants *h)
 {
 	for (unsigned i = 0; i < h->level.n; i++) {
@@ -677,8 +690,8 @@ static void weigh_levels(struct invariants *h)
 			&s, (double)h->meetings, s.length, (double)s.length * s.ranks);
 
 		s.ranks = 1;
-		if (w == WEIGHT_BAD)
-			keep_weighed(&h->spike, &s, is_wave(h, &s) ? WEIGHT_NOTE : w);
+		if (w == WEIGHT_BAD || (w == WEIGHT_NOTE && is_above_own(h, &s.call)))
+			keep_weighed(&h->spike, &s, is_wave(h, &s) ? WEIGHT_NOTE : WEIGHT_BAD);
 	}
 }
 
