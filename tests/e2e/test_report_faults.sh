@@ -162,6 +162,7 @@ writes_between None None None None None None
 slow_between slow warn [2] 202 None None
 jitter_between jitter warn [2] 126 None None
 stale_turns None None None None None None
+last_turn None None None None None None
 nan_min nan bad [2] 9 None all_reduce
 min_missing not_sum bad [2] 9 None all_reduce
 iteration_missing skip bad [2] 9 missing all_reduce

@@ -218,7 +218,8 @@ static void record_repetition(
 {
 	v->tested = is_contribution(c);
 	if (!v->seen || v->digest != c->in.digest) {
-		if (v->repeat)
+		/* A loop whose last turns are equal has converged. */
+		if (v->repeat && (!turn || !h->steps || c->step == v->step))
 			h->stale.item[v->repeat - 1].ended = true;
 		v->repeat = 0;
 		if (v->seen)
