@@ -45,9 +45,6 @@ class Choices:
         # Of another rank they were the same twice before: they are at a limit there.
         if self.fault == "few_limit" and rank == 1 and step in (4, 5):
             return values(4, rank, "gather", 8)
-        # Numbers that only fall: all of them are new, though each step could be foretold.
-        if self.fault == "few_decay":
-            return [(9 + rank + k / 7) * 0.93 ** (step - self.due("few_decay", rank, step)) for k in range(8)]
         # Twelve items, counted in eight classes: the counts change, and their sum never does.
         if self.fault == "few_items":
             return [0.0] * 8 if self.since("few_items", rank, step) else count_items(step, rank)

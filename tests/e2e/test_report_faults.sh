@@ -42,7 +42,6 @@ few_stale stale bad [2] 9 None gather
 few_zero zero note [2] 9 None gather
 few_renewed zero note [2] 9 None gather
 few_zeros zero bad [2] 9 None gather
-few_decay stale bad [2] 9 None gather
 few_items zero bad [2] 9 None gather
 few_sizes spike bad [2] 9 None gather
 renewed_stale stale bad [2] 9 None all_reduce

@@ -25,8 +25,8 @@ struct rank_invariants {
 	uint64_t digest, step, count; /* of the latest call */
 	/* Largest and smallest `reach` (largest absolute value of a tensor), zeros excluded. */
 	float hi, lo;
-	/* calls; new values; those of them that could not be predicted; values other than all zeros. */
-	uint32_t seen, news, fresh, filled;
+	/* calls; new values that could not be predicted; values other than all zeros. */
+	uint32_t seen, fresh, filled;
 	uint32_t resized; /* calls with another number of elements than the one before */
 	/* New values of several elements: whose sum was the same as before, and another one. Both without zeros. */
 	uint32_t conserved, summed;
@@ -56,7 +56,7 @@ struct breaks {
 
 struct site_invariants {
 	struct table_key key; /* a: call site, common to all ranks */
-	double news, fresh, filled, conserved; /* confirmations on all ranks */
+	double fresh, filled, conserved; /* confirmations on all ranks */
 	bool summed; /* the sum of the elements differed from call to call */
 	bool tested; /* if a rank repeated a value, that would be reported */
 	bool few; /* a tensor of a rank had fewer elements than TELLING_COUNT */
@@ -230,7 +230,7 @@ static void record_repetition(
 		return;
 	if (v->repeat) {
 		h->stale.item[v->repeat - 1].length++;
-	} else if (!v->news) {
+	} else if (!v->fresh) {
 		v->varies = true;
 	} else if ((v->repeat = keep_strange(h, &h->stale, c, v->shared, v->seen))) {
 		h->stale.item[v->repeat - 1].turn = turn;
@@ -240,7 +240,6 @@ static void record_repetition(
 static void record_latest(struct rank_invariants *v, const struct call *c)
 {
 	if (!v->seen || v->digest != c->in.digest) {
-		v->news += v->seen && is_proof(c);
 		if (v->seen && c->in.count > 1 && c->in.squares > 0) {
 			v->conserved += c->in.sum == v->sum;
 			v->summed += c->in.sum != v->sum;
@@ -418,8 +417,7 @@ static void add_places(struct invariants *h)
 			if (!p)
 				continue;
 			p->few |= v->few;
-			p->tested |= v->news && v->tested;
-			p->news += v->news;
+			p->tested |= v->fresh && v->tested;
 			p->fresh += v->fresh;
 			p->filled += v->filled;
 			p->conserved += v->conserved;
@@ -459,7 +457,7 @@ static void rank_sites(struct invariants *h)
 		const struct site_invariants *p = table_at(&h->sites, i);
 
 		if (p->tested)
-			add_confirmed(&h->fresh, p->news);
+			add_confirmed(&h->fresh, p->fresh);
 		if (p->filled > 0)
 			add_confirmed(&h->filled, p->filled);
 	}
@@ -574,8 +572,8 @@ static bool is_extreme(const struct call *c)
 }
 
 /*
- * A buffer that was not filled repeats a value once and then has new ones, also those of a decay. If the values of a
- * call site stay the same, the computation has converged, or its data has ended.
+ * A buffer that was not filled repeats a value once and then has new ones. If the values of a call
+ * site stay the same, the computation has converged, or its data has ended.
  */
 static void weigh_stale(struct invariants *h)
 {
@@ -585,8 +583,7 @@ static void weigh_stale(struct invariants *h)
 		bool lasts = !s->ended || s->length > 1;
 
 		if (!p || !is_once(&p->stale, &s->call) || (lasts && (s->turn || p->few)) ||
-			weigh_evidence(expect_breaks(&h->fresh, s->ended ? p->news : p->fresh)) !=
-				WEIGHT_BAD)
+			weigh_evidence(expect_breaks(&h->fresh, p->fresh)) != WEIGHT_BAD)
 			continue;
 		keep_weighed(&h->first_stale, s,
 			lasts || is_extreme(&s->call) ? WEIGHT_NOTE : WEIGHT_BAD);
@@ -735,7 +732,7 @@ static void measure_power(struct invariants *h)
 		 */
 		if (p->tested)
 			add_power(&h->stale_power,
-				p->stale.varies ? 1 : expect_breaks(&h->fresh, p->news));
+				p->stale.varies ? 1 : expect_breaks(&h->fresh, p->fresh));
 		/* Zeros that would last as long as the data did. */
 		if (p->filled > 0)
 			add_power(&h->zero_power,
