@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Calls of fault_folders.py that data decide on: who sends, how often a loop runs, and buffers of few numbers."""
+import math
+
 from folder_values import RANKS, WHEN, WHO, values
+
+
+def count_items(step, rank):
+    at = [int(4 * x) % 8 for x in values(step, rank, "items", 12)]
+    return [float(at.count(k)) for k in range(8)]
 
 
 class Choices:
@@ -23,6 +30,9 @@ class Choices:
         for n in range(2):
             for k, place in enumerate(("shard", "exchange", "turn_recv", "turn_send", "warm_recv", "warm_send", "new_line")):
                 v = [values(step, r, f"renewed {n} {k}", 8) for r in range(RANKS)]
+                # What it gave to the last communicator of the step before.
+                if n == 0 and k == 3 and self.due("renewed_stale", WHO, step):
+                    v[WHO] = values(step - 1, WHO, f"renewed 1 {k}", 8)
                 self.collective(step, rank, place, "all_reduce", t + 3 * 10**6 + (7 * n + k) * 10**5, v[rank], [sum(x) for x in zip(*v)], redop="sum",
                                 comm=f"{step * 2 + n + 1:016x}", key=("renewed", step, n))
 
@@ -35,6 +45,12 @@ class Choices:
         # Of another rank they were the same twice before: they are at a limit there.
         if self.fault == "few_limit" and rank == 1 and step in (4, 5):
             return values(4, rank, "gather", 8)
+        # Twelve items, counted in eight classes: the counts change, and their sum never does.
+        if self.fault == "few_items":
+            return [0.0] * 8 if self.since("few_items", rank, step) else count_items(step, rank)
+        # Each rank has numbers of its own size: far above its own, and above what all others leave likely.
+        if self.fault == "few_sizes":
+            return [x * math.exp(3 * rank) * (10**6 if self.due("few_sizes", rank, step) else 1) for x in mine]
         # Parts that are halved again and again.
         if self.fault == "few_halves":
             return [2.0 ** (-10 - (7 * (step - self.due("few_halves", rank, step)) + 3 * rank + 5 * k) % 17) for k in range(2)]

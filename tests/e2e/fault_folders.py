@@ -439,7 +439,7 @@ class Job(Choices):
                 tags = (15, 14) if self.due("order_choice", r, step) else (14, 15)
                 calls[3:3] = [lambda k=k, tag=tag: self.message(step, r, "send" if r == WHO else "recv", 2 * WHO + 1 - r, t + (3 + k) * 10**6,
                                                                 values(step, WHO, f"choice {tag}"), tag=tag, place="turn_send") for k, tag in enumerate(tags)]
-            if self.fault == "few_renewed":
+            if self.fault in ("few_renewed", "renewed_stale"):
                 calls.insert(3, lambda: self.renewed(step, r, t))
             if self.fault == "spike_passed":
                 calls.insert(1, lambda: self.passed_on(step, r, t))

@@ -185,14 +185,14 @@ class Loops(Job):
                 lost = who and m == 1
                 if r == WHO and lost and bad == "start_missing":
                     continue
-                # The message of the turn before, whose buffer was not filled.
-                stale = r == WHO and due and m == 1 and bad == "stale_turn"
+                # The message of the turn before, whose buffer was not filled; in the last turn the loop may have converged.
+                stale = r == WHO and due and (m, bad) in ((1, "stale_turn"), (2, "last_turn"))
                 n = 40 if r == WHO and due and m == 1 and bad == "short_line" else 64
                 n = 40 + step * 7 % 5 - (r == WHO and due and m == 1) if bad == "lengths" else n
                 flags = "async;open" if who and (m == 1 and r == WHO or m == 2 and r == WHO) else "async"
                 own_line = ("send", "dt", "halo")[m] if bad == "start_missing" else "send"
                 new = r == WHO and m == 1 and due and bad in ("short_line", "tag_line")
-                tag = 9 if bad in ("stale_turn", "stale_turns") else 20 + m + (1 if new and bad == "tag_line" else 0)
+                tag = 9 if bad in ("stale_turn", "stale_turns", "last_turn") else 20 + m + (1 if new and bad == "tag_line" else 0)
                 again = bad == "stale_turns" and m == 1 and r == WHO and step % 3 == 0
                 # Who sends waits for it when it has long arrived.
                 for _ in range(2 if bad == "start_again" and due and m == 1 and r == WHO else 1):
@@ -202,8 +202,8 @@ class Loops(Job):
             for r in range(RANKS):
                 before = (r - 1) % RANKS
                 lost = who and r == WHO + 1 and m >= 1
-                tag = 9 if bad in ("stale_turn", "stale_turns") else 20 + m
-                stale = before == WHO and m == 1 and (due and bad == "stale_turn" or bad == "stale_turns" and step % 3 == 0)
+                tag = 9 if bad in ("stale_turn", "stale_turns", "last_turn") else 20 + m
+                stale = before == WHO and (due and (m, bad) in ((1, "stale_turn"), (2, "last_turn")) or bad == "stale_turns" and m == 1 and step % 3 == 0)
                 n = 40 if before == WHO and due and m == 1 and bad == "short_line" else 64
                 n = 40 + step * 7 % 5 if bad == "lengths" else n
                 # It is blocked in the first of them.
@@ -293,7 +293,7 @@ class Loops(Job):
 
 PROGRAM = {"slow_between": Loops.solver, "writes_between": Loops.solver, "jitter_between": Loops.solver, "nan_min": Loops.solver, "min_missing": Loops.solver, "clean_solver": Loops.solver, "iteration_missing": Loops.solver, "spike_residual": Loops.solver,
            "round_again": Loops.solver, "half_turn": Loops.layers, "half_again": Loops.layers, "touched": Loops.reduces, "refused": Loops.reduces, "refused_inf": Loops.reduces, "corruption_first": Loops.replicas, "start_again": Loops.stages, "refused_crash": Loops.reduces, "refused_gather": Loops.reduces,
-           "start_missing": Loops.stages, "tag_line": Loops.stages, "short_line": Loops.stages, "lengths": Loops.stages, "halo_missing": Loops.pairs_of_two, "stale_turn": Loops.stages, "stale_turns": Loops.stages,
+           "start_missing": Loops.stages, "tag_line": Loops.stages, "short_line": Loops.stages, "lengths": Loops.stages, "halo_missing": Loops.pairs_of_two, "stale_turn": Loops.stages, "stale_turns": Loops.stages, "last_turn": Loops.stages,
            "bursts_zero": Loops.saves, "rare_missing": Loops.diagnoses}
 
 

@@ -66,7 +66,7 @@ same_verdict healthy "$tmp/healthy" '^No fault found \([0-9]+ kinds checked' '^c
 $gen -r 8 -s 60 -c 4 -g 4 -b 31:6 "$tmp/nan"
 same_verdict nan "$tmp/nan" '^1 fault found' ''
 $gen -r 8 -s 60 -c 4 -g 4 -x 31:6 "$tmp/hang"
-same_verdict hang "$tmp/hang" '^1 fault found' '^partly checked: stale'
+same_verdict hang "$tmp/hang" '^1 fault found' ''
 $gen -r 4 -s 60 -c 4 -g 2 "$tmp/mismatch"
 python3 - "$tmp/mismatch/rank2/calls_0-99.csv" <<'PY'
 import csv, sys
@@ -77,7 +77,7 @@ for r in rows[1:]:
         r[at["redop"]] = "max"
 csv.writer(open(sys.argv[1], "w"), lineterminator="\n").writerows(rows)
 PY
-same_verdict mismatch "$tmp/mismatch" '^1 fault found' '^partly checked: stale'
+same_verdict mismatch "$tmp/mismatch" '^1 fault found' ''
 for r in 0 1 2 3; do
 	background env RANK=$r WORLD_SIZE=4 APP_ID="$tmp/id" PROBE_OUTPUT_DIR="$tmp/killed" LD_PRELOAD="$lib" \
 		"$B/apps/nccl/nccl_waits" gone 20 >"$tmp/gone.$r" 2>&1

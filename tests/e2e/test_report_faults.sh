@@ -42,6 +42,9 @@ few_stale stale bad [2] 9 None gather
 few_zero zero note [2] 9 None gather
 few_renewed zero note [2] 9 None gather
 few_zeros zero bad [2] 9 None gather
+few_items zero bad [2] 9 None gather
+few_sizes spike bad [2] 9 None gather
+renewed_stale stale bad [2] 9 None all_reduce
 few_rest None None None None None None
 few_limit None None None None None None
 few_counts None None None None None None
@@ -158,6 +161,7 @@ writes_between None None None None None None
 slow_between slow warn [2] 202 None None
 jitter_between jitter warn [2] 126 None None
 stale_turns None None None None None None
+last_turn None None None None None None
 nan_min nan bad [2] 9 None all_reduce
 min_missing not_sum bad [2] 9 None all_reduce
 iteration_missing skip bad [2] 9 missing all_reduce

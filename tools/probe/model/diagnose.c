@@ -57,6 +57,7 @@ void diagnose_rank_call(struct diagnose *d, struct call *c)
 
 void diagnose_values(struct diagnose *d, const struct call *c)
 {
+	d->invariants.steps = d->sites.steps;
 	note_values(&d->invariants, c);
 }
 

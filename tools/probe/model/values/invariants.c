@@ -28,6 +28,9 @@ struct rank_invariants {
 	/* calls; new values that could not be predicted; values other than all zeros. */
 	uint32_t seen, fresh, filled;
 	uint32_t resized; /* calls with another number of elements than the one before */
+	/* New values of several elements: whose sum was the same as before, and another one. Both without zeros. */
+	uint32_t conserved, summed;
+	double sum; /* of the latest call */
 	/* Index of the list's item + 1, while the repetition or the zeros last. */
 	uint32_t repeat, zeros;
 	struct trend trend;
@@ -53,7 +56,8 @@ struct breaks {
 
 struct site_invariants {
 	struct table_key key; /* a: call site, common to all ranks */
-	double fresh, filled; /* confirmations on all ranks */
+	double fresh, filled, conserved; /* confirmations on all ranks */
+	bool summed; /* the sum of the elements differed from call to call */
 	bool tested; /* if a rank repeated a value, that would be reported */
 	bool few; /* a tensor of a rank had fewer elements than TELLING_COUNT */
 	struct breaks stale, zero;
@@ -175,13 +179,22 @@ static bool is_proof(const struct call *c)
 	       (c->in.telling && (has_telling_bits(c->in.least) || has_telling_bits(c->in.most)));
 }
 
-/* Used for messages too: each rank sends to another peer, but all do the same thing. */
+/* The call site without its communicator: a loop may make new ones, and their calls continue the same data. */
+static uint64_t hash_own(const struct call *c, uint64_t (*hash)(const struct call *c))
+{
+	struct call k = *c;
+
+	k.comm = 0;
+	return hash(&k);
+}
+
+/* The same without the peer of a message: each rank sends to another one, and a loop may choose it each time. */
 static uint64_t hash_shared(const struct call *c, uint64_t (*hash)(const struct call *c))
 {
 	struct call k = *c;
 
 	k.bits &= ~(uint32_t)CALL_P2P;
-	return hash(&k);
+	return hash_own(&k, hash);
 }
 
 /*
@@ -194,8 +207,8 @@ static void record_part(struct rank_invariants *v, const struct call *c)
 {
 	bool kept = (float)side_reach(&c->in) == v->trend.reach;
 
-	/* A whole number may be equal by chance. */
-	v->kept |= kept && v->trend.reach != rintf(v->trend.reach);
+	/* A whole number may be equal by chance, and one number that is new has no parts. */
+	v->kept |= kept && c->in.count > 1 && v->trend.reach != rintf(v->trend.reach);
 	v->moved |= !kept;
 	v->varies |= v->kept && v->moved;
 }
@@ -205,7 +218,8 @@ static void record_repetition(
 {
 	v->tested = is_contribution(c);
 	if (!v->seen || v->digest != c->in.digest) {
-		if (v->repeat)
+		/* A loop whose last turns are equal has converged. */
+		if (v->repeat && (!turn || !h->steps || c->step == v->step))
 			h->stale.item[v->repeat - 1].ended = true;
 		v->repeat = 0;
 		if (v->seen)
@@ -225,8 +239,15 @@ static void record_repetition(
 
 static void record_latest(struct rank_invariants *v, const struct call *c)
 {
-	if (!v->seen || v->digest != c->in.digest)
+	if (!v->seen || v->digest != c->in.digest) {
+		if (v->seen && c->in.count > 1 && c->in.squares > 0) {
+			v->conserved += c->in.sum == v->sum;
+			v->summed += c->in.sum != v->sum;
+		}
+		if (c->in.squares > 0)
+			v->sum = c->in.sum;
 		v->fresh += add_to_trend(&v->trend, c->in.sum, side_reach(&c->in)) && is_proof(c);
+	}
 	v->digest = c->in.digest;
 	v->step = c->step;
 	v->resized += v->seen && v->count != c->in.count;
@@ -241,7 +262,7 @@ static void record_latest(struct rank_invariants *v, const struct call *c)
 static void record_turns(struct invariants *h, const struct call *c)
 {
 	struct table *own = &h->rank[c->rank];
-	uint64_t line = hash_u64(hash_line(c), TURNS_SALT);
+	uint64_t line = hash_u64(hash_own(c, hash_line), TURNS_SALT);
 	struct rank_invariants *v = c->nth ? table_get(own, line, 0) : table_find(own, line, 0);
 
 	if (!v)
@@ -316,16 +337,17 @@ static void record_level(struct invariants *h, struct rank_invariants *v, const 
 void note_values(struct invariants *h, const struct call *c)
 {
 	struct rank_invariants *v;
+	uint64_t shared;
 
 	if (!c->comm || !c->in.digest || c->in.blind || c->bits & (CALL_NESTED | CALL_LATE) ||
 		!is_float(c))
 		return;
-	v = table_get(&h->rank[c->rank], hash_place(c), 0);
+	shared = hash_shared(c, hash_place);
+	v = table_get(&h->rank[c->rank], shared, 0);
 	if (!v)
 		return;
-	if (!v->seen)
-		v->shared = hash_shared(c, hash_place);
-	record_repetition(h, v, c, false);
+	v->shared = shared;
+	record_repetition(h, v, c, !h->steps);
 	record_turns(h, c);
 	record_level(h, v, c);
 	record_zeros(h, v, c);
@@ -356,7 +378,7 @@ void note_values_beside_others(struct invariants *h, const struct meeting *m)
 	if (!most->site || !(second > 0) || isinf(most->in_reach))
 		return;
 	c = call_of_arrival(m, most == &m->a[0] ? &m->a[1] : &m->a[0]);
-	b = table_get(&h->beside, hash_line(&c), 0);
+	b = table_get(&h->beside, hash_own(&c, hash_line), 0);
 	if (!b)
 		return;
 	now = (double)most->in_reach;
@@ -398,6 +420,8 @@ static void add_places(struct invariants *h)
 			p->tested |= v->fresh && v->tested;
 			p->fresh += v->fresh;
 			p->filled += v->filled;
+			p->conserved += v->conserved;
+			p->summed |= v->summed > 0;
 			p->stale.varies |= v->varies;
 			p->zero.varies |= v->empties;
 		}
@@ -468,6 +492,13 @@ static bool is_far_below(const struct invariants *h, const struct strange *s)
 {
 	return weigh_evidence(h->filled.n * chance_of_distance(s->distance / s->width, s->seen)) ==
 	       WEIGHT_BAD;
+}
+
+/* Returns true if the elements always had the same sum, as the counts of a fixed number of items have. */
+static bool has_fixed_sum(const struct invariants *h, const struct site_invariants *p)
+{
+	return !p->summed &&
+	       weigh_evidence(h->filled.n * chance_of_break(p->conserved)) == WEIGHT_BAD;
 }
 
 static struct breaks *stale_of(struct site_invariants *p)
@@ -549,16 +580,13 @@ static void weigh_stale(struct invariants *h)
 	for (unsigned i = 0; i < h->stale.n; i++) {
 		const struct strange *s = &h->stale.item[i];
 		struct site_invariants *p = table_find(&h->sites, s->site, 0);
-		enum weight w;
+		bool lasts = !s->ended || s->length > 1;
 
-		if (!p || !is_once(&p->stale, &s->call) || (s->turn && s->length > 1))
+		if (!p || !is_once(&p->stale, &s->call) || (lasts && (s->turn || p->few)) ||
+			weigh_evidence(expect_breaks(&h->fresh, p->fresh)) != WEIGHT_BAD)
 			continue;
-		w = weigh_evidence(expect_breaks(&h->fresh, p->fresh));
-		if (p->few && (w != WEIGHT_BAD || !s->ended || s->length > 1))
-			continue;
-		if (!s->ended || s->length > 1 || is_extreme(&s->call))
-			w = w ? WEIGHT_NOTE : w;
-		keep_weighed(&h->first_stale, s, w);
+		keep_weighed(&h->first_stale, s,
+			lasts || is_extreme(&s->call) ? WEIGHT_NOTE : WEIGHT_BAD);
 	}
 }
 
@@ -574,7 +602,8 @@ static void weigh_zeros(struct invariants *h)
 		struct site_invariants *p = table_find(&h->sites, s->site, 0);
 		double expected;
 
-		if (!p || !is_once(&p->zero, &s->call) || (s->width > 0 && !is_far_below(h, s)))
+		if (!p || !is_once(&p->zero, &s->call) ||
+			(s->width > 0 && !is_far_below(h, s) && !has_fixed_sum(h, p)))
 			continue;
 		expected = expect_breaks(&h->filled, p->filled);
 		if (!s->ended)
@@ -627,6 +656,19 @@ static enum weight weigh_distance(const struct strange *s, double compared, doub
 			      chance_of_distance(lone ? LONE_NUMBER * z : z, lone ? seen : n));
 }
 
+/* Returns true if the call's largest value is far above the earlier ones of its own rank too. */
+static bool is_above_own(const struct invariants *h, const struct call *c)
+{
+	for (unsigned i = 0; i < h->level.n; i++) {
+		const struct strange *s = &h->level.item[i];
+
+		if (s->call.rank == c->rank && s->call.seq == c->seq)
+			return weigh_distance(s, (double)h->levels, s->seen, s->seen) !=
+			       WEIGHT_NONE;
+	}
+	return false;
+}
+
 static void weigh_levels(struct invariants *h)
 {
 	for (unsigned i = 0; i < h->level.n; i++) {
@@ -646,8 +688,8 @@ static void weigh_levels(struct invariants *h)
 			&s, (double)h->meetings, s.length, (double)s.length * s.ranks);
 
 		s.ranks = 1;
-		if (w == WEIGHT_BAD)
-			keep_weighed(&h->spike, &s, is_wave(h, &s) ? WEIGHT_NOTE : w);
+		if (w == WEIGHT_BAD || (w == WEIGHT_NOTE && is_above_own(h, &s.call)))
+			keep_weighed(&h->spike, &s, is_wave(h, &s) ? WEIGHT_NOTE : WEIGHT_BAD);
 	}
 }
 

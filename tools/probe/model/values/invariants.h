@@ -68,6 +68,7 @@ struct invariant_power {
 struct invariants {
 	struct table *rank; /* by rank: struct rank_invariants */
 	unsigned n;
+	bool steps; /* the steps of calls are known; if not, each call is compared with the one before */
 	/* struct site_invariants: call sites, all ranks combined; filled in at the end. */
 	struct table sites;
 	/*
