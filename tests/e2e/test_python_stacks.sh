@@ -37,6 +37,17 @@ while read -r version python; do
 	contract "Python $version" "$out"
 	is "Python $version: meta.json says which" "$(rows "$out" 'M["rank0"]["libraries"]["python"].split()[0]')" "$version"
 
+	# A function that is called again from the same line is told from one that goes back in a loop of its own; 3.11 and later.
+	if [[ $version != 3.[89].* && $version != 3.10.* ]]; then
+		new_out
+		OMPI_MCA_btl=self PROBE_STEP_MARKER=python:marked.py:train_step PROBE_OUTPUT_DIR="$out" LD_PRELOAD="$lib" \
+			"$python" tests/apps/py/marked.py 20 >"$tmp/said" 2>&1 </dev/null
+		is "Python $version: marked calls, the program ends well" "$? $(cat "$tmp/said")" '0 marked: ok, 141 collectives'
+		is "Python $version: every collective is in the step of its call" \
+			"$(rows "$out" '([r["step"] for r in R if r["op"] == "all_reduce" and int(r["count"]) != int(r["step"]) + 1][:9], M["rank0"]["steps"]["current"], M["rank0"]["steps"]["source"])')" \
+			"([], 19, 'marker')"
+	fi
+
 	OMPI_MCA_btl=self "$python" tests/apps/py/handled.py >"$tmp/plain" 2>&1 </dev/null
 	plain=$?
 	new_out

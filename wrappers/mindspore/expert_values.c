@@ -286,7 +286,8 @@ static bool get_matrix(const struct ms_tensor_view *s, struct buffer *b, int64_t
 	const int64_t *size = s->v.counts, *stride = s->v.displs;
 
 	*b = s->v;
-	if (b->ndim != 2 || get_dtype_info(b->dtype)->cls != DTC_FLOAT || size[0] < 2 || size[1] < 2)
+	if (b->ndim != 2 || get_dtype_info(b->dtype)->cls != DTC_FLOAT || size[0] < 2 ||
+		size[1] < 2)
 		return false;
 	if (b->layout == BUFFER_STRIDED && stride[0] == 1 && stride[1] == size[0]) {
 		dims[0] = size[1];
