@@ -94,7 +94,10 @@ TORCH_PROGRAMS = {
     "seqpar": dict(data=False, sites={"": TORCH}), "joined": dict(data=True, sites={"": TORCH}),
     # Ranks of local SGD part by design, and a stage of a pipeline has no loss of its own.
     "localsgd": dict(data=False, sites={"": [f for f in TORCH if f != "drift"]}), "experts": dict(data=True, sites={"": TORCH}),
-    "tied": dict(data=False, sites={"": [f for f in TORCH if f != "loss"]})}
+    "tied": dict(data=False, sites={"": [f for f in TORCH if f != "loss"]}),
+    # A policy's first loss is 0 whatever it is multiplied with; sharded weights are on one rank each.
+    "rollout": dict(data=True, sites={"": [f for f in TORCH if f != "loss"]}),
+    "sharded": dict(data=True, sites={"": [f for f in TORCH if f != "drift"]}), "ringattn": dict(data=True, sites={"": TORCH})}
 
 # UCX, below MPICH, catches a crash, and the process stays for longer than a run: the others are blocked.
 # The kinds that name a fault. If the calls disagree and the ranks are two, nothing tells which one is right.
