@@ -93,5 +93,8 @@ void after(const char *site, int line);
 #define ISEND(site, data, N, T, to, TAG, comm, r)     \
 	CALL_(site, data, N, T, MPI_OP_NULL, to, TAG, \
 		MPI_Isend(data, c.n, c.type, c.peer, c.tag, comm, r))
+#define ISSEND(site, data, N, T, to, TAG, comm, r)    \
+	CALL_(site, data, N, T, MPI_OP_NULL, to, TAG, \
+		MPI_Issend(data, c.n, c.type, c.peer, c.tag, comm, r))
 
 #endif

@@ -4,6 +4,7 @@
 
     heldout.py run DIR [--runs K] [--clean K] [--seed N] [--programs a,b] [--mpi openmpi,mpich] [--faults nan,inf]
                        [--torch PYTHON] [--jobs N] [--build DIR]
+    heldout.py effects DIR [the options of run]  the same runs without libprobe and report: whether each fault takes effect
     heldout.py table DIR                         the table of what DIR has
     heldout.py again DIR                         reports and judges the folders that were kept (those not exact)
 
@@ -35,7 +36,7 @@ lock = threading.Lock()
 
 def start_mpi(a, run, out, options, err):
     folder = f"{a.build}/heldout/{run['mpi']}"
-    names = dict(PROBE_OUTPUT_DIR=out, HELDOUT_TRUTH=f"{out}.truth", LD_PRELOAD=f"{a.build}/libprobe.so:{folder}/libbit_flip.so")
+    names = dict(PROBE_OUTPUT_DIR=out, HELDOUT_TRUTH=f"{out}.truth", LD_PRELOAD=f"{a.preload}:{folder}/libbit_flip.so".lstrip(":"))
     if run["mpi"] == "openmpi":
         command = ["mpirun.openmpi", "--oversubscribe", "-n", str(run["ranks"])]
         command += [w for k, v in names.items() for w in ("-x", f"{k}={v}")]
@@ -56,7 +57,7 @@ def start_torch(a, run, out, options, err):
     for k in range(run["ranks"]):
         env = dict(os.environ, RANK=str(k), LOCAL_RANK=str(k), WORLD_SIZE=str(run["ranks"]), MASTER_ADDR="127.0.0.1",
                    MASTER_PORT=str(port), PROBE_OUTPUT_DIR=out, HELDOUT_TRUTH=f"{out}.truth", OMP_NUM_THREADS="1", PYTHONPATH=HERE,
-                   LD_PRELOAD=f"{a.build}/libprobe.so", **run["env"])
+                   LD_PRELOAD=a.preload, **run["env"])
         found.append(subprocess.Popen([a.torch, find_source(run["program"])] + options, stdin=subprocess.DEVNULL, stdout=err,
                                       stderr=err, env=env))
     return found
@@ -157,12 +158,35 @@ def do_run(a, run):
     return run
 
 
+def check_effect(a, run):
+    """A run that ends once its fault has taken effect; one without a fault must end well and print no complaint."""
+    out = f"{a.dir}/{run['name']}"
+    os.makedirs(out, exist_ok=True)
+    begun = time.time()
+    with open(out + ".err", "wb") as err:
+        processes = (start_torch if run["mpi"] == "gloo" else start_mpi)(a, run, out, [f"{k}={v}" for k, v in run["options"].items()], err)
+        while any(p.poll() is None for p in processes) and not read_truth(out) and time.time() - begun < 600:
+            time.sleep(0.1)
+        end_ranks(out, processes)
+    with open(out + ".err") as err:
+        said = err.read().strip()
+    is_well = not any(p.returncode for p in processes) and not [w for w in said.split("\n") if not w.startswith("result ")]
+    run["verdict"] = "effect" if read_truth(out) else "none" if run["fault"] != "clean" else "clean" if is_well else "failed"
+    run["seconds"] = round(time.time() - begun, 1)
+    if run["verdict"] in ("effect", "clean"):
+        os.unlink(out + ".err")
+    for path in glob.glob(out + ".truth"):
+        os.unlink(path)
+    shutil.rmtree(out)
+    return run
+
+
 def choose(a, program, mpi, fault, k):
     """The k-th run of a fault in a program: everything from its name and the seed."""
     torch = mpi == "gloo"
     table = (TORCH_PROGRAMS if torch else PROGRAMS)[program]
     r = random.Random(f"{a.seed} {program} {mpi} {fault} {k}")
-    ranks = r.choice([2, 2, 3] if torch else [3, 4, 4, 5, 6])
+    ranks = r.choice(table.get("ranks") or ([2, 2, 3] if torch else [3, 4, 4, 5, 6]))
     steps = r.randint(16, 22) if torch else r.randint(20, 36)
     options = dict(seed=r.randint(1, 10**6), steps=steps, marker=r.choice(["api", "api", "pcontrol", "none"]))
     env = {}
@@ -182,6 +206,7 @@ def choose(a, program, mpi, fault, k):
             options.update(steps=60, step=r.randint(26, 40))
         if not torch:
             options["site"] = r.choice(sites)
+            options["rank"] -= options["rank"] % table.get("only", {}).get(options["site"], 1)
     name = f"{program}-{mpi}-{fault}-{a.seed}-{k}"
     return dict(name=name, program=program, mpi=mpi, fault=fault, ranks=ranks, options=options, env=env, data=table["data"],
                 marker=options.get("marker", "api"))
@@ -212,7 +237,7 @@ def read_runs(folder):
 
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("verb", choices=["run", "table", "again"])
+    p.add_argument("verb", choices=["run", "effects", "table", "again"])
     p.add_argument("dir")
     p.add_argument("--runs", type=int, default=1)
     p.add_argument("--clean", type=int, default=0)
@@ -225,7 +250,13 @@ def main():
     p.add_argument("--build", default="build")
     a = p.parse_args()
     a.dir, a.build = os.path.abspath(a.dir), os.path.abspath(a.build)
+    a.preload = f"{a.build}/libprobe.so" if a.verb == "run" else ""
     os.makedirs(a.dir, exist_ok=True)
+    if a.verb == "effects":
+        with concurrent.futures.ThreadPoolExecutor(a.jobs) as pool:
+            for run in pool.map(lambda r: check_effect(a, r), plan_runs(a)):
+                print(run["name"], run["verdict"], *run["options"].items(), run["seconds"], flush=True)
+        return
     if a.verb == "again":
         for run in read_runs(a.dir):
             if run["verdict"] not in ("exact", "clean", "none") and os.path.isdir(f"{a.dir}/{run['name']}"):

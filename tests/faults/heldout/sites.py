@@ -13,7 +13,8 @@ GATHERED = "nan inf big zero blank stale skip extra dtype".split()
 MESSAGE = "nan inf big zero blank stale skip less more dtype tag".split()
 PROCESS = "kill exit1 abort segv sleep spin stop slow".split()
 
-# data: the order or the number of calls depends on data.
+# data: the order or the number of calls depends on data. ranks: how many it can have, if not any number. only: sites that one rank in N
+# has, the first of each N.
 PROGRAMS = {
     "stencil": dict(data=True, sites={
         "halo_up": MESSAGE, "halo_down": MESSAGE, "change": SCALAR, "steepest": SCALAR, "work": GATHERED + ["flip"],
@@ -71,6 +72,21 @@ PROGRAMS = {
     "tempering": dict(data=True, sites={
         "energy": MESSAGE, "chain": MESSAGE, "betas": "nan inf big skip extra dtype root flip".split(),
         "histogram": REDUCED, "lowest": ROOTED, "mean": SCALAR, "sweep": PROCESS, "change": PROCESS}),
+    # In fresh/: later than the rules, by an author who has not read them.
+    "wavefront": dict(data=True, ranks=[4, 4, 6], sites={
+        "face_x": MESSAGE, "face_y": MESSAGE, "change": SCALAR, "rates": BROADCAST, "moments": REDUCED, "peak": SCALAR,
+        "moments_peak": ["order"], "balance": ROOTED, "source": PROCESS, "sweep": PROCESS}),
+    "multigrid": dict(data=True, only={"coarse_norm": 2, "coarse": 2}, sites={
+        "halo_up": MESSAGE, "halo_down": MESSAGE, "medium": BROADCAST, "norm": SCALAR,
+        "collect": "nan inf big zero blank stale skip extra dtype".split(), "spread": ["skip", "extra", "dtype"],
+        "coarse_norm": ["nan", "skip", "extra", "op"], "loads": GATHERED + ["flip"], "energy": ROOTED, "assemble": PROCESS,
+        "smooth": PROCESS, "coarse": ["sleep", "spin", "kill", "slow"]}),
+    # Distances are infinite before a vertex is reached, so that these change nothing in "lengths".
+    "frontier": dict(data=True, sites={
+        "start": BROADCAST, "changed": SCALAR, "few": "nan inf big zero blank tag dtype".split(), "counts": ["skip", "extra", "dtype"],
+        "pairs": ["nan", "inf", "big", "skip", "extra", "dtype"],
+        "lengths": ["nan", "zero", "blank", "stale", "skip", "extra", "dtype", "flip"],
+        "bins": REDUCED, "far": SCALAR, "audit": ["skip", "extra", "dtype"], "sums": ROOTED, "round": PROCESS, "sum": PROCESS}),
 }
 # loss: recorded with preset `state`.
 TORCH = "nan inf big zero stale skip extra less dtype op drift loss kill exit1 raise sleep slow".split()
@@ -78,7 +94,10 @@ TORCH_PROGRAMS = {
     "seqpar": dict(data=False, sites={"": TORCH}), "joined": dict(data=True, sites={"": TORCH}),
     # Ranks of local SGD part by design, and a stage of a pipeline has no loss of its own.
     "localsgd": dict(data=False, sites={"": [f for f in TORCH if f != "drift"]}), "experts": dict(data=True, sites={"": TORCH}),
-    "tied": dict(data=False, sites={"": [f for f in TORCH if f != "loss"]})}
+    "tied": dict(data=False, sites={"": [f for f in TORCH if f != "loss"]}),
+    # A policy's first loss is 0 whatever it is multiplied with; sharded weights are on one rank each.
+    "rollout": dict(data=True, sites={"": [f for f in TORCH if f != "loss"]}),
+    "sharded": dict(data=True, sites={"": [f for f in TORCH if f != "drift"]}), "ringattn": dict(data=True, sites={"": TORCH})}
 
 # UCX, below MPICH, catches a crash, and the process stays for longer than a run: the others are blocked.
 # The kinds that name a fault. If the calls disagree and the ranks are two, nothing tells which one is right.
