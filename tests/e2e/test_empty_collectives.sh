@@ -23,10 +23,15 @@ print([r["straggler"] for r in json.load(sys.stdin)["ranks"] if str(r["rank"]) =
 }
 
 for f in $flavours; do
-	waits=
-	[ $f = mpich ] && waits='Allreduce Bcast '
 	run_plain $f 3 mpi_empty 6 20
-	is "$f: the rank that is not late waits in" "$(says "$tmp/plain" waits)" "$waits"
+	waits=$(says "$tmp/plain" waits)
+	# MPICH 4.0 waits in both, 4.2 in the first; Open MPI in none.
+	case "$f $waits" in
+	"mpich Allreduce ") want="Allreduce " ;;
+	mpich*) want="Allreduce Bcast " ;;
+	*) want= ;;
+	esac
+	is "$f: the rank that is not late waits in" "$waits" "$want"
 	new_out
 	run_with $f 3 PROBE_STEP_MARKER=MPI_Pcontrol mpi_empty 6 20
 	same_result "$f"
