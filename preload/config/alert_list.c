@@ -231,7 +231,7 @@ const char *alert_list_parse(const char *text, size_t len, char **out)
 	return parse_rules(text, len, out, &silent);
 }
 
-void alert_list_report(const char *text, size_t len, struct report *report)
+void alert_list_check(const char *text, size_t len, struct report *report)
 {
 	char *lines;
 

@@ -22,7 +22,7 @@ int alert_list_read(struct reader *r, char **out, const char **wrong);
 const char *alert_list_parse(const char *text, size_t len, char **out);
 
 /* Reports what is wrong in a text that alert_list_parse() has refused: a line for each value. */
-void alert_list_report(const char *text, size_t len, struct report *report);
+void alert_list_check(const char *text, size_t len, struct report *report);
 
 /*
  * Adds the values that the rules check by name to keys `scalars` and `kinds`, so that they are recorded. Returns NULL,

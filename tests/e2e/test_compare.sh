@@ -58,7 +58,7 @@ compare --exact good same
 like 'without checksums it says so' "$said" 'no checksums'
 is 'a step alone' "$(compare --step 2 --json good changed; json 'd["first"], d["paired"]')" '(None, 80)'
 
-# ---- threads that interleave: communicators that look alike are told apart by their ids ----
+# ---- threads that interleave: communicators that look alike are distinguished by their ids ----
 
 compare --json threads threads_moved
 is 'threads: equal calls in another order' "$status $(json 'd["paired"], d["differing"], d["only_a"], d["only_b"], d["first"]')" '0 (48, 0, 0, 0, None)'

@@ -39,6 +39,7 @@ while read -r version python; do
 
 	# A function that is called again from the same line is told from one that goes back in a loop of its own; 3.11 and later.
 	if [[ $version != 3.[89].* && $version != 3.10.* ]]; then
+		is "Python $version: the table of its instructions" "$("$python" tests/e2e/opcodes.py wrappers/python/loops.c)" 'compared: True'
 		new_out
 		OMPI_MCA_btl=self PROBE_STEP_MARKER=python:marked.py:train_step PROBE_OUTPUT_DIR="$out" LD_PRELOAD="$lib" \
 			"$python" tests/apps/py/marked.py 20 >"$tmp/said" 2>&1 </dev/null

@@ -40,7 +40,7 @@ static void wrong_value(struct loader *l, const struct config_key *k, const char
 		return;
 	}
 	if (k->type == KEY_ALERTS)
-		alert_list_report(value, strlen(value), &l->report);
+		alert_list_check(value, strlen(value), &l->report);
 	/* The value is shown as it was written, without quotes. */
 	report_quote(quoted, value, strlen(value));
 	quoted[strlen(quoted) - 1] = 0;

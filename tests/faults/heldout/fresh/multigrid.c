@@ -73,7 +73,7 @@ static void start_halo(struct level *l, double *a, MPI_Request *r)
 }
 
 /* The residual of a row; *weight: the operator's diagonal over it. */
-static void compute_row(struct level *l, int y, double *weight)
+static void relax_row(struct level *l, int y, double *weight)
 {
 	double *u = get_row(l, l->u, y), *k = get_row(l, l->k, y), *r = get_row(l, l->r, y);
 	int n = l->columns, near[2] = {-n, n};
@@ -101,11 +101,11 @@ static void compute_residual(struct level *l, double damping)
 
 	start_halo(l, l->u, r);
 	for (int y = 1; y < l->rows - 1; y++)
-		compute_row(l, y, weights[y]);
+		relax_row(l, y, weights[y]);
 	MPI_Waitall(4, r, MPI_STATUSES_IGNORE);
-	compute_row(l, 0, weights[0]);
+	relax_row(l, 0, weights[0]);
 	if (l->rows > 1)
-		compute_row(l, l->rows - 1, weights[l->rows - 1]);
+		relax_row(l, l->rows - 1, weights[l->rows - 1]);
 	for (int y = 0; damping > 0 && y < l->rows; y++)
 		for (int x = 0; x < l->columns; x++)
 			get_row(l, l->u, y)[x] += damping * weights[y][x] * get_row(l, l->r, y)[x];

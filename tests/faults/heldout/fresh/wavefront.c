@@ -51,7 +51,7 @@ static void init_grid(void)
 	}
 }
 
-/* Two materials in slabs; their rates are in rates[0] to [3]: what a cell takes out, and what of it is scattered. */
+/* Two materials in slabs; their rates are in rates[0] to [3]: what a cell takes out, and the part that is scattered. */
 static double get_total(int x)
 {
 	return rates[(column * side + x) / 3 % 2];

@@ -334,7 +334,7 @@ struct comm_group {
 	uint32_t a, b, common; /* number on each side, and of ids that both sides have */
 };
 
-static void count_comms(
+static void add_comm_groups(
 	struct table *groups, const struct comms *own, const struct comms *other, bool of_a)
 {
 	for (uint32_t i = 0; i < own->table.n; i++) {
@@ -356,8 +356,8 @@ void match_run_comms(struct run_calls *a, struct run_calls *b)
 	struct table groups;
 
 	table_init(&groups, sizeof(struct comm_group), UINT32_MAX);
-	count_comms(&groups, &a->comms, &b->comms, true);
-	count_comms(&groups, &b->comms, &a->comms, false);
+	add_comm_groups(&groups, &a->comms, &b->comms, true);
+	add_comm_groups(&groups, &b->comms, &a->comms, false);
 	for (uint32_t i = 0; i < a->comms.table.n; i++) {
 		const struct comm_info *k = table_at(&a->comms.table, i);
 		const struct comm_group *g = table_find(&groups, compute_description_key(k), 0);

@@ -180,7 +180,7 @@ static bool is_proof(const struct call *c)
 }
 
 /* The call site without its communicator: a loop may make new ones, and their calls continue the same data. */
-static uint64_t hash_own(const struct call *c, uint64_t (*hash)(const struct call *c))
+static uint64_t compute_own_hash(const struct call *c, uint64_t (*hash)(const struct call *c))
 {
 	struct call k = *c;
 
@@ -194,7 +194,7 @@ static uint64_t hash_shared(const struct call *c, uint64_t (*hash)(const struct 
 	struct call k = *c;
 
 	k.bits &= ~(uint32_t)CALL_P2P;
-	return hash_own(&k, hash);
+	return compute_own_hash(&k, hash);
 }
 
 /*
@@ -262,7 +262,7 @@ static void record_latest(struct rank_invariants *v, const struct call *c)
 static void record_turns(struct invariants *h, const struct call *c)
 {
 	struct table *own = &h->rank[c->rank];
-	uint64_t line = hash_u64(hash_own(c, hash_line), TURNS_SALT);
+	uint64_t line = hash_u64(compute_own_hash(c, hash_line), TURNS_SALT);
 	struct rank_invariants *v = c->nth ? table_get(own, line, 0) : table_find(own, line, 0);
 
 	if (!v)
@@ -378,7 +378,7 @@ void note_values_beside_others(struct invariants *h, const struct meeting *m)
 	if (!most->site || !(second > 0) || isinf(most->in_reach))
 		return;
 	c = call_of_arrival(m, most == &m->a[0] ? &m->a[1] : &m->a[0]);
-	b = table_get(&h->beside, hash_own(&c, hash_line), 0);
+	b = table_get(&h->beside, compute_own_hash(&c, hash_line), 0);
 	if (!b)
 		return;
 	now = (double)most->in_reach;
