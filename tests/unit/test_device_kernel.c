@@ -30,6 +30,22 @@ static void *cl_lib;
 
 #define CLF(name) ((__typeof__(&name))dlsym(cl_lib, #name))
 
+/*
+ * PoCL runs a block's lanes as loops between barriers. If a kernel can return before a barrier (ours does in a launch
+ * without jobs), PoCL runs lane 0 apart from its loop and then gives it the last lane's private variables. PoCL 3.1
+ * (LLVM 14) does so only with optimization, PoCL 6.0 (LLVM 18) also without. "cbs", since PoCL 4.0, is another method
+ * that has no such loss.
+ */
+static void set_pocl_method(cl_platform_id p)
+{
+	char version[200] = "";
+	int major = 0;
+
+	CLF(clGetPlatformInfo)(p, CL_PLATFORM_VERSION, sizeof(version), version, NULL);
+	if (sscanf(version, "OpenCL %*s PoCL %d", &major) == 1 && major >= 4)
+		setenv("POCL_WORK_GROUP_METHOD", "cbs", 0);
+}
+
 static char *read_kernel_source(const char *path)
 {
 	static char text[200000];
@@ -60,13 +76,11 @@ static const char *open_pocl(void)
 		return "there is no OpenCL for the processor";
 	if (!source)
 		return "the source is not here";
+	set_pocl_method(p);
 	ocl.context = CLF(clCreateContext)(NULL, 1, &d, NULL, NULL, &e);
 	ocl.queue = CLF(clCreateCommandQueue)(ocl.context, d, 0, &e);
 	program = CLF(clCreateProgramWithSource)(ocl.context, 1, &source, NULL, &e);
-	/*
-	 * PoCL 3.1 (LLVM 14) loses sums of lane 0 when it optimizes its loops over lanes: what it loses depends on which
-	 * lines print. Without that it runs what is written.
-	 */
+	/* -cl-opt-disable: PoCL before 4.0 has no "cbs" (set_pocl_method) */
 	e = CLF(clBuildProgram)(program, 1, &d, "-cl-opt-disable -I preload/device", NULL, NULL);
 	if (e) {
 		static char log[20000];
