@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Programs whose values change their ways, and nothing is wrong: each mode breaks a habit that held until then. 24 steps, 4 ranks.
- * Two modes at the end have a fault.
+ * Three modes at the end have a fault.
  *
  *	mpi_habits MODE
  */
@@ -58,6 +58,24 @@ static void front(int step)
 	for (int i = 0; i < 32; i++)
 		in[i] = (1 + 0.1f * draw()) * (step >= 6 + 3 * rank ? 1 : 1e-6f);
 	sum(32);
+}
+
+/* Distances, of which some are not known yet: fewer in each step. */
+static void distances(int step)
+{
+	static float gathered[4 * MOST];
+
+	for (int i = 0; i < 64; i++)
+		in[i] = draw() * 64 < 2 * (float)step + 1 ? 1 + 5 * draw() : INFINITY;
+	MPI_Allgather(in, 64, MPI_FLOAT, gathered, 64, MPI_FLOAT, MPI_COMM_WORLD);
+}
+
+/* A fault: numbers of rank 2 overflow, from a step on. */
+static void overflow(int step)
+{
+	for (int i = 0; i < 64; i++)
+		in[i] = rank == 2 && step >= 15 && i < 9 ? INFINITY : draw();
+	sum(64);
 }
 
 /* No tokens for the expert of rank 1 in some steps. */
@@ -173,7 +191,8 @@ int main(int argc, char **argv)
 		void (*run)(int step);
 	} mode[] = {{"rates", rates}, {"front", front}, {"expert", expert}, {"rest", rest},
 		{"plan", plan}, {"restart", restart}, {"batches", batches}, {"clusters", clusters},
-		{"larger", larger}, {"replicas", replicas}};
+		{"distances", distances}, {"larger", larger}, {"replicas", replicas},
+		{"overflow", overflow}};
 
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);

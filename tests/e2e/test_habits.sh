@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Values that break a habit: healthy programs are not accused (no finding of severity bad or warn is about values), and two faults of the
+# Values that break a habit: healthy programs are not accused (no finding of severity bad or warn is about values), and three faults of the
 # same look are named. Prints TAP.
 # timeout: 300
 . "$(dirname "$0")/lib.sh"
@@ -26,8 +26,10 @@ for m in $flavours; do
 		restart []
 		batches []
 		clusters []
+		distances []
 		larger [('spike', 'bad', [2], 12)]
 		replicas [('diverged', 'bad', [2], 15)]
+		overflow [('inf', 'bad', [2], 15)]
 	END
 done
 [ -n "$flavours" ] || skip 'values that break a habit' 'no MPI'

@@ -577,6 +577,18 @@ static void add_nonfinite_ranks(struct report *r, struct finding *f, const struc
 	}
 }
 
+/*
+ * Returns true if Inf is no sign of a fault: all ranks put it into the same operation first, more than two
+ * operations have it, and no NaN was ever seen. A program that computes with Inf, such as one that sends
+ * the distances of what it has not reached, does this. An Inf that was not meant begins on one rank, or is
+ * subtracted from itself or multiplied by 0 soon.
+ */
+static bool is_infinity_meant(const struct report *r, const struct bad_row *b)
+{
+	return !r->g.bad.nan_rows && !b->out && b->call.size > 1 && b->nsame == b->call.size &&
+	       r->g.bad.inf_rows > 2 * (uint64_t)b->nsame;
+}
+
 void find_values(struct report *r)
 {
 	const struct bad_row *b = bad_first(&r->g.bad);
@@ -611,7 +623,14 @@ void find_values(struct report *r)
 			"no other step has NaN or Inf: a scaler skipped them",
 			out_format_plural(r->g.bad.steps, "step", "steps"));
 	}
-	add_nonfinite_ranks(r, f, b);
+	if (is_infinity_meant(r, b)) {
+		set_finding_kind(f, FINDING_INF_ALL);
+		tool_add_text(&f->text,
+			"\nall ranks have it from the first time on, and no NaN followed in the "
+			"run: the program may compute with Inf");
+	} else {
+		add_nonfinite_ranks(r, f, b);
+	}
 	name_call(f, &b->call);
 	free(call_name);
 	free(ranks);
