@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Programs whose values change their ways, and nothing is wrong: each mode breaks a habit that held until then. 24 steps, 4 ranks.
- * Three modes at the end have a fault.
+ * Four modes at the end have a fault.
  *
  *	mpi_habits MODE
  */
@@ -60,14 +60,27 @@ static void front(int step)
 	sum(32);
 }
 
-/* Distances, of which some are not known yet: fewer in each step. */
-static void distances(int step)
+static void gather_distances(int step, int nan_step)
 {
 	static float gathered[4 * MOST];
 
 	for (int i = 0; i < 64; i++)
 		in[i] = draw() * 64 < 2 * (float)step + 1 ? 1 + 5 * draw() : INFINITY;
+	if (step == nan_step && rank == 2)
+		in[5] = NAN;
 	MPI_Allgather(in, 64, MPI_FLOAT, gathered, 64, MPI_FLOAT, MPI_COMM_WORLD);
+}
+
+/* Distances, of which some are not known yet: fewer in each step. */
+static void distances(int step)
+{
+	gather_distances(step, -1);
+}
+
+/* A fault: one of them is a NaN. */
+static void distance(int step)
+{
+	gather_distances(step, 12);
 }
 
 /* A fault: numbers of rank 2 overflow, from a step on. */
@@ -192,7 +205,7 @@ int main(int argc, char **argv)
 	} mode[] = {{"rates", rates}, {"front", front}, {"expert", expert}, {"rest", rest},
 		{"plan", plan}, {"restart", restart}, {"batches", batches}, {"clusters", clusters},
 		{"distances", distances}, {"larger", larger}, {"replicas", replicas},
-		{"overflow", overflow}};
+		{"overflow", overflow}, {"distance", distance}};
 
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Values that break a habit: healthy programs are not accused (no finding of severity bad or warn is about values), and three faults of the
+# Values that break a habit: healthy programs are not accused (no finding of severity bad or warn is about values), and four faults of the
 # same look are named. Prints TAP.
 # timeout: 300
 . "$(dirname "$0")/lib.sh"
@@ -30,6 +30,7 @@ for m in $flavours; do
 		larger [('spike', 'bad', [2], 12)]
 		replicas [('diverged', 'bad', [2], 15)]
 		overflow [('inf', 'bad', [2], 15)]
+		distance [('nan', 'bad', [2], 12)]
 	END
 done
 [ -n "$flavours" ] || skip 'values that break a habit' 'no MPI'

@@ -79,7 +79,7 @@ static void first_bad_value(void **state)
 	put_gather_row(f, 1, 1, 2, "all_reduce", 1, "out", 3, 0, 450, 50, "");
 	fclose(f);
 	gather_top();
-	b = bad_first(&g.bad);
+	b = bad_find_first(&g.bad);
 	assert_non_null(b);
 	assert_int_equal(b->call.rank, 1);
 	assert_int_equal(b->call.step, 1);

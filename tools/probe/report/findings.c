@@ -577,27 +577,30 @@ static void add_nonfinite_ranks(struct report *r, struct finding *f, const struc
 	}
 }
 
+/* Steps from a first Inf to a NaN that did not come from it: arithmetic makes a NaN of an Inf within a few steps. */
+#define STEPS_TO_NAN 3
+
 /*
  * Returns true if Inf is no sign of a fault: all ranks put it into the same operation first, more than two
- * operations have it, and no NaN was ever seen. A program that computes with Inf, such as one that sends
- * the distances of what it has not reached, does this. An Inf that was not meant begins on one rank, or is
+ * operations have it, and no NaN came soon. A program that computes with Inf, such as one that sends the
+ * distances of what it has not reached, does this. An Inf that was not meant begins on one rank, or is
  * subtracted from itself or multiplied by 0 soon.
  */
 static bool is_infinity_meant(const struct report *r, const struct bad_row *b)
 {
-	return !r->g.bad.nan_rows && !b->out && b->call.size > 1 && b->nsame == b->call.size &&
-	       r->g.bad.inf_rows > 2 * (uint64_t)b->nsame;
+	const struct bad_row *nan = bad_find_first_nan(&r->g.bad);
+
+	return !b->nans && !b->out && b->call.size > 1 && b->nsame == b->call.size &&
+	       r->g.bad.inf_rows > 2 * (uint64_t)b->nsame &&
+	       (!nan || nan->call.step >= b->call.step + STEPS_TO_NAN);
 }
 
-void find_values(struct report *r)
+static void add_nonfinite(struct report *r, const struct bad_row *b, bool meant)
 {
-	const struct bad_row *b = bad_first(&r->g.bad);
 	char *call_name, *ranks, *place, *kind, *origin, *tensor, *lost;
 	struct finding *f;
 	bool awaited;
 
-	if (!b)
-		return;
 	call_name = report_call(r, &b->call);
 	ranks = b->nsame ? format_nonfinite_ranks(r, b) : tool_strdup(report_rank(r, b->call.rank));
 	place = called_from_text(r, &b->call);
@@ -623,7 +626,7 @@ void find_values(struct report *r)
 			"no other step has NaN or Inf: a scaler skipped them",
 			out_format_plural(r->g.bad.steps, "step", "steps"));
 	}
-	if (is_infinity_meant(r, b)) {
+	if (meant) {
 		set_finding_kind(f, FINDING_INF_ALL);
 		tool_add_text(&f->text,
 			"\nall ranks have it from the first time on, and no NaN followed in the "
@@ -639,6 +642,17 @@ void find_values(struct report *r)
 	free(tensor);
 	free(origin);
 	free(lost);
+}
+
+void find_values(struct report *r)
+{
+	const struct bad_row *b = bad_find_first(&r->g.bad), *nan = bad_find_first_nan(&r->g.bad);
+	bool meant = b && is_infinity_meant(r, b);
+
+	if (b)
+		add_nonfinite(r, b, meant);
+	if (meant && nan)
+		add_nonfinite(r, nan, false);
 }
 
 /*

@@ -431,7 +431,7 @@ static void write_stuck_calls(struct report *r)
 static void write_bad_values(struct report *r)
 {
 	const struct bad *b = &r->g.bad;
-	const struct bad_row *f = bad_first(b);
+	const struct bad_row *f = bad_find_first(b);
 
 	json_object("bad_values");
 	json_u64("rows", b->rows);

@@ -432,7 +432,7 @@ void report_open(struct report *r)
 void print_bad_values(struct report *r)
 {
 	const struct bad *b = &r->g.bad;
-	const struct bad_row *f = bad_first(b);
+	const struct bad_row *f = bad_find_first(b);
 	int *rank;
 	unsigned n = 0;
 	char *who, *what;

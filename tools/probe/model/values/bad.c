@@ -17,12 +17,14 @@ void bad_init(struct bad *b, unsigned nrank, const struct clock_fix *skew)
 {
 	*b = (struct bad){.skew = skew};
 	table_init(&b->first, sizeof(struct bad_row), COMMS_MAX);
+	table_init(&b->first_nan, sizeof(struct bad_row), COMMS_MAX);
 	b->rank = tool_alloc(nrank * sizeof(*b->rank));
 }
 
 void bad_free(struct bad *b)
 {
 	table_free(&b->first);
+	table_free(&b->first_nan);
 	free(b->rank);
 	free(b->step_seen);
 }
@@ -88,13 +90,41 @@ static void add_same_rank(struct bad_row *r, uint32_t rank)
 	r->nsame++;
 }
 
+/*
+ * Keeps the row in the table if it is the first one of its communicator. After the first bad value most
+ * rows are bad, so only an earlier one is examined in full.
+ */
+static void add_first_row(struct table *first, const struct bad_row *row, struct calls *s)
+{
+	struct bad_row *have = table_get(first, row->key.a, row->key.b), now = *row;
+
+	if (!have)
+		return;
+	if (have->call.rows && same_operation(&now, have)) {
+		add_same_rank(have, now.call.rank);
+		if (!is_row_earlier(&now, have))
+			return;
+		memcpy(now.same, have->same, sizeof(now.same));
+		now.nsame = have->nsame;
+	} else if (have->call.rows && !is_row_earlier(&now, have)) {
+		return;
+	}
+	add_same_rank(&now, now.call.rank);
+	csv_parse_u64(calls_column(s, COL_count), &now.count);
+	copy_field_text(now.dtype, sizeof(now.dtype), calls_column(s, COL_dtype));
+	copy_field_text(now.shape, sizeof(now.shape), calls_column(s, COL_shape));
+	csv_copy_field_to(now.name, sizeof(now.name), calls_column(s, COL_name));
+	copy_field_text(now.min, sizeof(now.min), calls_column(s, COL_min));
+	copy_field_text(now.max, sizeof(now.max), calls_column(s, COL_max));
+	*have = now;
+}
+
 void bad_add(void *arg, struct calls *s, const struct call *c, uint64_t nans, uint64_t infs)
 {
 	struct bad *b = arg;
 	const struct csv_text *io = calls_column(s, COL_io);
 	struct bad_rank *r = &b->rank[c->rank];
 	struct bad_row now = {.call = *c, .nans = nans, .infs = infs, .index = NO_NUMBER};
-	struct bad_row *have;
 	bool p2p = c->bits & CALL_P2P;
 
 	csv_parse_i64(calls_column(s, COL_index), &now.index);
@@ -109,43 +139,33 @@ void bad_add(void *arg, struct calls *s, const struct call *c, uint64_t nans, ui
 	b->inf_rows += infs != 0;
 	count_step(b, c->step);
 
-	/*
-	 * After the first bad value most rows are bad, so only an earlier one is examined in full.
-	 */
 	now.event = clock_set_right(&b->skew[c->rank], c->start + (now.out ? c->dur : 0));
 	now.key = (struct table_key){c->comm, p2p};
-	have = table_get(&b->first, c->comm, p2p);
-	if (!have)
-		return;
-	if (have->call.rows && same_operation(&now, have)) {
-		add_same_rank(have, c->rank);
-		if (!is_row_earlier(&now, have))
-			return;
-		memcpy(now.same, have->same, sizeof(now.same));
-		now.nsame = have->nsame;
-	} else if (have->call.rows && !is_row_earlier(&now, have)) {
-		return;
-	}
-	add_same_rank(&now, c->rank);
-	csv_parse_u64(calls_column(s, COL_count), &now.count);
-	copy_field_text(now.dtype, sizeof(now.dtype), calls_column(s, COL_dtype));
-	copy_field_text(now.shape, sizeof(now.shape), calls_column(s, COL_shape));
-	csv_copy_field_to(now.name, sizeof(now.name), calls_column(s, COL_name));
-	copy_field_text(now.min, sizeof(now.min), calls_column(s, COL_min));
-	copy_field_text(now.max, sizeof(now.max), calls_column(s, COL_max));
-	*have = now;
+	add_first_row(&b->first, &now, s);
+	if (nans)
+		add_first_row(&b->first_nan, &now, s);
 }
 
-const struct bad_row *bad_first(const struct bad *b)
+static const struct bad_row *find_first_row(const struct table *first)
 {
 	const struct bad_row *best = NULL;
 
-	for (uint32_t i = 0; i < b->first.n; i++) {
-		const struct bad_row *r = table_at(&b->first, i);
+	for (uint32_t i = 0; i < first->n; i++) {
+		const struct bad_row *r = table_at(first, i);
 
 		if (!best || r->call.step < best->call.step ||
 			(r->call.step == best->call.step && r->event < best->event))
 			best = r;
 	}
 	return best;
+}
+
+const struct bad_row *bad_find_first(const struct bad *b)
+{
+	return find_first_row(&b->first);
+}
+
+const struct bad_row *bad_find_first_nan(const struct bad *b)
+{
+	return find_first_row(&b->first_nan);
 }

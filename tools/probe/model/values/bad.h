@@ -35,6 +35,7 @@ struct bad_rank {
 
 struct bad {
 	struct table first; /* struct bad_row, the first one of each communicator */
+	struct table first_nan; /* the first ones with a NaN */
 	struct bad_rank *rank; /* by folder */
 	uint64_t rows, nan_rows, inf_rows;
 	uint64_t *step_seen; /* one bit per step */
@@ -48,7 +49,8 @@ void bad_free(struct bad *b);
 /* Can be used as a calls_bad_fn; arg: the struct bad. */
 void bad_add(void *arg, struct calls *s, const struct call *c, uint64_t nans, uint64_t infs);
 
-/* Returns the first bad row of the run, or NULL if there is none. */
-const struct bad_row *bad_first(const struct bad *b);
+/* Returns the first bad row of the run, or the first one with a NaN; NULL if there is none. */
+const struct bad_row *bad_find_first(const struct bad *b);
+const struct bad_row *bad_find_first_nan(const struct bad *b);
 
 #endif
