@@ -60,6 +60,20 @@ static void front(int step)
 	sum(32);
 }
 
+/* The data decide how much is sent. Rank 2 sends the same once more. */
+static void lengths(int step)
+{
+	static int n;
+
+	if (step != 12 || rank != 2) {
+		n = 16 + (int)(draw() * 48);
+		for (int i = 0; i < n; i++)
+			in[i] = draw();
+	}
+	MPI_Sendrecv(in, n, MPI_FLOAT, (rank + 1) % size, 3, out, MOST, MPI_FLOAT,
+		(rank + size - 1) % size, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
 static void gather_distances(int step, int nan_step)
 {
 	static float gathered[4 * MOST];
@@ -204,8 +218,8 @@ int main(int argc, char **argv)
 		void (*run)(int step);
 	} mode[] = {{"rates", rates}, {"front", front}, {"expert", expert}, {"rest", rest},
 		{"plan", plan}, {"restart", restart}, {"batches", batches}, {"clusters", clusters},
-		{"distances", distances}, {"larger", larger}, {"replicas", replicas},
-		{"overflow", overflow}, {"distance", distance}};
+		{"distances", distances}, {"lengths", lengths}, {"larger", larger},
+		{"replicas", replicas}, {"overflow", overflow}, {"distance", distance}};
 
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);

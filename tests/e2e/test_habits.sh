@@ -27,6 +27,7 @@ for m in $flavours; do
 		batches []
 		clusters []
 		distances []
+		lengths []
 		larger [('spike', 'bad', [2], 12)]
 		replicas [('diverged', 'bad', [2], 15)]
 		overflow [('inf', 'bad', [2], 15)]

@@ -230,7 +230,8 @@ static void record_repetition(
 		return;
 	if (v->repeat) {
 		h->stale.item[v->repeat - 1].length++;
-	} else if (!v->fresh) {
+	} else if (!v->fresh || 2 * v->resized >= v->seen) {
+		/* Where the data decide the length of each call, equal data are sent again, as was meant. */
 		v->varies = true;
 	} else if ((v->repeat = keep_strange(h, &h->stale, c, v->shared, v->seen))) {
 		h->stale.item[v->repeat - 1].turn = turn;
