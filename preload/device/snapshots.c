@@ -85,23 +85,16 @@ static bool have_event(const struct snapshot_runtime *r, struct snapshot *s, voi
 	return r->create_event(&s->event);
 }
 
-/* Call with the lock held. */
-static void init_snapshot_region(const struct snapshot_runtime *r)
+/* Call with the lock held. Returns 0, -EIO if there is none, -ENODEV if it has just been refused. */
+static int init_snapshot_region(const struct snapshot_runtime *r)
 {
 	void *memory = NULL;
 
 	if (region || refused)
-		return;
+		return region ? 0 : -EIO;
 	refused = !device_can_wait() || !r->allocate(&memory, region_bytes);
-	if (!refused)
-		region = memory;
-	else
-		log_loss(LOSS_DEVICE,
-			device_can_wait()
-				? "tensors on a device are not copied: its runtime has no "
-				  "page-locked memory"
-				: "tensors on a device are not copied: collectives had started "
-				  "before copies were wanted; start the program with device: copy");
+	region = memory;
+	return refused ? -ENODEV : 0;
 }
 
 void snapshots_set_size(size_t bytes)
@@ -116,17 +109,17 @@ void snapshots_set_size(size_t bytes)
 	pthread_mutex_unlock(&lock);
 }
 
-void snapshots_init(const struct snapshot_runtime *r)
-{
-	pthread_mutex_lock(&lock);
-	init_snapshot_region(r);
-	pthread_mutex_unlock(&lock);
-}
-
 /* Logged without the lock: the reader of stderr may be slow. */
 static void log_no_space(size_t bytes, int err)
 {
-	if (err == -EMSGSIZE)
+	if (err == -ENODEV)
+		log_loss(LOSS_DEVICE,
+			device_can_wait()
+				? "tensors on a device are not copied: its runtime has no "
+				  "page-locked memory"
+				: "tensors on a device are not copied: collectives had started "
+				  "before copies were wanted; start the program with device: copy");
+	else if (err == -EMSGSIZE)
 		log_loss(LOSS_DEVICE,
 			"a buffer of %zu MiB on a device is not copied: there are %zu MiB for "
 			"copies; raise device_copy_mib",
@@ -144,8 +137,18 @@ static void log_no_space(size_t bytes, int err)
 			SNAPSHOTS - 1);
 }
 
+void snapshots_init(const struct snapshot_runtime *r)
+{
+	int err;
+
+	pthread_mutex_lock(&lock);
+	err = init_snapshot_region(r);
+	pthread_mutex_unlock(&lock);
+	log_no_space(0, err);
+}
+
 /*
- * Call with the lock held. Returns 0, -EIO, -EMSGSIZE (larger than all space), -ENOBUFS (the space is
+ * Call with the lock held. Returns 0, -EIO, -ENODEV, -EMSGSIZE (larger than all space), -ENOBUFS (the space is
  * in use) or -EMFILE (too many copies are pending).
  */
 static int start_snapshot(const struct snapshot_runtime *r, void *context, void *stream,
@@ -153,10 +156,10 @@ static int start_snapshot(const struct snapshot_runtime *r, void *context, void 
 {
 	struct snapshot *s;
 	uint32_t n, at;
+	int err = init_snapshot_region(r);
 
-	init_snapshot_region(r);
-	if (!region)
-		return -EIO;
+	if (err)
+		return err;
 	if (bytes > region_bytes)
 		return -EMSGSIZE;
 	n = count_pages(bytes);
@@ -193,7 +196,7 @@ int snapshot_copy(const struct snapshot_runtime *r, void *context, void *stream,
 	err = start_snapshot(r, context, stream, from, bytes, snapshot);
 	pthread_mutex_unlock(&lock);
 	log_no_space(bytes, err);
-	return err == -EMSGSIZE || err == -EMFILE ? -ENOBUFS : err;
+	return err == -EMSGSIZE || err == -EMFILE ? -ENOBUFS : err == -ENODEV ? -EIO : err;
 }
 
 int snapshot_poll(const struct snapshot_runtime *r, uint32_t n, const void **at)

@@ -40,7 +40,7 @@ static const struct slice_table *all_tables;
 
 static _Atomic uint64_t request_now;
 
-/* Reasons why tensors may be sliced; each is set by another thread. */
+/* Reasons why tensors may be sliced; different threads set them. */
 #define SLICED_BY_TABLE 1u
 #define SLICED_BY_REQUEST 2u
 
@@ -83,6 +83,8 @@ int slice_load(const struct config *cfg)
 		n += *p == '\n';
 	t = malloc(sizeof(*t) + n * sizeof(t->item[0]) + strlen(words) + 1);
 	if (!t) {
+		atomic_store(&table_now, NULL);
+		set_switch(SLICED_BY_TABLE, false);
 		log_loss(LOSS_DUMP, "slice: no memory: tensors are recorded whole");
 		return -ENOMEM;
 	}

@@ -207,10 +207,10 @@ static struct seen_optimizer *find_optimizer(const void *self)
 }
 
 /*
- * Returns the number of parameters that require a gradient and did not when they were found: the
- * program has unfrozen them.
+ * Sets the parameters' numbers. Returns how many require a gradient and did not when they were
+ * found: the program has unfrozen them.
  */
-static uint32_t set_param_ids(struct torch_optimizer_view *v)
+static uint32_t update_param_ids(struct torch_optimizer_view *v)
 {
 	const struct train_params *now = train_get_params();
 	struct optimizer_param *param = (struct optimizer_param *)v->param;
@@ -263,6 +263,7 @@ static const struct torch_optimizer_view *read_optimizer(void)
 	struct torch_optimizer_view *v = NULL;
 	struct seen_optimizer *o;
 	uint64_t hash;
+	uint32_t unfrozen;
 	bool changed;
 
 	memset(&l, 0, sizeof(l));
@@ -277,20 +278,23 @@ static const struct torch_optimizer_view *read_optimizer(void)
 		v->nspan = (uint16_t)own(open_views).depth;
 		hash = optimizer_view_compute_hash(v) | 1;
 		changed = hash != o->params;
-		if ((set_param_ids(v) > o->unfrozen || changed) && are_names_wanted()) {
+		unfrozen = update_param_ids(v);
+		if (unfrozen < o->unfrozen)
+			o->unfrozen = unfrozen; /* frozen again */
+		if ((unfrozen > o->unfrozen || changed) && are_names_wanted()) {
 			if (tree_update_types(&l.tree))
 				v = read_again(self, v, &l.tree);
 			l.view = v;
 			l.zero = find_zero_partition(&l.zero_group, &l.zero_part);
 			o->zero |= l.zero;
 			/* ZeRO-3 gives its optimizer one partition after another. */
-			if (!l.zero || !is_view_complete(v))
+			if (!l.zero || !is_view_complete(v) || unfrozen > o->unfrozen)
 				find_names(&l, o,
 					!o->params ? "optimizer"
 					: changed  ? "parameter groups changed"
 						   : "parameters unfrozen");
 			o->params = hash;
-			o->unfrozen = set_param_ids(v);
+			o->unfrozen = update_param_ids(v);
 		}
 		v->partitions = o->zero;
 	}
@@ -313,7 +317,7 @@ const struct torch_optimizer_view *torch_read_optimizer_again(void)
 		v = optimizer_view_read(
 			optimizers[was->number].self, &l.tree, &own(open_views).arena);
 	if (v)
-		set_param_ids(v);
+		update_param_ids(v);
 	arena_close(&l.arena);
 	py_unlock_objects(&h);
 	return v ? v : was;
