@@ -13,6 +13,7 @@
 #include "call/step.h"
 #include "stats/stats.h"
 #include "terms/dtype.h"
+#include "text/suffix.h"
 #include "training/params/experts.h"
 #include "training/params/kind.h"
 #include "training/params/metric.h"
@@ -70,6 +71,7 @@ static struct router {
 } routers[ROUTERS_MAX];
 static const void *router_data[ROUTERS_MAX]; /* the parameters' memory */
 static uint32_t nrouter, loaded_generation;
+static uint32_t content_step; /* 1 + the step whose kernels are handled */
 
 /* Memory of graphs' arguments that are no router's weight. */
 #define KNOWN_SLOTS 4096u
@@ -85,33 +87,23 @@ static bool has_parameter_names(void)
 	return all && all->n;
 }
 
-static bool has_end(const char *text, size_t length, const char *end)
-{
-	size_t n = strlen(end);
-
-	return length >= n && memcmp(text + length - n, end, n) == 0 &&
-	       (length == n || text[length - n - 1] == '.');
-}
-
 /*
  * Removes ".weight" from a parameter's name. Returns false if it is not the name of a router's
  * weight: neither its cell is a router, nor the one around a cell named dense.
  */
 static bool get_router_name(char *name)
 {
-	size_t n = strlen(name);
 	char *dense;
 	bool is_router;
 
-	if (!has_end(name, n, "weight") || n <= strlen(".weight"))
+	if (!has_suffix(name, ".weight"))
 		return false;
-	n -= strlen(".weight");
-	name[n] = 0;
+	name[strlen(name) - strlen(".weight")] = 0;
 	if (is_router_name(name))
 		return true;
-	if (!has_end(name, n, "dense") || n <= strlen(".dense"))
+	if (!has_suffix(name, ".dense"))
 		return false;
-	dense = name + n - strlen(".dense");
+	dense = name + strlen(name) - strlen(".dense");
 	*dense = 0;
 	is_router = is_router_name(name);
 	*dense = '.';
@@ -126,6 +118,13 @@ static struct router *find_router_at(const void *data)
 	return NULL;
 }
 
+/* False for a parameter that is no longer in the table, or if other data are in its memory. */
+static bool has_router_weight(const struct router *r, const int64_t *dims, uint8_t dtype)
+{
+	return r->dtype == dtype && memcmp(r->dims, dims, sizeof(r->dims)) == 0 &&
+	       (!r->generation || r->generation == loaded_generation);
+}
+
 static struct router *find_or_add_router(const void *data, const int64_t *dims, uint8_t dtype)
 {
 	struct router *r = find_router_at(data);
@@ -136,6 +135,8 @@ static struct router *find_or_add_router(const void *data, const int64_t *dims, 
 	if (!r) {
 		router_data[nrouter] = data;
 		r = &routers[nrouter++];
+		*r = (struct router){.of_copy = NAN};
+	} else if (!has_router_weight(r, dims, dtype)) {
 		*r = (struct router){.of_copy = NAN};
 	}
 	r->experts = (uint32_t)(dims[0] < dims[1] ? dims[0] : dims[1]);
@@ -168,6 +169,8 @@ static void load_named_routers(void)
 					  : NULL;
 		if (!r)
 			continue;
+		if (!r->named)
+			r->measured = 0; /* what was in its memory before was another matrix */
 		r->named = true;
 		r->generation = loaded_generation;
 		strcpy(r->name, name);
@@ -213,8 +216,8 @@ static bool is_equal(double a, double b)
 }
 
 /*
- * The router of whose weight b is a copy that no kernel has made, as of a transposed view: it has
- * the same similarity to the last digit. NULL: none, or several.
+ * Matrix b may be a copy of a router's weight that no kernel made, such as a transposed view. Returns
+ * the router with exactly b's similarity. NULL: none, or several.
  */
 static struct router *find_router_of_copy(const struct buffer *b, uint32_t step)
 {
@@ -254,12 +257,14 @@ static struct router *find_router_of_graph(const struct buffer *b)
 		return NULL;
 	if (!ms_copy_argument_name(b->base, name, sizeof(name)))
 		return NULL;
-	r = get_router_name(name) ? find_or_add_router(b->base, b->counts, b->dtype) : NULL;
+	if (!get_router_name(name)) {
+		*k = (struct known_memory){b->base, loaded_generation};
+		return NULL;
+	}
+	r = find_or_add_router(b->base, b->counts, b->dtype);
 	if (r) {
 		r->named = true;
 		strcpy(r->name, name);
-	} else {
-		*k = (struct known_memory){b->base, loaded_generation};
 	}
 	return r;
 }
@@ -271,6 +276,8 @@ static struct router *find_router(const struct buffer *b, uint32_t step)
 
 	load_named_routers();
 	r = find_router_at(b->base);
+	if (r && !has_router_weight(r, b->counts, b->dtype))
+		r = NULL;
 	if (!r && ms_is_graph_running())
 		r = find_router_of_graph(b);
 	if (!r)
@@ -342,7 +349,7 @@ static void write_routing_row(const struct unnamed_row *w)
 static void add_routing_row(const struct router *r, enum train_kind kind, int part, double value)
 {
 	struct unnamed_row w = {.value = value,
-		.step = step_now(),
+		.step = content_step - 1,
 		.router = (uint16_t)(r - routers),
 		.kind = (uint8_t)kind,
 		.part = (int16_t)part};
@@ -361,6 +368,11 @@ static void add_routing_row(const struct router *r, enum train_kind kind, int pa
 	}
 	if (unnamed_rows && nunnamed < UNNAMED_ROWS_MAX)
 		unnamed_rows[nunnamed++] = w;
+	else
+		log_loss(LOSS_ENTRY,
+			"MindSpore: more than %u values of routers before their names are known: "
+			"further ones are not recorded",
+			UNNAMED_ROWS_MAX);
 }
 
 /* The named router that unnamed router r is, or is a copy of; NULL: none, or several. */
@@ -373,7 +385,9 @@ static const struct router *find_named_router(const struct router *r)
 	for (uint32_t i = 0; i < nrouter; i++) {
 		struct router *other = &routers[i];
 
-		if (!other->named || other->experts != r->experts || other->width != r->width)
+		if (!other->named ||
+			(other->generation && other->generation != loaded_generation) ||
+			other->experts != r->experts || other->width != r->width)
 			continue;
 		measure_weight(other, step_now() + 1);
 		if (!is_equal(other->similarity, r->similarity))
@@ -407,6 +421,7 @@ static void write_unnamed_rows(void)
 	munmap(unnamed_rows, UNNAMED_ROWS_MAX * sizeof(*unnamed_rows));
 	unnamed_rows = NULL;
 	nunnamed = 0;
+	unnamed_logits = 0;
 }
 
 void ms_write_unnamed_experts(void)
@@ -440,8 +455,7 @@ static struct memory_content {
 	uint32_t call; /* 1 + the index of the call whose scores these are; 0: none */
 } contents[PLACES]; /* open addressing */
 static uint32_t generation; /* increases with each step */
-static uint32_t occupied, content_step;
-static bool full; /* reported once */
+static uint32_t occupied;
 
 static struct memory_content *find_routed_slot(const void *data)
 {
@@ -476,12 +490,14 @@ static void start_step(void)
 		remove_unnamed_routers();
 }
 
+/* Logged once. */
 static void record_full_step(void)
 {
-	if (!full)
-		log_loss(
-			LOSS_ENTRY, "MindSpore: too many routers in a step: some are not measured");
-	full = true;
+	log_loss(LOSS_ENTRY,
+		"MindSpore: more than %u calls or %u tensors of routers in step %u: further ones "
+		"are not "
+		"measured",
+		CALLS_MAX, PLACES / 2, content_step - 1);
 }
 
 static void set_routed_content(const void *data, uint32_t weight, uint32_t call)
@@ -586,7 +602,7 @@ static uint32_t record_logits(struct router *r, const struct buffer *logits)
 static void record_choice(struct routing *call, const struct buffer *b)
 {
 	static struct expert_counts counts; /* the lock is held */
-	double capacity = get_expert_capacity();
+	double capacity = get_expert_capacity_factor();
 	const struct router *r = call->router;
 	uint64_t top = b->count / call->tokens;
 	struct expert_balance e;
@@ -674,6 +690,7 @@ void ms_experts_forked(void)
 	pthread_mutex_init(&lock, NULL);
 	generation++;
 	nrouter = nunnamed = content_step = 0;
+	unnamed_logits = 0;
 	loaded_generation = 0;
 	memset(known, 0, sizeof(known));
 }

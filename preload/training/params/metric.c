@@ -143,11 +143,11 @@ bool is_router_name(const char *name)
 	const char *dot = strrchr(name, '.'), *last = dot ? dot + 1 : name;
 
 	if (targets && *targets)
-		return is_in_set(&of_routers, name, false);
+		return is_in_set(&of_routers, name, false) && of_routers.n;
 	return strcmp(last, "gate") == 0 || strcmp(last, "router") == 0;
 }
 
-double get_expert_capacity(void)
+double get_expert_capacity_factor(void)
 {
 	return get_kinds_keys(get_config())->expert_capacity_factor;
 }

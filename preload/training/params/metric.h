@@ -29,7 +29,7 @@ bool stable_rank_has_target(const char *name);
 /* True if a module with this full name chooses experts: by key router_targets, or named gate or router. */
 bool is_router_name(const char *name);
 /* Returns key expert_capacity_factor. */
-double get_expert_capacity(void);
+double get_expert_capacity_factor(void);
 
 /*
  * True if a parameter is selected by key summary_targets; if that is empty, by index <

@@ -161,7 +161,7 @@ static bool find_token_counts(struct routing *r, uint32_t experts, const struct 
 
 static void write_tokens(struct routing *r)
 {
-	double capacity = get_expert_capacity();
+	double capacity = get_expert_capacity_factor();
 	struct expert_balance b;
 	char part[32];
 
