@@ -91,7 +91,7 @@ static void distances(int step)
 	gather_distances(step, -1);
 }
 
-/* A fault: one of them is a NaN. */
+/* A fault: one distance is NaN. */
 static void distance(int step)
 {
 	gather_distances(step, 12);

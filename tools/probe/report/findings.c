@@ -577,22 +577,22 @@ static void add_nonfinite_ranks(struct report *r, struct finding *f, const struc
 	}
 }
 
-/* Steps from a first Inf to a NaN that did not come from it: arithmetic makes a NaN of an Inf within a few steps. */
-#define STEPS_TO_NAN 3
+/* At least as many steps have Inf, and no NaN, before it is taken for one that is meant. */
+#define STEPS_WITH_INF 3
 
 /*
- * Returns true if Inf is no sign of a fault: all ranks put it into the same operation first, more than two
- * operations have it, and no NaN came soon. A program that computes with Inf, such as one that sends the
- * distances of what it has not reached, does this. An Inf that was not meant begins on one rank, or is
- * subtracted from itself or multiplied by 0 soon.
+ * Returns true if Inf is no sign of a fault: in one operation all ranks of the job put it in first, several steps
+ * have it, and no NaN came in these steps. A program that computes with Inf does this, such as one that sends
+ * the distances of what it has not reached. Which step has what must be known.
  */
 static bool is_infinity_meant(const struct report *r, const struct bad_row *b)
 {
 	const struct bad_row *nan = bad_find_first_nan(&r->g.bad);
 
-	return !b->nans && !b->out && b->call.size > 1 && b->nsame == b->call.size &&
-	       r->g.bad.inf_rows > 2 * (uint64_t)b->nsame &&
-	       (!nan || nan->call.step >= b->call.step + STEPS_TO_NAN);
+	return !b->nans && !b->out && !r->g.thinned && r->g.diagnose.sites.steps &&
+	       b->nsame == r->g.folders.n && b->nsame > 1 && r->g.bad.steps >= STEPS_WITH_INF &&
+	       (!nan || nan->call.step >= b->call.step + STEPS_WITH_INF) &&
+	       !has_scaler_skipped_all(r);
 }
 
 static void add_nonfinite(struct report *r, const struct bad_row *b, bool meant)
