@@ -6,7 +6,7 @@
 # Guess:    one answer for one module, whether or not it also returns its attention weights: NaN, from the softmax of nothing.
 # Real:     need_weights=True (the default): NaN in the output of that sequence and in the gradient of every parameter but the last
 #           bias, although the loss does not use that sequence. need_weights=False: outputs and gradients are finite.
-# Matters:  one empty sequence in one rank's batch makes NaN in every parameter of the block, or nothing, by an argument that only
+# Matters:  one empty sequence in one rank's batch makes NaN in all weights of the block, or nothing, by an argument that only
 #           asks for one more result; an evaluation script that asks for the weights fails where the training did not.
 . "$(dirname "$0")/lib.sh"
 environment torch torch==2.13.0 numpy

@@ -5,7 +5,7 @@
 #           forward pass. What is the gradient of x, which is 4 with that w?
 # Guess:    with every optimizer the error "modified by an inplace operation": a step is a write in place.
 # Real:     the error with foreach=True and without it; with fused=True none: the step leaves the tensor's version as it was, and the
-#           gradient is computed with the new weights, without a warning.
+#           gradient is computed with the new weights.
 # Matters:  two losses over one forward pass with a step between them (GANs, actor and critic, pipelines): fused=True, set for speed,
 #           turns an error into wrong gradients. A version counter is no evidence that a parameter was not written.
 . "$(dirname "$0")/lib.sh"

@@ -6,8 +6,8 @@
 # Guess:    SUM: 3 and 30 on both ranks. MAX: 3 for the rank whose number was the maximum and 0 for the other. PRODUCT: 3 and 30 times
 #           the number of the other rank. Or an error for what is not implemented.
 # Real:     for every operation the ranks' incoming gradients are reduced *with that operation*: MAX gives 2 and 20 to both ranks, MIN
-#           1 and 10, PRODUCT 2 and 200. No error, no warning. Only SUM is a derivative.
-# Matters:  a loss with a maximum over ranks (a softmax over sharded classes, a global norm) is trained in a wrong direction, and all
+#           1 and 10, PRODUCT 2 and 200. No error. Only SUM is a derivative.
+# Matters:  a loss with a maximum over ranks (a softmax over sharded classes, an infinity norm over ranks) is trained in a wrong direction, and all
 #           ranks have the same wrong numbers: no comparison between ranks shows it.
 . "$(dirname "$0")/lib.sh"
 environment torch torch==2.13.0 numpy

@@ -2,10 +2,10 @@
 # ONNX Runtime 1.32.0, ONNX 1.23.2, CPU: operators of a model on three numbers of which one is NaN.
 #
 # Question: NaN stands first, in the middle or last, the others are 1 and 2. What do ReduceMax, ReduceMin, ArgMax, MaxPool, TopK, Relu,
-#           ThresholdedRelu, and conversions to int8, float8 and 8-bit quantized numbers give?
-# Guess:    NaN (its index for ArgMax) wherever it stands, as in PyTorch, which has exported the model; 0 after a conversion to integers.
+#           ThresholdedRelu, and conversions to int8 and 8-bit quantized numbers give?
+# Guess:    NaN (its index for ArgMax) wherever it stands, as in PyTorch; 0 after a conversion to integers.
 # Real:     ReduceMax and ReduceMin are NaN if it stands first, else 2 and 1; ArgMax finds it only in the first place; MaxPool never has
-#           it; TopK puts it first; Relu keeps it and ThresholdedRelu makes 0 of it. float8 keeps it, quantized it is the lowest number.
+#           it; TopK puts it first; Relu keeps it and ThresholdedRelu makes 0 of it. As int8 it is 0, quantized the lowest number.
 # Matters:  an exported model answers with finite numbers where the trained one says NaN, and a check by ReduceMax in the graph sees one
 #           NaN of three.
 . "$(dirname "$0")/lib.sh"

@@ -8,8 +8,7 @@
 # Real:     without optimization 3. With it (the default) the store before the return is made and nothing else: lane 0 has returned. Without
 #           the return it is 3 either way.
 # Matters:  kernels of statistics that look first whether there is anything to do are computed wrongly on the CPU on which they are
-#           tested, without an error. PoCL 6.0 of Debian 13 stores 8, with the last lane's number for the first one's, optimized or not; its
-#           other method (POCL_WORK_GROUP_METHOD=cbs) is right.
+#           tested, without an error.
 . "$(dirname "$0")/lib.sh"
 environment pocl pyopencl==2026.1.4 pocl-binary-distribution==3.0 numpy==2.4.6
 cat >"$work/program.py" <<'P'

@@ -3,10 +3,10 @@
 #
 # Question: a block all-reduces the number of its rows and adds it to a buffer, at its start or at its end; it also has a BatchNorm.
 #           One forward and backward pass on 4 rows a rank. How many collectives, what is in the buffers?
-# Guess:    one collective, 8 tokens and 1 batch with and without checkpoint(): it is said to compute the same.
+# Guess:    one collective, 8 tokens and 1 batch with and without checkpoint(): its purpose is to compute the same.
 # Real:     under checkpoint() the collective at the start runs twice and the buffer has 16. At the end it runs twice with
 #           use_reentrant=True and once with False, which stops the second pass after the last tensor that it needs. BatchNorm has
-#           always seen 2 batches. No warning.
+#           always seen 2 batches.
 # Matters:  expert loads, token counts and running statistics are doubled where a block is checkpointed; one rank that checkpoints
 #           other blocks than its peers makes another number of collectives, which is a hang without an error in any line of its own.
 . "$(dirname "$0")/lib.sh"
