@@ -131,7 +131,9 @@ for f in $flavours; do
 	happened
 	is "$name: every row is there" "$(rows "$out" '[len(calls(on(d))) for d in dirs]')" "[$calls, $calls]"
 	said 'let the process write there'
-	unlike "$name: the report calls no rank killed" "$("$probe" report "$out" 2>&1)" 'killed|died'
+	reported=$("$probe" report "$out" 2>&1)
+	like "$name: the report has both ranks" "$reported" '^ranks +2 '
+	unlike "$name: the report calls no rank killed" "$reported" 'killed|died'
 	is "$name: the journal stays, as a sign of the end" "$(ls "$out"/rank[01]/journal.bin | wc -l)" 2
 	accounted
 	is "$name: recover counts the calls" "$(rows "$out" '[(M[d]["calls"]["recorded"], M[d]["state"]) for d in dirs]')" "[($calls, 'recovered'), ($calls, 'recovered')]"

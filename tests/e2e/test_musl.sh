@@ -74,8 +74,8 @@ for what in say calls; do
 	like "$what: \`probe check\` says so" "$said" "$tmp/$what: it is linked against musl.*glibc"
 done
 
-# Nothing that musl lacks is needed to start. Its loader takes a name that ends in 64 for the one without (lseek64 of zlib).
+# Nothing that musl lacks is needed to start. Its loader finds lseek64, which zlib of Debian 13 needs, under the name lseek.
 libc=$(ls /lib/ld-musl-*.so.1 | head -1)
 is 'symbols that libprobe.so needs are weak, or musl has them' "$(comm -23 <(nm -D --undefined-only "$lib" |
-	awk '$1 == "U" {sub("(64)?@.*", "", $2); print $2}' | sort -u) <(nm -D --defined-only "$libc" | awk '{print $3}' | sort -u))" ''
+	awk '$1 == "U" {sub("@.*", "", $2); sub("^lseek64$", "lseek", $2); print $2}' | sort -u) <(nm -D --defined-only "$libc" | awk '{print $3}' | sort -u))" ''
 finish

@@ -53,7 +53,7 @@ computed() {
 
 compiled "$tmp/plain"
 if grep -q 'Python.h: No such file' "$tmp/plain.err"; then
-	skip 'torch.compile' "no headers of Python's"
+	skip 'torch.compile' "Python's headers are not installed (python3-dev)"
 	finish
 fi
 new_out

@@ -4,11 +4,13 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 #include <cmocka.h>
 
 #include "base/unwritten.h"
 
-static void operators_that_fill_do_not_read_their_inputs(void **state)
+static void the_first_input_of_filling_operators_may_be_unwritten(void **state)
 {
 	(void)state;
 	assert_true(is_possibly_unwritten("copy_", false, 0));
@@ -31,25 +33,32 @@ static void lists_that_are_filled_may_be_unwritten(void **state)
 	}
 }
 
-static void patterns_are_what_the_functions_say(void **state)
+static void patterns_are_what_the_function_says(void **state)
 {
 	enum unwritten_part part;
+	const char *pattern;
 	unsigned n[3] = {0};
+	char name[64];
 
 	(void)state;
-	for (unsigned i = 0; get_unwritten_pattern(i, &part); i++)
+	for (unsigned i = 0; (pattern = get_unwritten_pattern(i, &part)); i++) {
+		snprintf(name, sizeof(name), "%.*s", (int)strcspn(pattern, "*"), pattern);
 		n[part]++;
+		assert_true(is_possibly_unwritten(name, false, 0));
+		assert_int_equal(
+			is_possibly_unwritten(name, false, 5), part != UNWRITTEN_FIRST_INPUT);
+		assert_int_equal(is_possibly_unwritten(name, true, 0), part == UNWRITTEN_ALL);
+	}
 	for (unsigned i = 0; i < 3; i++)
 		assert_true(n[i]);
-	assert_null(get_unwritten_pattern(n[0] + n[1] + n[2], &part));
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(operators_that_fill_do_not_read_their_inputs),
+		cmocka_unit_test(the_first_input_of_filling_operators_may_be_unwritten),
 		cmocka_unit_test(lists_that_are_filled_may_be_unwritten),
-		cmocka_unit_test(patterns_are_what_the_functions_say),
+		cmocka_unit_test(patterns_are_what_the_function_says),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
