@@ -16,6 +16,7 @@
 #include "session/state.h"
 #include "training/steps/step_times.h"
 #include "wrappers/cxx/cxx_work.h"
+#include "wrappers/mindspore/kernel_values.h"
 #include "wrappers/mindspore/layout/kernel_layout.h"
 
 /*
@@ -108,8 +109,10 @@ void ms_handle_graph_end(uint32_t before, const struct graph_run *r)
 		graph_phase = PHASE_NONE;
 	}
 	pthread_mutex_unlock(&lock);
-	if (m != TRAIN_NOTHING)
+	if (m != TRAIN_NOTHING) {
+		ms_record_missing_kinds(step_now());
 		step_end(STEP_OPTIMIZER);
+	}
 }
 
 void ms_handle_each_graph(void (*visit)(void *arg, const struct graph_run *r), void *arg)

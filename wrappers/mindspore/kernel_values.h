@@ -110,6 +110,11 @@ void ms_loss_returned(bool ended, uint32_t step, double value);
 
 /* A row of this kind has been written: it is not reported as missing at the end of a step. */
 void ms_set_kind_written(enum train_kind kind);
+/*
+ * Reports kinds that are configured and have had no row, each once. Call this at the end of step `step`, if
+ * it updated parameters, without a lock.
+ */
+void ms_record_missing_kinds(uint32_t step);
 
 void ms_values_forked(void);
 void ms_gradients_forked(void);

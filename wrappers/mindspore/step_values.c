@@ -257,33 +257,33 @@ static void write_grad_norm(uint32_t step, const struct step_numbers *n)
 	}
 }
 
-/*
- * Kinds that MindSpore's kernels do not show, and kinds of which a step has shown nothing. Each is
- * reported once, if it is configured.
- */
-static const struct missing_kinds {
-	uint32_t kinds; /* KIND_BIT() */
-	const char *subject, *why;
+#define NO_CELL "MindSpore's kernels do not show the cell to which they belong"
+#define NOT_COMPUTED "libprobe does not compute it for MindSpore"
+#define NO_LOGITS                                                                              \
+	"no kernel has computed logits in host memory with a matrix <cell>.weight whose cell " \
+	"is named gate or router, or is one of router_targets"
+#define NO_CHOICE "no kernel TopK or Argmax has chosen experts by a router's logits in host memory"
+#define NO_SOFTMAX "no softmax kernel has had [batch, heads, queries, keys] in host memory"
+
+/* Kinds that MindSpore's kernels do not show, and kinds without a row in a step with an update. */
+static const struct missing_kind {
+	enum train_kind kind;
+	const char *why;
 	bool at_interval; /* look at steps of attention_interval only */
 } missing_kinds[] = {
-	{KIND_BIT(TOKENS_PER_RANK), "tokens_per_rank", "MindSpore's kernels show no split sizes",
-		false},
-	{KIND_BIT(ACTV) | KIND_BIT(ACTV_GRAD), "actv, actv_grad",
-		"MindSpore's kernels do not show the cell to which they belong", false},
-	{KIND_BIT(MG_DIRECTION) | KIND_BIT(UR_DISTRIBUTION) | KIND_BIT(UPDATE_RATIO),
-		"mg_direction, ur_distribution, update_ratio",
-		"they are not computed from MindSpore's kernels", false},
-	{KIND_BIT(ROUTER_SIMILARITY) | KIND_BIT(EXPERT_ENTROPY),
-		"router_similarity, expert_entropy",
-		"no kernel has computed logits in host memory with a matrix <cell>.weight whose "
-		"cell is named gate or router, or is one of router_targets",
-		false},
-	{KIND_BIT(TOKENS) | KIND_BIT(BALANCE), "tokens_per_expert, expert_balance",
-		"no kernel TopK or Argmax has chosen experts by a router's logits in host memory",
-		false},
-	{KIND_BIT(MAX_LOGIT) | KIND_BIT(ATTENTION_ENTROPY) | KIND_BIT(SOFTMAX_MAX),
-		"max_attention_logit, attention_entropy, softmax_max",
-		"no softmax kernel has had [batch, heads, queries, keys] in host memory", true},
+	{TK_TOKENS_PER_RANK, "MindSpore's kernels show no split sizes", false},
+	{TK_ACTV, NO_CELL, false},
+	{TK_ACTV_GRAD, NO_CELL, false},
+	{TK_MG_DIRECTION, NOT_COMPUTED, false},
+	{TK_UR_DISTRIBUTION, NOT_COMPUTED, false},
+	{TK_UPDATE_RATIO, NOT_COMPUTED, false},
+	{TK_ROUTER_SIMILARITY, NO_LOGITS, false},
+	{TK_EXPERT_ENTROPY, NO_LOGITS, false},
+	{TK_TOKENS, NO_CHOICE, false},
+	{TK_BALANCE, NO_CHOICE, false},
+	{TK_MAX_LOGIT, NO_SOFTMAX, true},
+	{TK_ATTENTION_ENTROPY, NO_SOFTMAX, true},
+	{TK_SOFTMAX_MAX, NO_SOFTMAX, true},
 };
 
 static _Atomic uint32_t written; /* KIND_BIT() of kinds that have had a row */
@@ -293,23 +293,22 @@ void ms_set_kind_written(enum train_kind kind)
 	written |= UINT32_C(1) << kind;
 }
 
-static void record_missing_kinds(uint32_t step)
+void ms_record_missing_kinds(uint32_t step)
 {
 	static _Atomic uint32_t noted;
 	uint32_t interval = (uint32_t)get_kinds_keys(get_config())->attention_interval;
-	uint32_t missing;
+	uint32_t missing = train_get_kinds() & ~written;
 
-	if (!train_get_kinds() || !train_are_kinds_due())
+	if (!missing || !train_are_kinds_due())
 		return;
 	for (size_t i = 0; i < sizeof(missing_kinds) / sizeof(*missing_kinds); i++) {
-		const struct missing_kinds *m = &missing_kinds[i];
+		const struct missing_kind *m = &missing_kinds[i];
+		uint32_t bit = UINT32_C(1) << m->kind;
 
-		missing = train_get_kinds() & m->kinds & ~written;
-		if (!missing || (m->at_interval && step % interval != 0))
+		if (!(missing & bit) || (m->at_interval && step % interval != 0) ||
+			atomic_fetch_or(&noted, bit) & bit)
 			continue;
-		if (atomic_fetch_or(&noted, missing) & missing)
-			continue;
-		session_record_invisible(m->subject, m->why);
+		session_record_invisible(train_kinds[m->kind].word, m->why);
 	}
 }
 
@@ -328,8 +327,6 @@ static void write_step_numbers(uint32_t step)
 		write_mean_loss(step, n.loss / n.passes, n.passes);
 	write_group_rates(step, &n);
 	write_grad_norm(step, &n);
-	if (n.updates)
-		record_missing_kinds(step);
 }
 
 void ms_loss_returned(bool ended, uint32_t step, double value)
