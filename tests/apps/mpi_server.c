@@ -2,7 +2,8 @@
 /*
  * Rank 0 answers the others in the order in which they come, as a parameter server does: a probe for any message, a receive, a
  * send. Nothing marks steps. The others send three gradients in each of 24 turns, and receive three answers, by tag.
- * mpi_server [FAULT [ahead|after]]: rank 1 in its 15th turn, which comes before most of the others' turns, or after them
+ * mpi_server [FAULT [ahead|after|turned]]: rank 1 in its 15th turn, which comes before most of the others' turns, or after them.
+ * turned: before them, and rank 2's turns come before rank 3's 12 times, then after them
  *
  *   tag        sends the third one with a tag that the server takes for the first one's
  *   missing    leaves the second one out
@@ -30,12 +31,18 @@ static bool is(const char *what, int turn, int layer)
 }
 
 /* us; the others' 15th turns come one after the other, unless they are told to be late. */
-static unsigned pause_of_turn(void)
+static unsigned pause_of_turn(int turn)
 {
-	bool late = strcmp(pace, "ahead") == 0 ? app_rank != 1
-					       : strcmp(pace, "after") == 0 && app_rank == 1;
+	bool turned = strcmp(pace, "turned") == 0;
+	bool late = strcmp(pace, "ahead") == 0 || turned
+			    ? app_rank != 1
+			    : strcmp(pace, "after") == 0 && app_rank == 1;
+	unsigned own = 1000 + 700 * (unsigned)app_rank;
 
-	return late ? 50000 : 1000 + 700 * (unsigned)app_rank;
+	if (turned && app_rank > 1)
+		own = turn == 0 ? 20000 * (unsigned)(app_rank - 2)
+				: 40000 * (unsigned)(turn == 12 && app_rank == 2);
+	return late ? 50000 + own : own;
 }
 
 static void answer_gradients(int workers)
@@ -99,7 +106,7 @@ int main(int argc, char **argv)
 	if (app_rank == 0)
 		answer_gradients(app_size - 1);
 	for (int turn = 0; app_rank && turn < TURNS; turn++) {
-		usleep(pause_of_turn());
+		usleep(pause_of_turn(turn));
 		send_gradients(turn);
 		receive_weights(turn);
 	}

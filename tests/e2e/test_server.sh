@@ -79,6 +79,7 @@ for f in $flavours; do
 		unanswered skip .0. missing MPI_Send
 		unanswered:ahead skip .0. missing MPI_Send
 		unanswered:after skip .0. missing MPI_Send
+		unanswered:turned skip .0. missing MPI_Send
 		stop stopped .1. None MPI_(Probe|Send|Recv)
 	END
 done

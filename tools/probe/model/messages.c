@@ -234,9 +234,10 @@ static void record_lag(
 	}
 }
 
-/* True if a message on the route of the receive was not received by any rank. */
-static bool is_any_unreceived(const struct messages *m, const struct call *recv)
+bool is_any_unreceived(const struct messages *m, const struct call *recv)
 {
+	if (m->given_up)
+		return true;
 	for (const struct message *k = m->oldest; k; k = k->newer)
 		if (k->send && k->comm == recv->comm && k->from == recv->peer &&
 			k->to == recv->comm_rank && k->tag == recv->tag)
@@ -251,7 +252,7 @@ const struct call *find_lagging(const struct messages *m, bool whole)
 	for (unsigned i = 0; i < m->nlagging; i++) {
 		const struct lagging *g = &m->lagging[i];
 
-		bool left_over = m->given_up || is_any_unreceived(m, &g->call);
+		bool left_over = is_any_unreceived(m, &g->call);
 
 		if ((g->lag > g->usual ? left_over : g->lag < 0) &&
 			(g->returned ? whole && !m->given_up : g->steps >= LAGS_MIN) &&

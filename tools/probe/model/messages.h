@@ -145,6 +145,12 @@ bool is_any_damaged(const struct messages *m);
  */
 const struct call *find_lagging(const struct messages *m, bool whole);
 
+/*
+ * Returns true if a message with the sender, communicator and tag of receive recv was not received,
+ * or so many messages waited for their other side that it is not known.
+ */
+bool is_any_unreceived(const struct messages *m, const struct call *recv);
+
 /* Returns true if message c is open and its other side has not begun. */
 bool is_message_alone(const struct messages *m, const struct call *c);
 

@@ -122,10 +122,36 @@ static bool is_choice_of_others(
 	return false;
 }
 
+static bool is_made_later(const struct rank_window *r, unsigned i, const struct call *receive)
+{
+	for (unsigned k = i + 1; k < r->n; k++) {
+		const struct call *c = &r->e[k].call;
+
+		if (c->bits & CALL_P2P && is_receive(c) && c->comm == receive->comm &&
+			c->peer == receive->peer && c->tag == receive->tag)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Returns true if no message is left for the receive that seems to be missing at call i: its sender was late, or has sent all that
+ * it had to send, and the rank has received from others. The sender is known if the receive is made later, or if it was told from
+ * other calls of its line by it.
+ */
+static bool is_without_message(
+	const struct window *w, const struct rank_window *r, unsigned i, const struct call *missing)
+{
+	return missing->bits & CALL_P2P && is_receive(missing) && missing->peer != NO_NUMBER &&
+	       (r->e[i].unnumbered || is_made_later(r, i, missing)) &&
+	       !is_any_unreceived(&w->g->diagnose.messages, missing);
+}
+
 bool is_excused(const struct window *w, const struct rank_window *r, unsigned i, int k,
 	const struct verdict *v)
 {
 	return !is_alone_in_it(w, r, i, v) ||
+	       (v->kind == VERDICT_MISSING && is_without_message(w, r, i, &v->call)) ||
 	       ((v->kind == VERDICT_MISSING || v->kind == VERDICT_EXTRA) &&
 		       is_choice_of_others(w, r, i, k));
 }
