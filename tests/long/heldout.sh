@@ -3,7 +3,8 @@
 # fault, with intervals by program. Rules have been repaired with all programs outside fresh/, and with frontier of fresh/ (Inf; data of
 # changing lengths). RUNS (1) of each fault, CLEAN (4) runs of each program without one, SEED (1), JOBS (2) at a time;
 # KEEP: a folder for the runs that were not exact. No clean program may be accused. PROGRAMS=a,b: these alone; in fresh/ are
-# wavefront,multigrid,frontier,rollout,sharded,ringattn. EFFECTS=1: without libprobe and report; whether each fault takes effect.
+# wavefront,multigrid,frontier,rollout,sharded,ringattn; in later/, with which no rule has been repaired:
+# elements,treecode,tensorpar,recommend,adapters,onef1b. EFFECTS=1: without libprobe and report; whether each fault takes effect.
 # timeout: 7200
 . "$(dirname "$0")/../e2e/lib.sh"
 . tests/e2e/torch.sh

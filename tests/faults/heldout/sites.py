@@ -87,6 +87,17 @@ PROGRAMS = {
         "pairs": ["nan", "inf", "big", "skip", "extra", "dtype"],
         "lengths": ["nan", "zero", "blank", "stale", "skip", "extra", "dtype", "flip"],
         "bins": REDUCED, "far": SCALAR, "audit": ["skip", "extra", "dtype"], "sums": ROOTED, "round": PROCESS, "sum": PROCESS}),
+    # In later/: by an author who had not read the rules, and no rule has been repaired with them.
+    "elements": dict(data=True, ranks=[4, 4, 6], sites={
+        "columns": "nan inf big zero blank stale skip".split(), "rows": "nan inf big zero blank stale skip".split(),
+        "amplitudes": BROADCAST, "project": [f for f in REDUCED if f != "stale"],
+        "extend": [f for f in REDUCED if f not in ("stale", "less")], "residual": SCALAR, "curvature": SCALAR, "moved": SCALAR,
+        "errors": ROOTED, "image": [f for f in ROOTED if f != "op"], "source": PROCESS, "operator": PROCESS}),
+    "treecode": dict(data=True, sites={
+        "time": SCALAR, "busiest": SCALAR, "work": SCALAR, "busiest_work": ["order"], "histogram": REDUCED,
+        "counts": ["skip", "extra", "dtype"], "bodies": "nan inf big skip extra dtype".split(), "cells": GATHERED,
+        "ghosts": "nan inf big zero blank tag dtype".split(), "sums": ROOTED,
+        "image": "nan inf big skip extra dtype root".split(), "force": PROCESS, "migrate": PROCESS}),
 }
 # loss: recorded with preset `state`.
 TORCH = "nan inf big zero stale skip extra less dtype op drift loss kill exit1 raise sleep slow".split()
@@ -97,7 +108,11 @@ TORCH_PROGRAMS = {
     "tied": dict(data=False, sites={"": [f for f in TORCH if f != "loss"]}),
     # A policy's first loss is 0 whatever it is multiplied with; sharded weights are on one rank each.
     "rollout": dict(data=True, sites={"": [f for f in TORCH if f != "loss"]}),
-    "sharded": dict(data=True, sites={"": [f for f in TORCH if f != "drift"]}), "ringattn": dict(data=True, sites={"": TORCH})}
+    "sharded": dict(data=True, sites={"": [f for f in TORCH if f != "drift"]}), "ringattn": dict(data=True, sites={"": TORCH}),
+    # In later/. No rank of a pipeline has another one's weights.
+    "tensorpar": dict(data=True, ranks=[2, 4], sites={"": TORCH}), "recommend": dict(data=True, ranks=[2, 3, 4], sites={"": TORCH}),
+    "adapters": dict(data=True, sites={"": TORCH}),
+    "onef1b": dict(data=True, ranks=[2, 3, 4], sites={"": [f for f in TORCH if f not in ("drift", "loss")]})}
 
 # UCX, below MPICH, catches a crash, and the process stays for longer than a run: the others are blocked.
 # The kinds that name a fault. If the calls disagree and the ranks are two, nothing tells which one is right.
