@@ -107,6 +107,26 @@ void session_record_steps_before(uint64_t n)
 	pthread_mutex_unlock(&session.lock);
 }
 
+static int64_t unfinished_reduction = -1;
+
+/* Caller has session.lock. */
+static void write_unfinished_reduction(void)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%lld", (long long)unfinished_reduction);
+	session_set_meta(META_UNFINISHED_REDUCTION, "unfinished_reduction_step", text);
+}
+
+void session_record_unfinished_reduction(uint64_t step)
+{
+	pthread_mutex_lock(&session.lock);
+	unfinished_reduction = (int64_t)step;
+	if (session_is_on())
+		write_unfinished_reduction();
+	pthread_mutex_unlock(&session.lock);
+}
+
 /* Caller has session.lock. Facts that were not checked in this process are omitted. */
 static void write_layout_facts(void)
 {
@@ -322,6 +342,8 @@ void session_write_description(void)
 	write_named(&libraries);
 	if (steps_before)
 		write_steps_before();
+	if (unfinished_reduction >= 0)
+		write_unfinished_reduction();
 	if (invisible.n)
 		write_named(&invisible);
 	write_layout_facts();

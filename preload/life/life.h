@@ -62,6 +62,9 @@ void session_record_layout_fact(unsigned fact, bool holds);
  */
 void session_record_steps_before(uint64_t n);
 
+/* Reports the first step whose optimizer began before the framework had reduced its gradients. */
+void session_record_unfinished_reduction(uint64_t step);
+
 /*
  * Reports the initial seeds of the program's libraries, as JSON of less than 200 bytes, for
  * meta.json.

@@ -177,4 +177,29 @@ is "first steps: the lines as the manual prints them" "$(log_lines 0)" \
 	"opt_global_step: 0, skip_data_grad_norm_threshold: 3.0, is_skip: [ True]
 Current global norm [N] of step 1 has been 1 consecutive times greater than threshold: 3.0
 opt_global_step: 0, skip_data_grad_norm_threshold: 3.0, is_skip: [ True]"
+
+# The dialect of that tool's PyNative trainer.
+cat >"$tmp/run/config.yaml" <<'YAML'
+monitor:
+    train_state: {local_norm: [layers.0], local_loss: True, device_norm: layers.0}
+    tensorboard: {output_dir: worker/tensorboard, log_interval: 1, queue_size: 10}
+    health_checkpoint: {embedding_local_norm_threshold: 1.0}
+training: {steps: 6, local_batch_size: 4, use_skip_step_on_nan: True, max_consecutive_skipped_steps: 2}
+profiler: {enable_profiling: True, start_step: 2, end_step: 3, profiler_rank: [1], profiler_level: 1}
+YAML
+file=plain train nan SKIP=1
+with nan
+is 'pynative: steps that are not finite are withheld: weights as those of a script that skips them itself' "$(grep '^step' "$tmp/with")" "$(grep '^step [012] ' "$tmp/plain")"
+is 'pynative: the number of steps in a row ends both ranks' "$(grep '^\[' "$tmp/with" | sort)" \
+	"$(for r in 0 1; do echo "[$r] ValueError: Current global norm [nan] of step 4 has been 2 consecutive times not finite, stop training..."; done)"
+for r in 0 1; do
+	is "pynative, rank $r: norms of the layer that is asked for and the loss, each step, in the log and on stderr" \
+		"$(grep -oE '(local_norm/[a-z0-9.]*|micro_local_lm_loss): ' "$tmp/run/output/rank$r/monitor.log" | sed 's/[a-z]*\.[a-z]*: /X/' | sort | uniq -c | tr -s ' \n' ' ')$(sed -n "s/^libprobe: rank $r: - INFO - //p" "$tmp/with.err" | cmp - "$tmp/run/output/rank$r/monitor.log")" \
+		' 24 local_norm/layers.0.X 4 micro_local_lm_loss: '
+done
+is 'pynative: a window of two steps of one rank' "$(rows "$tmp/run/output" 'sorted({(r["folder"], r["step"]) for r in R})')" "[('rank1', '1'), ('rank1', '2')]"
+is 'pynative: event files of the last rank' "$(events 1 "[x for x, _ in S['loss']], {v for _, v in S['batch-size']}")" '([1, 2, 3, 4], {8.0})'
+is 'pynative: checkpoints after finite gradients are healthy' \
+	"$(python3 -c 'import json, sys; print([(e["ckpt_name"], e["is_health"]) for e in json.load(open(sys.argv[1]))])' "$tmp/run/output/health_ckpts.json")" \
+	"[('tiny_rank_0-1_1.ckpt', 0), ('tiny_rank_0-1_2.ckpt', 0), ('tiny_rank_0-1_3.ckpt', 1)]"
 finish

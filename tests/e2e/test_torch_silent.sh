@@ -35,29 +35,45 @@ found 'a layer that was unfrozen after DDP was made: step, parameters, ranks' re
 	'^step 5: 0\.weight, 0\.bias are not the same on ranks 0,1, where they were equal until they joined the training'
 is '... a note: a part that each rank trains by itself looks the same' "$(faults)" ''
 fault_case parameters_replaced 2 PROBE_PRESET=state
-found 'parameters that replaced those of DDP' replicas '^step 0: 0\.weight, 0\.bias, 2\.weight and 1 more parameter are not the same on ranks 0,1'
+found 'parameters that replaced those of DDP' unreduced '^step 0: 0\.weight, 0\.bias, 2\.weight and 1 more parameter are not the same on ranks 0,1'
+is '... one fault' "$(faults)" unreduced
 
 # A parameter that takes no part in the forward pass: DDP of that one step reduces nothing, and does not report it (pytorch/pytorch#128949).
 cat >"$tmp/unused.py" <<'PY'
+import contextlib, sys
 import torch, torch.nn as nn, torch.distributed as dist
 dist.init_process_group("gloo")
 torch.manual_seed(0)
+how = sys.argv[1]
 class Toy(nn.Module):
     def __init__(self):
         super().__init__()
         self.a, self.b = nn.Linear(4, 4), nn.Linear(4, 4)
     def forward(self, x):
         return self.a(x)
-model = nn.parallel.DistributedDataParallel(Toy())
+model = nn.parallel.DistributedDataParallel(Toy(), find_unused_parameters=how == "found")
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 torch.manual_seed(dist.get_rank())
-model(torch.randn(2, 4)).mean().backward()
+with model.no_sync() if how == "no_sync" else contextlib.nullcontext():
+    (model.module if how == "inner" else model)(torch.randn(2, 4)).mean().backward()
 optimizer.step()
 dist.destroy_process_group()
 PY
-new_out
-torchrun_with 2 PROBE_PRESET=state "$tmp/unused.py"
-found 'a step whose gradients were not reduced: the parameter that differs, and that a broadcast had made it equal' replicas \
-	'^step 0: a\.weight is not the same on ranks 0,1, where a broadcast made them equal and no gradients were reduced'
-is '... a note: ranks that train by themselves between averages look the same' "$(faults)" ''
+unused() { # HOW
+	new_out
+	torchrun_with 2 PROBE_PRESET=state "$tmp/unused.py" "$1"
+}
+unused silently
+found 'a step whose gradients DDP awaited and did not reduce: the parameter that differs, and that a broadcast had made it equal' unreduced \
+	'^step 0: a\.weight is not the same on ranks 0,1, where a broadcast made them equal and no gradients were reduced, from the first step on; .*DistributedDataParallel awaited'
+is '... one fault' "$(faults)" unreduced
+for how in no_sync inner; do
+	unused $how
+	found "$how: a note, for ranks that train by themselves between averages do this" replicas \
+		'^step 0: a\.weight is not the same on ranks 0,1, where a broadcast made them equal and no gradients were reduced'
+	is '... and no fault' "$(faults)" ''
+done
+unused found
+is 'unused parameters that DDP looks for: no fault' "$status $(faults)" '0 '
+is '... nor a finding' "$(texts_of unreduced)$(texts_of replicas)" ''
 finish

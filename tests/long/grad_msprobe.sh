@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Task grad_probe against mindstudio-probe 8.1.0: the same program and configuration file once under its PrecisionDebugger and once under
 # libprobe; its GradComparator takes our folders, finds no difference to its own, and of two runs it has the numbers of `probe compare --grad`.
+# Format api of that release's monitor (26.2.0 has none): the numbers that it hands on are those of probe_stats_next().
 # In a virtual environment of its own in $B/long, or with PROBE_TEST_MSPROBE8, a Python that has mindstudio-probe 8.1.0 and torch.
 # timeout: 1200
 . "$(dirname "$0")/../e2e/lib.sh"
@@ -41,4 +42,29 @@ for r in 0 1; do
 	is "rank $r: the numbers of probe compare --grad" "$(table_of "$tmp/mine/rank$r/similarities.csv" | sort)" \
 		"$(table_of "$tmp/theirs/rank$r/similarities.csv" | sort)"
 done
+
+# Its own writer of format api has not the argument that its monitor passes to it, so that the script puts one in its place.
+app=tests/apps/py/monitored.py
+for who in peer ours; do
+	echo '{"targets": {}, "print_struct": false, "ops": ["norm", "min", "max", "mean"], "wg_distribution": true, "mv_distribution": true,' \
+		'"param_distribution": true, "format": "api", "ndigits": 9}' >"$tmp/$who.api.json"
+done
+TORCH_LIMIT=600 torchrun_plain 2 MONITOR_OUTPUT_DIR="$tmp/mon" $app 0 3 "$tmp/peer" msprobe "$tmp/peer.api.json"
+new_out
+TORCH_LIMIT=600 torchrun_with 2 PROBE_CONFIG="$tmp/ours.api.json" $app 0 3 "$tmp/ours" api
+is 'format api: it is the same training' "$(grep -E '^[0-9]+ [0-9.e-]+$' "$tmp/plain")" "$(cat "$tmp/with")"
+is 'format api: each number that the monitor hands on, of each rank' "$("$python" - "$tmp" <<'PY'
+import math, sys
+
+
+def numbers(who, rank):
+    rows = [line.replace("module.", "").split() for line in open(f"{sys.argv[1]}/{who}.api{rank}")]
+    return {tuple(r[:4]): float(r[4]) for r in rows}
+
+
+for rank in 0, 1:
+    peer, ours = numbers("peer", rank), numbers("ours", rank)
+    print(len(peer), len(peer.keys() - ours.keys()), [k for k in peer.keys() & ours.keys() if not math.isclose(peer[k], ours[k], rel_tol=2e-6, abs_tol=1e-8)][:3])
+PY
+)" $'256 0 []\n256 0 []'
 finish

@@ -32,7 +32,7 @@ is 'it begins with a version and a session at step 1' "$(events "$tb" 'E[:2]')" 
 is 'loss and rates are those of the script, x = step + 1' "$(events "$tb" "D('$tmp/numbers')")" '[]'
 is 'against samples: x = step * batch' "$(events "$tb" "[x for x, _ in S['loss_vs_samples']], [v for _, v in S['loss_vs_samples']] == [v for _, v in S['loss']]")" \
 	'([8, 16, 24, 32, 40, 48], True)'
-is 'times are whole milliseconds' "$(events "$tb" "all(v == int(v) for _, v in S['iteration-time']), len(S['iteration-time'])")" '(True, 5)'
+is 'times are whole milliseconds, of each step' "$(events "$tb" "all(v == int(v) for _, v in S['iteration-time']), len(S['iteration-time'])")" '(True, 6)'
 is 'kinds: norm of each parameter in each step, nothing else' \
 	"$(events "$tb" "sorted(t for t in S if t.startswith('grad_reduced')), {tuple(x for x, _ in p) for t, p in S.items() if t.startswith('grad_reduced')}")" \
 	"(['grad_reduced/a.bias/norm', 'grad_reduced/a.weight/norm', 'grad_reduced/b.bias/norm', 'grad_reduced/b.weight/norm'], {(0, 1, 2, 3, 4, 5)})"

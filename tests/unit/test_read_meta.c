@@ -41,6 +41,7 @@ static const char whole[] =
 	" \"libraries\": {\"mpi\": \"Open MPI v4.1.4\"},\n"
 	" \"invisible\": {\"graphs\": \"compiled: not seen\"},\n"
 	" \"optimizer_steps_before\": 500,\n"
+	" \"unfinished_reduction_step\": 3,\n"
 	" \"memory_group\": {\"events\": \"/sys/fs/cgroup/job/memory.events\", \"oom_kills\": 2},\n"
 	" \"program\": [\"/usr/bin/python3\", \"train.py\", \"--name\", \"two words\", \"\", "
 	"\"a\\nb\"]\n}\n";
@@ -99,6 +100,7 @@ static void all_keys(void **state)
 	assert_string_equal(m.cfg_step_marker, "MPI_Barrier");
 	assert_int_equal(m.ninvisible, 1);
 	assert_int_equal(m.steps_before, 500);
+	assert_int_equal(m.unfinished_reduction, 3);
 	assert_string_equal(m.memory_events, "/sys/fs/cgroup/job/memory.events");
 	assert_int_equal(m.oom_kills, 2);
 	assert_string_equal(m.invisible[0].name, "graphs");

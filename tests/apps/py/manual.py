@@ -3,9 +3,10 @@
 A DDP training of 2 ranks as MindSpore Transformers' manual has one in mind: an embedding, layers, a data loader, clipping by the global
 norm, a loss scale, checkpoints. It knows of no monitor.
 
-    manual.py FOLDER [TRUTH] [spike|first]    checkpoints into FOLDER; TRUTH: what rank 0 knows itself, `step name value`
+    manual.py FOLDER [TRUTH] [spike|first|nan]    checkpoints into FOLDER; TRUTH: what rank 0 knows itself, `step name value`
 
-spike: steps 2 and 3 (from 0) have far too large a norm; first: steps 0 and 1. SKIP=1: the script skips these two updates itself.
+spike: steps 2 and 3 (from 0) have far too large a norm; first: steps 0 and 1. nan: steps 2 and 3 have NaN, and there is no loss scale, which
+would skip them by itself. SKIP=1: the script skips these two updates itself.
 """
 import os
 import sys
@@ -18,7 +19,8 @@ from torch.nn.parallel import DistributedDataParallel
 
 STEPS, BATCH = 6, 4
 folder = sys.argv[1]
-spikes = {"spike": (2, 3), "first": (0, 1)}.get(sys.argv[3] if sys.argv[3:] else "", ())
+mode = sys.argv[3] if sys.argv[3:] else ""
+spikes = {"spike": (2, 3), "first": (0, 1), "nan": (2, 3)}.get(mode, ())
 
 
 class Layer(nn.Module):
@@ -61,12 +63,12 @@ def main():
     torch.manual_seed(1)
     model = DistributedDataParallel(Model())
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
-    scaler = torch.amp.GradScaler("cpu", init_scale=8.0, growth_interval=1000)
+    scaler = torch.amp.GradScaler("cpu", init_scale=8.0, growth_interval=1000, enabled=mode != "nan")
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda n: 1 / (n + 1))
     for step, (ids, target) in enumerate(torch.utils.data.DataLoader(Texts(), batch_size=BATCH)):
         loss = nn.functional.cross_entropy(model(ids).flatten(0, 1), target.flatten())
         if step in spikes:
-            loss = loss * 1000
+            loss = loss * (float("nan") if mode == "nan" else 1000)
         optimizer.zero_grad()
         scaler.scale(loss).backward()
         scaler.unscale_(optimizer)

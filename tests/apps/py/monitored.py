@@ -5,6 +5,8 @@ checkpoint is read if FIRST is not 0, and written at the end. With a CONFIG unde
 group if `group` is in the CONFIG's file name, and the first step. A CONFIG with `save` in its file name is for
 PrecisionDebugger.save() of loss and output.
 Where the library of probe.h is loaded and `save` is the last argument, the same tensors go through probe_save().
+A CONFIG with `api` in its file name has format api: CHECKPOINT.api<RANK> gets a line `kind name op step value` for each number that TrainerMon
+hands to its writer; and, if `api` is the last argument, for each number that probe_stats_next() has after a step.
 """
 import ctypes
 import os
@@ -36,6 +38,24 @@ elif config:
     monitor = TrainerMon(config, params_have_main_grad=False)
     monitor.set_monitor(model, optimizer=optimizer, grad_acc_steps=1, dp_group=dist.group.WORLD if "group" in name else None,
                         start_iteration=first)
+api = open(f"{path}.api{dist.get_rank()}", "w") if "api" in name or sys.argv[-1] == "api" else None
+
+
+def write_metrics(ops, metrics, step, prefix="", **_):
+    for tensor, by_op in metrics.items():
+        for op in {"min", "max", "mean", "norm"} & set(ops):
+            print(prefix, tensor.split("/")[0].split(":")[-1], op, step, float(by_op[op]), file=api)
+
+
+def list_stats():
+    lib, at, step, value = ctypes.CDLL(None), ctypes.c_ulong(0), ctypes.c_long(), ctypes.c_double()
+    texts = [ctypes.c_char_p() for _ in range(3)]
+    while lib.probe_stats_next(ctypes.byref(at), *map(ctypes.byref, texts), ctypes.byref(step), ctypes.byref(value)) == 1:
+        print(*(t.value.decode() for t in texts), step.value, value.value, file=api)
+
+
+if api and config:
+    monitor.summary_writer.write_metrics = write_metrics
 
 
 def save(name, tensor):
@@ -58,7 +78,11 @@ for step in range(first, last):
     optimizer.step()
     if debugger:
         debugger.step()
+    if api and not config:
+        list_stats()
     print(step, repr(loss.item()))
+    if api:
+        api.flush()
 if dist.get_rank() == 0:
     torch.save({"model": inner.state_dict(), "optimizer": optimizer.state_dict()}, path)
 dist.destroy_process_group()

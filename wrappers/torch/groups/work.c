@@ -27,9 +27,8 @@ static _Atomic uint64_t last_finish;
  * A thread waits for collectives: through a Work of its own, or in DDP's reducer, which waits for all buckets and then
  * copies them. Time after the last completion is copying.
  */
-static void handle_wait_scope(struct call *c, bool leaving)
+static void handle_wait_scope(struct call *c, bool reducer, bool leaving)
 {
-	bool reducer = torch_get_function(c)->cxx.spec.nargs == 1;
 	uint64_t end = leaving ? c->end : 0;
 
 	if (!leaving) {
@@ -75,7 +74,16 @@ void torch_handle_work_scope(struct call *c, enum torch_scope s, bool leaving)
 		}
 		break;
 	case SCOPE_COMM_WAIT:
-		handle_wait_scope(c, leaving);
+		handle_wait_scope(c, false, leaving);
+		break;
+	case SCOPE_REDUCER_PREPARED:
+		if (!leaving)
+			torch_handle_reducer(c, false);
+		break;
+	case SCOPE_REDUCER_FINISHED:
+		handle_wait_scope(c, true, leaving);
+		if (leaving && c->ok)
+			torch_handle_reducer(c, true);
 		break;
 	default:
 		break;

@@ -308,6 +308,9 @@ static void handle_optimizer_mark(const void *record, uint64_t optimizer_number)
 	own(open_marks).record[own(open_marks).n] = record;
 	own(open_marks).optimizer_number[own(open_marks).n] = optimizer_number;
 	own(open_marks).phase[own(open_marks).n++] = (uint8_t)thread_state.phase;
+	/* An optimizer that steps in the backward pass does so before the pass is complete. */
+	if (thread_state.phase != PHASE_BACKWARD)
+		torch_check_reducers();
 	handle_optimizer_event(record, optimizer_number, own(open_marks).n == 1, false);
 	/* Once the anchor (the optimizer that ends steps) is set, it does not change. */
 	if (own(open_marks).n == 1 &&

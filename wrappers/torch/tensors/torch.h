@@ -105,6 +105,8 @@ enum torch_scope {
 	SCOPE_GLOO_FAILED,
 	SCOPE_WAIT, /* a thread waits for a message */
 	SCOPE_COMM_WAIT, /* a thread waits for any operation: only the time is used */
+	SCOPE_REDUCER_PREPARED, /* DDP's reducer awaits the gradients of a backward pass */
+	SCOPE_REDUCER_FINISHED, /* DDP's reducer waits for all buckets and copies them */
 	SCOPE_BACKWARD,
 	/* a backward pass runs on a thread: that of a device, or one for a nested pass */
 	SCOPE_ENGINE,
@@ -264,6 +266,15 @@ void torch_handle_bucket_hook(const struct call *c, bool leaving);
  * reduces the bucket.
  */
 void torch_bucket_reduced(int ranks);
+
+/* ---- reducers of DDP (reducers.c) ---- */
+
+/* A reducer (the call's `this`) awaits the gradients of a backward pass, or has reduced them. */
+void torch_handle_reducer(const struct call *c, bool finished);
+/* An optimizer begins its step; records the first one that a prepared reducer has not finished for. */
+void torch_check_reducers(void);
+
+/* ---- buffers of FSDP (buckets.c) ---- */
 
 /*
  * Describes v, the buffer of an FSDP reduce_scatter over `ranks` ranks, by the gradient that this

@@ -363,6 +363,7 @@ static void take_meta_fields(struct meta *m, const struct json_node *top)
 	m->step_source = copy_scalar(json_get_member(steps, "source"));
 	m->block_steps = read_count(json_get_member(steps, "per_file"));
 	m->steps_before = read_count(json_get_member(top, "optimizer_steps_before"));
+	m->unfinished_reduction = number_or(json_get_member(top, "unfinished_reduction_step"), -1);
 	m->cfg_start_iteration = read_count(json_get_member(config, "start_iteration"));
 	m->seen = read_count(json_get_member(calls, "seen"));
 	m->recorded = read_count(json_get_member(calls, "recorded"));

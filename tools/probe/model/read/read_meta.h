@@ -71,6 +71,8 @@ struct meta {
 	int64_t step_last; /* -1: no row yet */
 	/* Optimizer steps before the first one that was observed; 0: none, or not known. */
 	uint64_t steps_before;
+	/* First step whose optimizer began before its gradients were reduced; -1: none, or not known. */
+	int64_t unfinished_reduction;
 	uint64_t cfg_start_iteration;
 	char *step_source;
 	uint64_t block_steps; /* steps per calls file */

@@ -100,6 +100,20 @@ static bool is_worth_noting(const struct report *r, const struct diverged *k)
 	return g && g->broadcast.rows;
 }
 
+/*
+ * True if DDP awaited the gradients of this step on all of these ranks and had not reduced them when the optimizer stepped. Local
+ * training between averages does not look so: a forward pass in no_sync(), or of the module inside DDP, awaits nothing.
+ */
+static bool has_unfinished_reduction(const struct report *r, const struct diverged *k)
+{
+	if (!k->never_equal || k->cause != DIVERGED_BY_GRADIENT)
+		return false;
+	for (unsigned i = 0; i < k->n; i++)
+		if (r->g.folders.dir[k->rank[i]].meta.unfinished_reduction != (int64_t)k->step)
+			return false;
+	return true;
+}
+
 static char *describe_cause(struct report *r, const struct diverged *k)
 {
 	const struct reduction_group *g = find_reducing_group(r, k);
@@ -134,6 +148,12 @@ static char *describe_cause(struct report *r, const struct diverged *k)
 		return tool_strdup(
 			"they were unfrozen or added in this step; a DistributedDataParallel that "
 			"was made earlier does not reduce their gradients");
+	if (has_unfinished_reduction(r, k))
+		return tool_strdup(
+			"DistributedDataParallel awaited gradients in this step and had not "
+			"reduced them when the optimizer stepped: a parameter of its own got "
+			"none, as it took no part in the forward pass (see "
+			"find_unused_parameters) or was replaced");
 	if (!g || !g->made)
 		return tool_strdup("the optimizer's step had different gradients on them");
 	at = called_from_text(r, &g->call);
@@ -145,8 +165,10 @@ static char *describe_cause(struct report *r, const struct diverged *k)
 	return text;
 }
 
-static enum finding_kind find_parting_kind(const struct diverged *k)
+static enum finding_kind find_parting_kind(const struct report *r, const struct diverged *k)
 {
+	if (!k->tiny && has_unfinished_reduction(r, k))
+		return FINDING_UNREDUCED;
 	if (k->tiny || !k->reduced)
 		return FINDING_REPLICAS_DRIFT;
 	return k->cause == DIVERGED_BY_GRADIENT && k->equal_steps ? FINDING_UNREDUCED
@@ -157,14 +179,14 @@ static void add_parting(struct report *r, unsigned first)
 {
 	const struct parameters *p = &r->parameters;
 	const struct diverged *k = &p->diverged[first];
-	enum finding_kind kind = find_parting_kind(k);
+	enum finding_kind kind = find_parting_kind(r, k);
 	char *ranks = list_ranks(r, k->rank, k->n), *cause = describe_cause(r, k), *names, *since;
 	struct finding *f;
 	unsigned n, odd = 0;
 	double most;
 
 	names = list_parameters(p, first, &n, &most);
-	since = kind == FINDING_UNREDUCED
+	since = kind == FINDING_UNREDUCED && k->equal_steps
 			? tool_format(
 				  "since their gradients are no longer reduced, which they were "
 				  "in the %s before",
@@ -264,7 +286,7 @@ void find_diverged_parameters(struct report *r)
 				!is_said_before(p, i) && is_worth_noting(r, &p->diverged[i]))
 				add_parting(r, i);
 		/* Parameters of the same ranks that diverge later follow from these. */
-		if (find_parting_kind(&p->diverged[best]) != FINDING_REPLICAS_DRIFT)
+		if (find_parting_kind(r, &p->diverged[best]) != FINDING_REPLICAS_DRIFT)
 			break;
 	}
 	find_untied(r);
