@@ -15,7 +15,7 @@ CC     ?= cc
 # Sanitizers make compiling three times as long; what they find does not hang on -O2.
 CFLAGS ?= $(if $(SAN),-O1 -g1 $(if $(findstring clang,$(CC)),,-Wno-format-truncation),-O2 -g)
 Q      := $(if $(V),,@)
-say     = $(if $(V),,@printf '  %-6s %s\n' $(1) $(2);)
+say     = $(if $(V),,@printf '  %-6s %s\n' $(1) '$(2)';)
 
 WARN := -Wall -Wextra -Wstrict-prototypes -Wmissing-prototypes -Wshadow -Wvla -Wpointer-arith -Wwrite-strings \
 	-Wimplicit-fallthrough $(if $(WERROR),-Werror)
