@@ -15,7 +15,7 @@ CC     ?= cc
 # Sanitizers make compiling three times as long; what they find does not hang on -O2.
 CFLAGS ?= $(if $(SAN),-O1 -g1 $(if $(findstring clang,$(CC)),,-Wno-format-truncation),-O2 -g)
 Q      := $(if $(V),,@)
-say     = $(if $(V),,@printf '  %-6s %s\n' $(1) $(2);)
+say     = $(if $(V),,@printf '  %-6s %s\n' $(1) '$(2)';)
 
 WARN := -Wall -Wextra -Wstrict-prototypes -Wmissing-prototypes -Wshadow -Wvla -Wpointer-arith -Wwrite-strings \
 	-Wimplicit-fallthrough $(if $(WERROR),-Werror)
@@ -282,7 +282,7 @@ DEB_BUILD := gcc libc6-dev make binutils libyaml-dev zlib1g-dev libffi-dev libdw
 DEB_DEMO  := $(DEB_BUILD) $(if $(shell command -v mpicc),,mpich libmpich-dev)
 DEB_TEST  := g++ libunwind-dev libcmocka-dev openmpi-bin libopenmpi-dev mpich libmpich-dev gfortran python3 python3-mpi4py python3-numpy \
 	clang clang-format libclang-rt-dev gdb valgrind procps locales python3-venv python3-pip python3-dev git gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user \
-	musl musl-tools universal-ctags libjemalloc2 libjemalloc-dev libtcmalloc-minimal4 libgoogle-perftools-dev libgloo-dev
+	musl musl-tools universal-ctags pkgconf man-db groff-base bsdextrautils libjemalloc2 libjemalloc-dev libtcmalloc-minimal4 libgoogle-perftools-dev libgloo-dev
 # A bare system has no /etc/hosts, and torchrun waits for an address of localhost and of the machine's own name.
 DEB_NAMES  = $(if $(shell getent hosts localhost >/dev/null && getent hosts "$$(uname -n)" && echo both),,libnss-myhostname)
 DEB_LONG  := chromium graphviz debootstrap rpm # tests/long only

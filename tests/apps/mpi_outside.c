@@ -31,7 +31,15 @@ static int in_a_session(void)
 	return 0;
 }
 
-#ifndef MPICH_VERSION
+/* MPICH (4.0) and Open MPI 5.0.7 refuse and end the program, although MPI 4.0 lets it be called at any time. */
+#if defined(MPICH_VERSION) || (defined(OPEN_MPI) && OMPI_MAJOR_VERSION == 5 && \
+				      OMPI_MINOR_VERSION == 0 && OMPI_RELEASE_VERSION <= 7)
+#define HAS_EARLY_ERRHANDLERS 0
+#else
+#define HAS_EARLY_ERRHANDLERS 1
+#endif
+
+#if HAS_EARLY_ERRHANDLERS
 static void handle(MPI_Comm *comm, int *code, ...)
 {
 	(void)comm;
@@ -50,9 +58,7 @@ static void objects(void)
 	MPI_Info_get_string(info, "key", &len, value, &found);
 	CHECK(found && !strcmp(value, "value"), "info: %s", value);
 	MPI_Info_free(&info);
-/* MPICH (4.0) and Open MPI 5.0.7 refuse and end the program, although MPI 4.0 lets it be called at any time. */
-#if !defined(MPICH_VERSION) && !(defined(OPEN_MPI) && OMPI_MAJOR_VERSION == 5 && \
-				       OMPI_MINOR_VERSION == 0 && OMPI_RELEASE_VERSION <= 7)
+#if HAS_EARLY_ERRHANDLERS
 	MPI_Errhandler eh;
 
 	MPI_Comm_create_errhandler(handle, &eh);

@@ -45,8 +45,9 @@ class Job:
         self.operation("barrier", step, stack=2)
 
     def write(self, ends, state="finished"):
-        """ends: by rank, the member `end` of meta.json; at: ns after BEGIN."""
-        for r, end in zip(self.ranks, ends):
+        """ends: by rank, the member `end` of meta.json; at: ns after BEGIN. state: of all ranks, or a list, by rank."""
+        states = [state] * RANKS if isinstance(state, str) else state
+        for r, end, state in zip(self.ranks, ends, states):
             end = dict(code=None, signal=None, inside=None, text="") | end
             end["at_ns"] = BEGIN + end.pop("at", self.now)
             r.write(end=end, last_record_ns=BEGIN + self.now - 100 * MS, state=state, steps=dict(current=STEPS, source="api"))
@@ -168,6 +169,18 @@ def all_on_two_hosts(top):
     work_and_end(top, "aabb", (8, 0, 4, 0))
 
 
+def others_continued(top):
+    """As with ULFM: a signal ends rank 2 in step 5; the others do the rest without it, and finalize."""
+    job = Job(top)
+    others = [r for r in range(RANKS) if r != WHO]
+    for step in range(STEPS):
+        job.operation("all_reduce", step, ranks=range(RANKS) if step < STEPS // 2 else others)
+        if step == STEPS // 2 - 1:
+            died = job.now
+    job.write([dict(how="signal", text="gone", at=died) if r == WHO else dict(how="finalized", code=0) for r in range(RANKS)],
+              ["recovered" if r == WHO else "finished" for r in range(RANKS)])
+
+
 def first_host(top):
     """All ranks of host b ended, and a launcher ended the others a second later."""
     work_and_end(top, "aabb", (1000, 1002, 4, 0))
@@ -201,7 +214,7 @@ def started_and_not_complete(top):
 
 
 CASES = {f.__name__: f for f in (late_rank, exit_code_of_all, late_exception, crash_at_exit, exit_code_of_one, left_while_others_wait, exit_with_a_call_under_way, stood_and_was_killed,
-                                 started_and_not_complete, all_at_once, all_on_two_hosts, first_host, first_of_host,
+                                 started_and_not_complete, all_at_once, all_on_two_hosts, others_continued, first_host, first_of_host,
                                  awaited_first, awaited_among_others)}
 
 if __name__ == "__main__":

@@ -34,7 +34,8 @@
 set -u
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 2
 . tests/e2e/mpi.sh
-test_python=${PROBE_TEST_PYTHON:-} # a Python with PyTorch
+test_python=${PROBE_TEST_PYTHON:-} # a Python with PyTorch; else the one of `make ptvenv`
+[ -n "$test_python" ] || [ ! -x "$B/ptvenv/bin/python" ] || test_python=$(realpath "$B")/ptvenv/bin/python
 test_mindspore=${PROBE_TEST_MINDSPORE:-} # a Python with MindSpore
 test_msprobe=${PROBE_TEST_MSPROBE:-}     # a Python with mindstudio-probe 26.2.0 and torch
 test_msprobe8=${PROBE_TEST_MSPROBE8:-}   # ... with 8.1.0
@@ -217,9 +218,14 @@ new_out() {
 run_to() { # FILE, as mpi_run
 	local file=$1
 	shift
-	mpi_run "$@" >"$file" 2>"$file.err" </dev/null
+	rm -rf "$file.ranks"
+	mkdir "$file.ranks"
+	MPI_RANK_FILES=$file.ranks mpi_run "$@" >"$file" 2>"$file.err" </dev/null
 	status=$?
-	sort -o "$file" "$file"
+	find "$file.ranks" -name 'err.*' -exec cat {} + >>"$file.err"
+	# Open MPI 5.0.7 writes a NUL byte of its own when a rank aborts.
+	find "$file" "$file.ranks" -type f ! -name 'err.*' -exec cat {} + | tr -d '\0' | sort >"$file.sorted"
+	mv "$file.sorted" "$file"
 	echo $status >"$file.status"
 }
 

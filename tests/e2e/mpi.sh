@@ -5,7 +5,9 @@
 #   mpi_run FLAVOUR RANKS [NAME=VALUE ...] PROGRAM [ARGS]
 #                                             runs a program of $B/apps/FLAVOUR (or any with a / in its name), killed
 #                                             after $MPI_LIMIT (60) seconds; the variables reach the ranks only, not
-#                                             mpirun: LD_PRELOAD=... preloads nothing but the program
+#                                             mpirun: LD_PRELOAD=... preloads nothing but the program. MPICH passes lines on
+#                                             in pieces, between those of other ranks: with MPI_RANK_FILES=FOLDER its ranks'
+#                                             output goes into files there, out.* and err.*, and not to stdout and stderr
 #   mpi_cc FLAVOUR ARGS                       its compiler
 #   mpi_python FLAVOUR                        a Python whose mpi4py uses that MPI; fails where there is none
 
@@ -30,7 +32,7 @@ mpi_flavours() {
 }
 
 mpi_run() {
-	local flavour=$1 ranks=$2 preload='' vars=() prog at=''
+	local flavour=$1 ranks=$2 preload='' vars=() files=() prog at=''
 	shift 2
 	[ "$flavour" != "${OTHER_MPI:-}" ] || at=$OTHER_MPI_AT/bin
 	while [[ $1 == *=* ]]; do
@@ -43,6 +45,7 @@ mpi_run() {
 	prog=$1
 	shift
 	[[ $prog == */* ]] || prog=$B/apps/$flavour/$prog
+	[ -z "${MPI_RANK_FILES:-}" ] || files=(-outfile-pattern "$MPI_RANK_FILES/out.%g.%r" -errfile-pattern "$MPI_RANK_FILES/err.%g.%r")
 	case $flavour in
 	openmpi*)
 		[ -z "$preload" ] || vars+=(-x "LD_PRELOAD=$preload")
@@ -52,11 +55,12 @@ mpi_run() {
 	intel*)
 		[ -z "$preload" ] || vars+=(-genv LD_PRELOAD "$preload")
 		I_MPI_ROOT=$OTHER_MPI_AT I_MPI_HYDRA_BOOTSTRAP=fork I_MPI_FABRICS=shm I_MPI_THREAD_YIELD=3 timeout -k 5 "${MPI_LIMIT:-150}" \
-			"$at/mpiexec.hydra" -n "$ranks" "${vars[@]}" "$prog" "$@"
+			"$at/mpiexec.hydra" -n "$ranks" ${files[@]+"${files[@]}"} "${vars[@]}" "$prog" "$@"
 		;;
 	*)
 		vars+=(-genv LD_PRELOAD "${preload:+$preload:}$(realpath "$B/apps/mpich/libucxyield.so")")
-		timeout -k 5 "${MPI_LIMIT:-150}" ${at:-mpirun.mpich}${at:+/mpiexec.hydra} -n "$ranks" "${vars[@]}" "$prog" "$@"
+		timeout -k 5 "${MPI_LIMIT:-150}" ${at:-mpirun.mpich}${at:+/mpiexec.hydra} -n "$ranks" ${files[@]+"${files[@]}"} \
+			"${vars[@]}" "$prog" "$@"
 		;;
 	esac
 }

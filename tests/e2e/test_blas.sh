@@ -93,6 +93,6 @@ numpy /usr/bin/python3 Debian
 if [ -n "$test_python" ]; then
 	numpy "$test_python" PyPI
 else
-	skip 'NumPy of PyPI' 'PROBE_TEST_PYTHON names no Python'
+	skip 'NumPy of PyPI' 'no Python of make ptvenv, and PROBE_TEST_PYTHON names none'
 fi
 finish

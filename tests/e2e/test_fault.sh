@@ -132,7 +132,7 @@ for f in $flavours; do
 	is "$name: every row is there" "$(rows "$out" '[len(calls(on(d))) for d in dirs]')" "[$calls, $calls]"
 	said 'let the process write there'
 	reported=$("$probe" report "$out" 2>&1)
-	like "$name: the report has both ranks" "$reported" ' ranks 2 '
+	like "$name: the report has both ranks" "$reported" ' ranks 2 \(0,1\) of 2, '
 	unlike "$name: the report calls no rank killed" "$reported" 'killed|died'
 	is "$name: the journal stays, as a sign of the end" "$(ls "$out"/rank[01]/journal.bin | wc -l)" 2
 	accounted

@@ -109,6 +109,6 @@ if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
 	ok 'a full disk: each call is recorded or counted' compare_counts "$tmp/after/out" "$tmp/counter"
 	unlike 'a full disk: calls were dropped' "$(compare_counts "$tmp/after/out" "$tmp/counter")" ' 0 dropped'
 else
-	skip 'a disk that fills up' 'needs root'
+	skip 'a disk that fills up' 'needs root, and a mount namespace of its own'
 fi
 finish

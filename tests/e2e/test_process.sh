@@ -5,22 +5,29 @@
 . "$(dirname "$0")/lib.sh"
 [ -n "$flavours" ] || { skip 'processes' 'no MPI, or its programs are not built (make apps)'; finish; }
 
+# FILE COMMAND...: mpiexec now and then ends before it has passed on what a rank wrote that has aborted, with us or without: once more.
+until_it_says() {
+	local file=$1 n
+	shift
+	for n in 1 2 3 4 5; do
+		new_out
+		"$@"
+		! grep -q '^\[0\] mpi_exit' "$file" || return
+	done
+}
+
 # HOW, state that rank 0 leaves. mpirun's own messages about it are not compared.
 ends() {
 	local name="$f: $1" n
-	# mpiexec now and then ends before it has passed on what a rank wrote that has aborted, with us or without: once more.
-	for n in 1 2 3; do
-		run_plain $f 2 mpi_exit $1 100 0
-		! grep -q '^\[0\] mpi_exit' "$tmp/plain" || break
-	done
-	for n in 1 2 3; do
-		new_out
-		run_with $f 2 mpi_exit $1 100 0
-		! grep -q '^\[0\] mpi_exit' "$tmp/with" || break
+	# MPICH 4.2's mpiexec says 0 of a killed rank once in ten runs instead of 9, with us or without: once more.
+	for n in 1 2 3 4 5; do
+		until_it_says "$tmp/plain" run_plain $f 2 mpi_exit $1 100 0
+		until_it_says "$tmp/with" run_with $f 2 mpi_exit $1 100 0
+		# Of the rank that is left mpiexec says 1 if it saw its peer go, 9 if it was killed before, with us or without.
+		[ "$1" != exec ] || sed -i 's/^[19]$/1 or 9/' "$tmp/plain.status" "$tmp/with.status"
+		! cmp -s "$tmp/plain.status" "$tmp/with.status" || break
 	done
 	sed -i '/^\[[0-9]*\] /!d' "$tmp/plain" "$tmp/with"
-	# Of the rank that is left mpiexec says 1 if it saw its peer go, 9 if it was killed before, with us or without.
-	[ "$1" != exec ] || sed -i 's/^[19]$/1 or 9/' "$tmp/plain.status" "$tmp/with.status"
 	same_result "$name"
 	is "$name: says what it did" "$(cat "$tmp/with")" "[0] mpi_exit: 100 calls, then $1"
 	gone "$out"
@@ -99,13 +106,9 @@ for f in $flavours; do
 	is "$name: relative paths are those of the start" "$(folders)" "[('rank0', 10, 'finished')]"
 
 	# Children that MPI starts: ranks 0 and 1 of a world of their own, while the parents live.
-	# To them Open MPI 5 hands on mpirun's environment, and not what its -x says.
+	# Each MPI hands on mpirun's environment to them; Open MPI 5 does not hand on what its -x says.
 	new_out
-	if [ $f = openmpi5 ]; then
-		LD_PRELOAD=$lib PROBE_OUTPUT_DIR=$out run_with $f 2 mpi_spawn
-	else
-		run_with $f 2 mpi_spawn
-	fi
+	LD_PRELOAD=$lib PROBE_OUTPUT_DIR=$out run_with $f 2 mpi_spawn
 	name="$f: mpi_spawn"
 	if ! fails_itself $f 2 mpi_spawn; then
 		is "$f: mpi_spawn: ends well" "$(cat "$tmp/with.status")" 0

@@ -46,10 +46,11 @@ unlike 'late_exception_has_no_time_of_zero' "$(field late_exception 'f["text"]')
 ends() { # CASE: the findings that are no notes
 	field "$1" '[(x["kind"], x["severity"], x["ranks"], x["others"]) for x in all if x["severity"] != "note"]'
 }
-python3 tests/e2e/end_folders.py "$tmp" all_at_once all_on_two_hosts first_host first_of_host awaited_first awaited_among_others
+python3 tests/e2e/end_folders.py "$tmp" all_at_once all_on_two_hosts others_continued first_host first_of_host awaited_first awaited_among_others
 for case in all_at_once all_on_two_hosts awaited_among_others; do
 	is "${case}_accuses_no_rank" "$(ends $case)" "[('killed', 'warn', [], [0, 1, 2, 3])]"
 done
+is 'others_continued_names_the_one_that_died' "$(ends others_continued)" "[('died', 'bad', [2], [0, 1, 3])]"
 said=$(field all_at_once 'f["text"]')
 like 'all_at_once_names_the_host_and_the_calls' "$said" \
 	'^step 9: all 4 ranks, all on host a, .*within 4 ms.* nothing shows that a rank failed first ranks 0,1 were in all_reduce #20 .* for .* called from train .train.py:20. ranks 2,3 were in no recorded call; .* was barrier #19'

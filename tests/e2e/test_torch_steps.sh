@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Where the steps of a training end: the program itself says at every call which step it should be in.
-# timeout: 420
+# timeout: 900
 # beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
@@ -10,7 +10,7 @@ scene() { # NAME [NAME=VALUE ...]
 	local name=$1
 	shift
 	new_out
-	env OMP_NUM_THREADS=1 GLOO_SOCKET_IFNAME=lo RANK=0 WORLD_SIZE=1 "$@" PROBE_OUTPUT_DIR="$out" LD_PRELOAD="$lib" timeout -k 5 60 \
+	env OMP_NUM_THREADS=1 GLOO_SOCKET_IFNAME=lo RANK=0 WORLD_SIZE=1 "$@" PROBE_OUTPUT_DIR="$out" LD_PRELOAD="$lib" timeout -k 5 200 \
 		"$python" tests/apps/py/steps.py "$name" >"$tmp/said" 2>&1 </dev/null
 	is "$name: ends well" "$?, $(tail -1 "$tmp/said")" "0, $name: ok"
 }
@@ -48,7 +48,7 @@ python=$first
 for l in gan helper list remade; do
 	new_out
 	python_plain "$tmp/plain" tests/apps/py/pairs.py $l
-	env OMP_NUM_THREADS=1 PROBE_OUTPUT_DIR="$out" PROBE_SCALARS=learning-rate LD_PRELOAD="$lib" timeout -k 5 100 "$python" tests/apps/py/pairs.py $l \
+	env OMP_NUM_THREADS=1 PROBE_OUTPUT_DIR="$out" PROBE_SCALARS=learning-rate LD_PRELOAD="$lib" timeout -k 5 200 "$python" tests/apps/py/pairs.py $l \
 		>"$tmp/with" 2>"$tmp/with.err" </dev/null
 	echo $? >"$tmp/with.status"
 	same_output "pairs, $l"

@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
 # ULFM with processes that do die: the others shrink the communicator and go on. Results unchanged, one number for what is left
-# on all that are left, the dead named in their order, the others not. Needs an MPI that has it (Open MPI 5, tests/long/newer_mpi.sh).
+# on all that are left, the dead named in their order, the others not. With each MPI that has it: Open MPI since 5.0.
 . "$(dirname "$0")/lib.sh"
 [ -n "$flavours" ] || { skip 'ULFM' 'no MPI, or its programs are not built (make apps)'; finish; }
 # Open MPI waits for the dead in MPI_Finalize.
 export MPIRUN_OPTIONS='--with-ft ulfm' OMPI_MCA_async_mpi_finalize=1 MPI_LIMIT=60
 
 for f in $flavours; do
-	case $f in
-	openmpi) skip "$f: ULFM" 'Open MPI has it since 5.0' && continue ;;
-	openmpi*) ;;
-	*) skip "$f: ULFM" 'its launcher ends the job when a process dies' && continue ;;
-	esac
+	run_plain $f 5 mpi_ulfm 2@4
+	if ! grep -q ok, "$tmp/plain"; then
+		skip "$f: ULFM" "with this MPI nothing is left of a job in which a process dies (status $status without us)"
+		continue
+	fi
 	# Who dies, in which turn; then what is left.
 	while read -r deaths count left; do
 		text="$f: rank and turn ${deaths//,/ }"

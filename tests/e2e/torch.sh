@@ -16,7 +16,7 @@ torch_version_of='import importlib.util as u, runpy; print(runpy.run_path(u.find
 
 torch_python() {
 	local p
-	for p in "$test_python" "$B/ptvenv/bin/python" python3; do
+	for p in "$test_python" python3; do
 		torch_version=$([ -z "$p" ] || "$p" -c "$torch_version_of" 2>/dev/null)
 		[[ $torch_version =~ ^[2-9] ]] || continue
 		# Tests run it from other folders, too.

@@ -427,14 +427,14 @@ static int look_for_first(struct report *r, bool *doubtful)
 		first = only_early_leaver(r);
 	if (first >= 0)
 		return first;
+	if (silent && !spoke && others_went_on(r))
+		return first_to_leave(r, SILENT, false);
 	if (all_ended_by_signal(r)) {
 		first = find_first_by_signal(r, doubtful);
 		return first >= 0 ? first : only_one_without_error(r);
 	}
 	if (!silent)
 		return -1;
-	if (!spoke && others_went_on(r))
-		return first_to_leave(r, SILENT, false);
 	/* A launcher may have ended a silent rank in a call; others may have got exceptions because any silent one was gone. */
 	if (silent == 1 || spoke)
 		return first_to_leave(r, SILENT, !spoke || silent > 1 || any_ended_by_library(r));
