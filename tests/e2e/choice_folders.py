@@ -36,6 +36,13 @@ class Choices:
                 self.collective(step, rank, place, "all_reduce", t + 3 * 10**6 + (7 * n + k) * 10**5, v[rank], [sum(x) for x in zip(*v)], redop="sum",
                                 comm=f"{step * 2 + n + 1:016x}", key=("renewed", step, n))
 
+    def groups(self, step, rank, t):
+        """One line that reduces on three communicators in each step, in a loop over them."""
+        for g in range(3):
+            v = [values(step - self.due("groups", r, step) * (g == 1), r, f"group {g}", 8) for r in range(RANKS)]
+            self.collective(step, rank, "shard", "all_reduce", t + 614 * 10**5 + g * 10**5, v[rank], [sum(x) for x in zip(*v)], redop="sum",
+                            comm=f"{'4' * 15}{g}", key=("group", g))
+
     def few(self, step, rank):
         """Eight numbers: what a rank contributes to the gather at the step's end."""
         again = self.due("few_stale", rank, step) or self.due("few_limit", rank, step)

@@ -441,6 +441,8 @@ class Job(Choices):
                                                                 values(step, WHO, f"choice {tag}"), tag=tag, place="turn_send") for k, tag in enumerate(tags)]
             if self.fault in ("few_renewed", "renewed_stale"):
                 calls.insert(3, lambda: self.renewed(step, r, t))
+            if self.fault == "groups":
+                calls.append(lambda: self.groups(step, r, t))
             if self.fault == "spike_passed":
                 calls.insert(1, lambda: self.passed_on(step, r, t))
             if self.due("order", r, step):

@@ -45,6 +45,7 @@ few_zeros zero bad [2] 9 None gather
 few_items zero bad [2] 9 None gather
 few_sizes spike bad [2] 9 None gather
 renewed_stale stale bad [2] 9 None all_reduce
+groups stale bad [2] 9 None all_reduce
 few_rest None None None None None None
 few_limit None None None None None None
 few_counts None None None None None None

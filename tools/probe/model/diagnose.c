@@ -34,7 +34,7 @@ void diagnose_free(struct diagnose *d)
 
 void diagnose_steps(struct diagnose *d)
 {
-	d->sites.steps = d->pace.steps = true;
+	d->sites.steps = d->pace.steps = d->invariants.steps = true;
 }
 
 void diagnose_longer_rounds(struct diagnose *d)
@@ -57,7 +57,6 @@ void diagnose_rank_call(struct diagnose *d, struct call *c)
 
 void diagnose_values(struct diagnose *d, const struct call *c)
 {
-	d->invariants.steps = d->sites.steps;
 	note_values(&d->invariants, c);
 }
 

@@ -12,7 +12,6 @@
 #include "tools/probe/model/times/noise.h"
 
 #define BUCKETS 16384u
-#define UNDER_WAY_MAX (1u << 18)
 #define LINKS_MAX (1u << 18)
 /* distinguishes the keys of routes between two ranks from those of pairs of call sites */
 #define WAY_SALT 1
@@ -22,9 +21,6 @@
 #define DIGITS_ERROR 1e-8 /* relative error of nine digits on either side, plus a margin */
 /* Relative to the sum of absolute values: doubles that are added in another order. */
 #define SUM_ERROR 1e-12
-#define PEER_STEPS 3 /* minimum number of steps after which the peers are known */
-#define PEER_LOOKS (1u << 20)
-#define NEAR_MAX 256u /* messages between two ranks that are searched for the nearest tag */
 
 #define SHORT_MIN 8 /* minimum number of messages of one length before a shorter one is reported */
 #define LENGTHS 32u /* number of stored lengths of messages between two ranks */
@@ -81,6 +77,7 @@ void messages_init(struct messages *m, const struct clock_fix *skew)
 	table_init(&m->counts, sizeof(struct usual_count), LINKS_MAX);
 	table_init(&m->types, sizeof(struct type_pair), LINKS_MAX);
 	table_init(&m->partners, sizeof(struct partner), LINKS_MAX);
+	table_init(&m->line_tags, sizeof(struct line_tag), LINKS_MAX);
 }
 
 void messages_free(struct messages *m)
@@ -96,14 +93,10 @@ void messages_free(struct messages *m)
 	table_free(&m->links);
 	table_free(&m->tags);
 	table_free(&m->partners);
+	table_free(&m->line_tags);
 	table_free(&m->types);
 	table_free(&m->counts);
 	free(m->bucket);
-}
-
-static uint64_t hash_ends(int64_t from, int64_t to)
-{
-	return hash_u64(hash_u64(0, (uint64_t)from), (uint64_t)to);
 }
 
 static struct message **message_bucket(const struct messages *m, uint64_t comm, int64_t from,
@@ -360,11 +353,23 @@ static void compare_room(struct messages *m, const struct call *send, const stru
 	m->truncated = (struct truncated){.any = true,
 		.sender = ahead ? sender : s && !t,
 		.skipped = ahead,
+		.either = !ahead && !s == !t,
 		.recv = *recv,
 		.send = *send,
 		.usual = t   ? t->count
 			 : s ? s->count
 			     : 0};
+}
+
+static void record_tag(struct messages *m, const struct call *send)
+{
+	struct line_tag *t = table_get(&m->line_tags, send->rank, hash_send_line(send));
+
+	if (!t)
+		return;
+	t->varies |= t->n && t->tag != send->tag;
+	t->tag = send->tag;
+	t->n++;
 }
 
 /* If both sides of a received message always had more elements, only the program knows if that is correct. */
@@ -557,6 +562,7 @@ static void join_message(struct messages *m, const struct call *send, const stru
 		t->agreed = send->in.count == recv->out.count ? t->agreed + 1 : 0;
 	record_count(m, send, true);
 	record_count(m, recv, false);
+	record_tag(m, send);
 	compare_values(m, send, recv);
 	/* The time of a send_recv is that of two messages. */
 	if (!l || is_exchange(recv) || is_exchange(send))
@@ -687,100 +693,10 @@ bool is_message_alone(const struct messages *m, const struct call *c)
 	return false;
 }
 
-static bool was_used(const struct messages *m, const struct message *k)
+bool was_way_used(const struct messages *m, const struct message *k)
 {
 	const struct tag_stat *t = table_find(
 		&m->tags, k->comm, hash_u64(hash_ends(k->from, k->to), (uint64_t)k->tag));
 
 	return t && t->n;
-}
-
-/* The messages between two ranks that were sent and not received. */
-struct left_over {
-	struct table_key key; /* a: communicator; b: hash of from and to */
-	struct message *first, *last;
-};
-
-static uint64_t tag_distance(const struct message *a, const struct message *b)
-{
-	return a->tag > b->tag ? (uint64_t)a->tag - (uint64_t)b->tag
-			       : (uint64_t)b->tag - (uint64_t)a->tag;
-}
-
-/* Returns the unreceived send with the nearest tag, or NULL. Skips tags that both sides always used: they are no mistake. */
-static const struct message *nearest_send(const struct messages *m, const struct left_over *l,
-	const struct message *r, uint64_t *looks)
-{
-	const struct message *best = NULL;
-	bool used = was_used(m, r);
-	unsigned n = 0;
-
-	for (const struct message *s = l ? l->first : NULL; s && n < NEAR_MAX; s = s->more, n++) {
-		++*looks;
-		if (s->from != r->from || s->to != r->to || s->tag == r->tag ||
-			(used && was_used(m, s)))
-			continue;
-		if (!best || tag_distance(s, r) < tag_distance(best, r))
-			best = s;
-	}
-	return best;
-}
-
-bool find_crossed_tag(const struct messages *m, struct call *recv, struct call *send, bool *sender,
-	uint64_t *looks)
-{
-	const struct message *s = NULL;
-	uint64_t n = 0;
-	struct table sent;
-
-	table_init(&sent, sizeof(struct left_over), UNDER_WAY_MAX);
-	for (struct message *k = m->oldest; k; k = k->newer, n++) {
-		struct left_over *l =
-			k->send ? table_get(&sent, k->comm, hash_ends(k->from, k->to)) : NULL;
-
-		k->more = NULL;
-		if (!l)
-			continue;
-		*(l->first ? &l->last->more : &l->first) = k;
-		l->last = k;
-	}
-	for (const struct message *r = m->oldest; r && !s; r = r->newer, n++) {
-		if (r->send || !(r->call.bits & CALL_OPEN))
-			continue;
-		s = nearest_send(m, table_find(&sent, r->comm, hash_ends(r->from, r->to)), r, &n);
-		if (!s)
-			continue;
-		*recv = r->call;
-		*send = s->call;
-		*sender = !was_used(m, s);
-	}
-	table_free(&sent);
-	if (looks)
-		*looks = n;
-	return s != NULL;
-}
-
-bool find_crossed_peer(const struct messages *m, struct call *recv, struct call *send, bool *sender)
-{
-	unsigned looks = 0;
-
-	for (const struct message *r = m->oldest; r; r = r->newer) {
-		if (r->send || !(r->call.bits & CALL_OPEN) || r->call.step < PEER_STEPS)
-			continue;
-		for (const struct message *s = m->oldest; s && looks < PEER_LOOKS;
-			s = s->newer, looks++) {
-			bool same_from = s->from == r->from, same_to = s->to == r->to;
-
-			if (!s->send || s->comm != r->comm || s->tag != r->tag ||
-				s->call.step != r->call.step || same_from == same_to ||
-				was_used(m, same_from ? r : s) == was_used(m, same_from ? s : r) ||
-				was_used(m, same_from ? s : r))
-				continue;
-			*recv = r->call;
-			*send = s->call;
-			*sender = same_from;
-			return true;
-		}
-	}
-	return false;
 }

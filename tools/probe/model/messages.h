@@ -8,6 +8,7 @@
 #ifndef PROBE_TOOLS_MESSAGES_H
 #define PROBE_TOOLS_MESSAGES_H
 
+#include "base/hash.h"
 #include "tools/lib/table.h"
 #include "tools/probe/model/times/hist.h"
 #include "tools/probe/model/join/meet.h"
@@ -54,6 +55,15 @@ struct lagging {
 	bool returned; /* later receives got the messages of the usual step again */
 };
 
+/* The tag of a rank's received messages from a line. */
+struct line_tag {
+	struct table_key key; /* a: rank; b: line */
+	int64_t tag;
+	uint64_t n;
+	bool varies;
+};
+
+#define UNDER_WAY_MAX (1u << 18) /* messages that are kept until their other side is read */
 #define LAGGING_MAX 16u
 
 #define VALUES_KEPT 256u
@@ -64,6 +74,7 @@ struct messages {
 	struct table links; /* struct link_stat */
 	struct table tags; /* struct tag_stat */
 	struct table partners; /* struct partner */
+	struct table line_tags; /* struct line_tag */
 	const struct clock_fix *skew;
 	struct lagging lagging[LAGGING_MAX]; /* at most one per route, the earliest first */
 	unsigned nlagging;
@@ -88,7 +99,7 @@ struct messages {
 		bool any, sender; /* sender: the sender is the side with an unusual count */
 		/* True if the side with the unusual count has skipped its previous message. */
 		bool skipped;
-		bool either; /* the counts vary, so it is unknown which side is wrong */
+		bool either; /* both counts are new, or none, so it is unknown which side is wrong */
 		struct call recv, send;
 		uint64_t usual; /* earlier count of the side with the unusual one; 0: not known */
 	} truncated;
@@ -122,6 +133,17 @@ struct messages {
 	unsigned nsent, nastray;
 };
 
+static inline uint64_t hash_ends(int64_t from, int64_t to)
+{
+	return hash_u64(hash_u64(0, (uint64_t)from), (uint64_t)to);
+}
+
+/* Key b of a line_tag. */
+static inline uint64_t hash_send_line(const struct call *send)
+{
+	return hash_u64(send->site, send->api);
+}
+
 void messages_init(struct messages *m, const struct clock_fix *skew);
 void messages_free(struct messages *m);
 void match_message(struct messages *m, const struct call *c);
@@ -147,9 +169,12 @@ const struct call *find_lagging(const struct messages *m, bool whole);
 
 /*
  * Returns true if a message with the sender, communicator and tag of receive recv was not received,
- * or so many messages waited for their other side that it is not known.
+ * or it is not known, because too many messages waited for their other side.
  */
 bool is_any_unreceived(const struct messages *m, const struct call *recv);
+
+/* Returns true if a message from and to these ranks, with this communicator and tag, was received. */
+bool was_way_used(const struct messages *m, const struct message *k);
 
 /* Returns true if message c is open and its other side has not begun. */
 bool is_message_alone(const struct messages *m, const struct call *c);
@@ -162,6 +187,12 @@ bool is_message_alone(const struct messages *m, const struct call *c);
  */
 bool find_crossed_tag(const struct messages *m, struct call *recv, struct call *send, bool *sender,
 	uint64_t *looks);
+
+/*
+ * Finds the first message that was not received and has another tag than all earlier messages of its line, on a
+ * route on which that tag was never used. *usual: the tag of the earlier ones. Returns false if there is none.
+ */
+bool find_stray_tag(const struct messages *m, struct call *send, int64_t *usual);
 
 /*
  * Finds a message that was sent to one rank while another rank waits for it, or that a rank expects

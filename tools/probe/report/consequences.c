@@ -127,6 +127,9 @@ static bool can_explain(const struct report *r, const struct finding *a, const s
 		return cause == effect && x < y && has_culprit_of(a, b);
 	if (!a->has_call || !b->has_call)
 		return false;
+	/* Values that no rank is named for may be meant. */
+	if (cause == NATURE_VALUE && a->severity == FIND_NOTE && !a->nrank)
+		return false;
 	if (has_shifted_numbers(a, b))
 		return !has_shifted_numbers(b, a);
 	if (is_about_same_operation(a, b))

@@ -17,9 +17,9 @@
 #define FRAMES_OF_SITE 3
 #define READS_MAX 3 /* how often a file is read that a running process still writes */
 
-/* How often a rank has made calls from a call site in its current step. */
+/* How often a rank has made calls from a call site in its current step, on one communicator or on all. */
 struct site_turn {
-	struct table_key key; /* a: call site */
+	struct table_key key; /* a: call site; b: communicator, or 0 for all */
 	uint64_t step, seq;
 	uint32_t n;
 };
@@ -158,17 +158,12 @@ static uint64_t site_of_stack(struct rank_sites *r, uint32_t id)
 	return id < r->cap ? r->of_stack[id] : 0;
 }
 
-void find_site(struct sites *s, struct call *c)
+static uint32_t count_turn(struct table *turns, struct call *c, uint64_t comm)
 {
-	struct rank_sites *r = &s->rank[c->rank];
-	struct site_turn *t;
+	struct site_turn *t = table_get(turns, hash_u64(c->site, c->api), comm);
 
-	c->site = site_of_stack(r, c->stack);
-	if (!s->steps)
-		return;
-	t = table_get(&r->turns, hash_u64(hash_u64(c->site, c->comm), c->api), 0);
 	if (!t)
-		return;
+		return 0;
 	/* Rows of a call that was open for a long time are written late. */
 	if (t->step == c->step && t->seq > c->seq)
 		c->bits |= CALL_LATE;
@@ -176,7 +171,18 @@ void find_site(struct sites *s, struct call *c)
 	if (t->step != c->step)
 		t->n = 0;
 	t->step = c->step;
-	c->nth = t->n++;
+	return t->n++;
+}
+
+void find_site(struct sites *s, struct call *c)
+{
+	struct rank_sites *r = &s->rank[c->rank];
+
+	c->site = site_of_stack(r, c->stack);
+	if (!s->steps)
+		return;
+	c->turn = count_turn(&r->turns, c, 0);
+	c->nth = c->comm ? count_turn(&r->turns, c, c->comm) : c->turn;
 }
 
 uint64_t find_near_site(const struct sites *s, const struct call *c)
@@ -201,19 +207,9 @@ uint64_t find_leaf_site(const struct sites *s, const struct call *c)
 	return leaf;
 }
 
-static uint64_t hash_turn(const struct call *c, uint32_t nth)
-{
-	uint64_t h = hash_u64(hash_u64(hash_u64(c->site, c->comm), c->api), nth);
-
-	return c->bits & CALL_P2P ? hash_u64(hash_u64(h, (uint64_t)c->peer), (uint64_t)c->tag) : h;
-}
-
 uint64_t hash_place(const struct call *c)
 {
-	return hash_turn(c, c->nth);
-}
+	uint64_t h = hash_u64(hash_u64(hash_u64(c->site, c->comm), c->api), c->nth);
 
-uint64_t hash_line(const struct call *c)
-{
-	return hash_turn(c, 0);
+	return c->bits & CALL_P2P ? hash_u64(hash_u64(h, (uint64_t)c->peer), (uint64_t)c->tag) : h;
 }

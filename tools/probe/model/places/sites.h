@@ -43,7 +43,7 @@ void sites_free(struct sites *s);
 void name_site_folders(struct sites *s, uint32_t rank, const char *path, const char *more);
 
 /*
- * Fills in c->site and c->nth. Several threads may call this function at once, each for different
+ * Fills in c->site, c->nth and c->turn. Several threads may call this function at once, each for different
  * ranks.
  */
 void find_site(struct sites *s, struct call *c);
@@ -65,7 +65,5 @@ uint64_t find_leaf_site(const struct sites *s, const struct call *c);
  * ranks and in all steps.
  */
 uint64_t hash_place(const struct call *c);
-/* Like hash_place(), but equal for all calls of one line in a step. */
-uint64_t hash_line(const struct call *c);
 
 #endif

@@ -56,7 +56,11 @@ struct call {
 	uint32_t out_dtype; /* interned; of its first output; 0: none, or not known */
 	uint64_t in_bytes, out_bytes;
 	uint32_t blind; /* inputs whose values were not measured */
-	uint32_t nth; /* number of the call at its site in the step, from 0; set by find_site() */
+	/*
+	 * Number of the call at its site in the step, from 0: on its communicator, and on all
+	 * communicators. Set by find_site().
+	 */
+	uint32_t nth, turn;
 	/*
 	 * Call site in the program, the same number on all ranks; 0: not known. Set by find_site().
 	 */

@@ -57,6 +57,16 @@ static inline double chance_of_break(double kept)
 }
 
 /*
+ * Returns the factor for the chances of breaks of call sites that have the habits of one program: their common
+ * distribution, Beta(a, 1), is estimated from all of them. 2 a, at most 1. tests: sum of log(1 + confirmations) of all
+ * call sites; broken: how many of them broke.
+ */
+static inline double compute_share_of_breaks(double tests, unsigned broken)
+{
+	return fmin(1, 2 * (broken + 1) / (tests + 1));
+}
+
+/*
  * Returns the probability of a value that is z widths above n earlier ones: the predictive (Lomax)
  * distribution of an exponential distribution whose width was estimated from n values.
  */
@@ -65,26 +75,41 @@ static inline double chance_of_distance(double z, double n)
 	return pow(1 + z / n, -n);
 }
 
+/* Relative error of a ratio of two floats, and a margin. */
+#define SHAPE_ERROR 1e-5f
+
 /* The direction in which the values at a call site change. */
 struct trend {
 	float sum, reach; /* of the latest tensor: sum of the elements, largest absolute value */
-	int8_t sum_way, reach_way; /* direction of the last change: -1, 0 or 1 */
+	/* Direction of the last change: -1, 0 or 1. shape_way: of sum / reach, the last one that was not 0. */
+	int8_t sum_way, reach_way, shape_way;
 	bool seen, moved; /* seen: there is a value. moved: the directions are known. */
 };
 
+static inline int8_t find_shape_way(const struct trend *t, float sum, float reach)
+{
+	float now = sum * t->reach, before = t->sum * reach;
+	float error = SHAPE_ERROR * (fabsf(now) + fabsf(before));
+
+	return (int8_t)((now > before + error) - (now < before - error));
+}
+
 /*
  * Adds the next value. Returns true if the value could not be predicted, so that the buffer was
- * filled with data. A schedule, a counter or a decay continues in the direction of its last change,
- * and each rank can compute it by itself. The first two values return false: a constant or the
- * first step of a schedule is equal everywhere.
+ * filled with data. A schedule, a counter or a decay continues in the direction of its last change, and so
+ * does the ratio of its numbers: each rank can compute it by itself. The first two values return false: a
+ * constant or the first step of a schedule is equal everywhere.
  */
 static inline bool add_to_trend(struct trend *t, double sum, double reach)
 {
 	int8_t sum_way = (int8_t)(((float)sum > t->sum) - ((float)sum < t->sum));
 	int8_t reach_way = (int8_t)(((float)reach > t->reach) - ((float)reach < t->reach));
-	bool news = t->moved && (sum_way != t->sum_way || reach_way != t->reach_way);
+	int8_t shape_way = t->seen ? find_shape_way(t, (float)sum, (float)reach) : 0;
+	bool news = t->moved && (sum_way != t->sum_way || reach_way != t->reach_way ||
+					shape_way * t->shape_way < 0);
 
-	*t = (struct trend){(float)sum, (float)reach, sum_way, reach_way, true, t->seen};
+	*t = (struct trend){(float)sum, (float)reach, sum_way, reach_way,
+		shape_way ? shape_way : t->shape_way, true, t->seen};
 	return news;
 }
 

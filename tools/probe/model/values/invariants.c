@@ -17,7 +17,9 @@
 #define STRANGE_MAX 4096u /* maximum number of values in each list */
 /* widths of the range; with the smallest width, LEVEL_WIDTH, this is a million times the largest value */
 #define SPIKE_WIDTHS 20.0
-#define TURNS_SALT 2 /* distinguishes the keys of lines from those of call sites */
+#define SUM_BITS 20 /* a sum of few bits has at most these */
+#define SUM_ERROR 0.02 /* of a unit of the last of them: nine digits are known, and a margin */
+#define LOOP_SALT 2 /* distinguishes the keys of lines from those of call sites */
 
 struct rank_invariants {
 	struct table_key key; /* a: call site */
@@ -27,6 +29,7 @@ struct rank_invariants {
 	float hi, lo;
 	/* calls; new values that could not be predicted; values other than all zeros. */
 	uint32_t seen, fresh, filled;
+	uint32_t telling; /* values other than all zeros that were a proof */
 	uint32_t resized; /* calls with another number of elements than the one before */
 	/* New values of several elements: whose sum was the same as before, and another one. Both without zeros. */
 	uint32_t conserved, summed;
@@ -37,7 +40,6 @@ struct rank_invariants {
 	bool loops; /* for a line: it made two calls in one step */
 	bool tested; /* a repetition of its values would mean something */
 	bool few; /* a tensor had fewer elements than TELLING_COUNT */
-	bool coarse; /* a value was no proof */
 	/* It repeated a value, or was zero, before the invariant existed. */
 	bool varies, empties;
 	/*
@@ -169,32 +171,46 @@ static bool has_telling_bits(double v)
 	       compute_double_key(v) & ((UINT64_C(1) << (DBL_MANT_DIG - TELLING_BITS)) - 1);
 }
 
+/* Returns false for a sum with at most SUM_BITS bits. */
+static bool has_telling_sum(double sum)
+{
+	int exponent;
+	double parts = ldexp(frexp(sum, &exponent), SUM_BITS);
+
+	return fabs(parts - rint(parts)) > SUM_ERROR;
+}
+
 /*
  * Returns true if the values cannot be equal, or zero, by clipping or rounding: there are many of them, or
  * they have many digits. Numbers of few bits count or divide something, and often repeat.
  */
 static bool is_proof(const struct call *c)
 {
-	return c->in.count >= TELLING_COUNT ||
+	return c->in.count >= TELLING_COUNT || has_telling_sum(c->in.sum) ||
 	       (c->in.telling && (has_telling_bits(c->in.least) || has_telling_bits(c->in.most)));
 }
 
-/* The call site without its communicator: a loop may make new ones, and their calls continue the same data. */
-static uint64_t compute_own_hash(const struct call *c, uint64_t (*hash)(const struct call *c))
+/*
+ * The line of a call, without communicator, peer and tag: a loop may make new communicators, each rank sends to another
+ * peer, and a loop may choose it each time. Equal on all ranks.
+ */
+static uint64_t hash_line(const struct call *c)
 {
-	struct call k = *c;
-
-	k.comm = 0;
-	return hash(&k);
+	return hash_u64(c->site, c->api);
 }
 
-/* The same without the peer of a message: each rank sends to another one, and a loop may choose it each time. */
-static uint64_t hash_shared(const struct call *c, uint64_t (*hash)(const struct call *c))
+/* The calls of that line, one after the other; messages by peer and tag. */
+static uint64_t hash_loop(const struct call *c)
 {
-	struct call k = *c;
+	uint64_t h = hash_u64(hash_line(c), LOOP_SALT);
 
-	k.bits &= ~(uint32_t)CALL_P2P;
-	return compute_own_hash(&k, hash);
+	return c->bits & CALL_P2P ? hash_u64(hash_u64(h, (uint64_t)c->peer), (uint64_t)c->tag) : h;
+}
+
+/* Returns true if the data often decide the length of the call. */
+static bool has_varying_length(const struct rank_invariants *v)
+{
+	return 2 * v->resized >= v->seen;
 }
 
 /*
@@ -226,11 +242,12 @@ static void record_repetition(
 			record_part(v, c);
 		return;
 	}
-	if ((c->step == v->step && !turn) || !v->tested || !c->in.telling || !is_proof(c))
+	if ((c->step == v->step && !turn) || !v->tested ||
+		!(c->in.telling || has_telling_sum(c->in.sum)) || !is_proof(c))
 		return;
 	if (v->repeat) {
 		h->stale.item[v->repeat - 1].length++;
-	} else if (!v->fresh || 2 * v->resized >= v->seen) {
+	} else if (!v->fresh || has_varying_length(v)) {
 		/* Where the data decide the length of each call, equal data are sent again, as was meant. */
 		v->varies = true;
 	} else if ((v->repeat = keep_strange(h, &h->stale, c, v->shared, v->seen))) {
@@ -263,13 +280,13 @@ static void record_latest(struct rank_invariants *v, const struct call *c)
 static void record_turns(struct invariants *h, const struct call *c)
 {
 	struct table *own = &h->rank[c->rank];
-	uint64_t line = hash_u64(compute_own_hash(c, hash_line), TURNS_SALT);
-	struct rank_invariants *v = c->nth ? table_get(own, line, 0) : table_find(own, line, 0);
+	uint64_t loop = hash_loop(c);
+	struct rank_invariants *v = c->turn ? table_get(own, loop, 0) : table_find(own, loop, 0);
 
 	if (!v)
 		return;
 	if (!v->seen)
-		v->shared = hash_u64(hash_shared(c, hash_line), TURNS_SALT);
+		v->shared = hash_u64(hash_line(c), LOOP_SALT);
 	/*
 	 * When a line makes two calls in a step for the first time, one may be too many. Then the
 	 * buffer is not the fault.
@@ -286,7 +303,7 @@ static void record_turns(struct invariants *h, const struct call *c)
  */
 static bool is_other_tensor(const struct rank_invariants *v, const struct call *c)
 {
-	return v->count != c->in.count && 2 * v->resized < v->seen;
+	return v->count != c->in.count && !has_varying_length(v);
 }
 
 static void record_zeros(struct invariants *h, struct rank_invariants *v, const struct call *c)
@@ -297,12 +314,13 @@ static void record_zeros(struct invariants *h, struct rank_invariants *v, const 
 			h->zero.item[v->zeros - 1].ended = true;
 		v->zeros = 0;
 		v->filled++;
-		v->coarse |= !is_proof(c);
+		v->telling += is_proof(c);
 	} else if (v->zeros) {
 		h->zero.item[v->zeros - 1].length++;
 	} else if (!(v->hi > 0) || is_other_tensor(v, c)) {
 		v->empties = true;
-	} else if ((v->zeros = keep_strange(h, &h->zero, c, v->shared, v->seen)) && v->coarse) {
+	} else if ((v->zeros = keep_strange(h, &h->zero, c, v->shared, v->seen)) &&
+		   2 * v->telling < v->filled) {
 		struct strange *s = &h->zero.item[v->zeros - 1];
 
 		s->distance = log1p((double)v->lo);
@@ -321,8 +339,7 @@ static void record_level(struct invariants *h, struct rank_invariants *v, const 
 	if (v->hi > 0 && now > 2 * (double)v->hi) {
 		distance = log(now / (double)v->hi);
 		width = log((double)v->hi / (double)v->lo) + LEVEL_WIDTH;
-		if (distance >= width &&
-			keep_strange(h, &h->level, c, hash_shared(c, hash_line), v->seen)) {
+		if (distance >= width && keep_strange(h, &h->level, c, hash_line(c), v->seen)) {
 			struct strange *s = &h->level.item[h->level.n - 1];
 
 			s->now = now;
@@ -338,16 +355,16 @@ static void record_level(struct invariants *h, struct rank_invariants *v, const 
 void note_values(struct invariants *h, const struct call *c)
 {
 	struct rank_invariants *v;
-	uint64_t shared;
+	uint64_t place;
 
 	if (!c->comm || !c->in.digest || c->in.blind || c->bits & (CALL_NESTED | CALL_LATE) ||
 		!is_float(c))
 		return;
-	shared = hash_shared(c, hash_place);
-	v = table_get(&h->rank[c->rank], shared, 0);
+	place = hash_u64(hash_line(c), c->turn);
+	v = table_get(&h->rank[c->rank], place, 0);
 	if (!v)
 		return;
-	v->shared = shared;
+	v->shared = place;
 	record_repetition(h, v, c, !h->steps);
 	record_turns(h, c);
 	record_level(h, v, c);
@@ -379,7 +396,7 @@ void note_values_beside_others(struct invariants *h, const struct meeting *m)
 	if (!most->site || !(second > 0) || isinf(most->in_reach))
 		return;
 	c = call_of_arrival(m, most == &m->a[0] ? &m->a[1] : &m->a[0]);
-	b = table_get(&h->beside, compute_own_hash(&c, hash_line), 0);
+	b = table_get(&h->beside, hash_line(&c), 0);
 	if (!b)
 		return;
 	now = (double)most->in_reach;
@@ -435,15 +452,21 @@ static int compare_confirmed(const void *a, const void *b)
 	return (x < y) - (x > y);
 }
 
-/* Sorts the call sites, and adds up how many of them break by chance. */
-static void rank_confirmed(struct confirmed_list *l)
+/*
+ * Sorts the call sites, and adds up how many of them break by chance. broken: how many did. A program in which
+ * few of many call sites break is one in which the others rarely will.
+ */
+static void rank_confirmed(struct confirmed_list *l, unsigned broken)
 {
-	double expected = 0;
+	double expected = 0, tests = 0, share;
 
 	if (l->n)
 		qsort(l->item, l->n, sizeof(*l->item), compare_confirmed);
 	for (unsigned i = 0; i < l->n; i++)
-		l->item[i].expected = expected += chance_of_break(l->item[i].kept);
+		tests += log1p(l->item[i].kept);
+	share = compute_share_of_breaks(tests, broken);
+	for (unsigned i = 0; i < l->n; i++)
+		l->item[i].expected = expected += share * chance_of_break(l->item[i].kept);
 }
 
 static void add_confirmed(struct confirmed_list *l, double kept)
@@ -454,21 +477,25 @@ static void add_confirmed(struct confirmed_list *l, double kept)
 
 static void rank_sites(struct invariants *h)
 {
+	unsigned stale = 0, zero = 0;
+
 	for (uint32_t i = 0; i < h->sites.n; i++) {
 		const struct site_invariants *p = table_at(&h->sites, i);
 
+		stale += p->tested && p->stale.varies;
+		zero += p->filled > 0 && p->zero.varies;
 		if (p->tested)
 			add_confirmed(&h->fresh, p->fresh);
 		if (p->filled > 0)
 			add_confirmed(&h->filled, p->filled);
 	}
-	rank_confirmed(&h->fresh);
-	rank_confirmed(&h->filled);
+	rank_confirmed(&h->fresh, stale);
+	rank_confirmed(&h->filled, zero);
 }
 
 /*
  * Returns the expected number of call sites that break by chance after `kept` or more confirmations. With fewer, a
- * break is no evidence of the same weight: communicators that are made new in each step have a call site each.
+ * break is no evidence of the same weight: lines that a program rarely reaches are many, and break often.
  */
 static double expect_breaks(const struct confirmed_list *l, double kept)
 {
@@ -482,7 +509,7 @@ static double expect_breaks(const struct confirmed_list *l, double kept)
 		else
 			high = middle;
 	}
-	return low ? l->item[low - 1].expected : 0;
+	return fmax(chance_of_break(kept), low ? l->item[low - 1].expected : 0);
 }
 
 /*
@@ -498,8 +525,7 @@ static bool is_far_below(const struct invariants *h, const struct strange *s)
 /* Returns true if the elements always had the same sum, as the counts of a fixed number of items have. */
 static bool has_fixed_sum(const struct invariants *h, const struct site_invariants *p)
 {
-	return !p->summed &&
-	       weigh_evidence(h->filled.n * chance_of_break(p->conserved)) == WEIGHT_BAD;
+	return !p->summed && weigh_evidence(expect_breaks(&h->filled, p->conserved)) == WEIGHT_BAD;
 }
 
 static struct breaks *stale_of(struct site_invariants *p)
@@ -645,29 +671,30 @@ static bool is_same_collective(const struct call *a, const struct call *b)
 }
 
 /*
- * Returns the weight of an outlier. compared: number of values of the whole run that were compared
- * with a range.
+ * Returns the expected number of such outliers by chance. compared: number of values of the whole run that were
+ * compared with a range.
  */
-static enum weight weigh_distance(const struct strange *s, double compared, double seen, double n)
+static double compute_expected_outliers(
+	const struct strange *s, double compared, double seen, double n)
 {
 	double z = s->distance / s->width;
 	bool lone = s->call.in.count == 1;
 
-	return weigh_evidence(compared * chance_of_break(seen) *
-			      chance_of_distance(lone ? LONE_NUMBER * z : z, lone ? seen : n));
+	return compared * chance_of_break(seen) *
+	       chance_of_distance(lone ? LONE_NUMBER * z : z, lone ? seen : n);
 }
 
-/* Returns true if the call's largest value is far above the earlier ones of its own rank too. */
-static bool is_above_own(const struct invariants *h, const struct call *c)
+/* The same, at most 1, for the call's largest value beside the earlier ones of its own rank. */
+static double compute_expected_above_own(const struct invariants *h, const struct call *c)
 {
 	for (unsigned i = 0; i < h->level.n; i++) {
 		const struct strange *s = &h->level.item[i];
 
 		if (s->call.rank == c->rank && s->call.seq == c->seq)
-			return weigh_distance(s, (double)h->levels, s->seen, s->seen) !=
-			       WEIGHT_NONE;
+			return fmin(1,
+				compute_expected_outliers(s, (double)h->levels, s->seen, s->seen));
 	}
-	return false;
+	return 1;
 }
 
 static void weigh_levels(struct invariants *h)
@@ -675,7 +702,8 @@ static void weigh_levels(struct invariants *h)
 	for (unsigned i = 0; i < h->level.n; i++) {
 		struct strange s = h->level.item[i];
 		bool own = s.call.bits & CALL_P2P || s.call.size == 1 || !is_contribution(&s.call);
-		enum weight w = weigh_distance(&s, (double)h->levels, s.seen, s.seen);
+		enum weight w = weigh_evidence(
+			compute_expected_outliers(&s, (double)h->levels, s.seen, s.seen));
 
 		for (unsigned k = 0; k < h->level.n && w; k++)
 			s.ranks += k != i && is_same_collective(&s.call, &h->level.item[k].call);
@@ -685,11 +713,11 @@ static void weigh_levels(struct invariants *h)
 	}
 	for (unsigned i = 0; i < h->diverged.n; i++) {
 		struct strange s = h->diverged.item[i];
-		enum weight w = weigh_distance(
+		double expected = compute_expected_outliers(
 			&s, (double)h->meetings, s.length, (double)s.length * s.ranks);
 
 		s.ranks = 1;
-		if (w == WEIGHT_BAD || (w == WEIGHT_NOTE && is_above_own(h, &s.call)))
+		if (weigh_evidence(expected * compute_expected_above_own(h, &s.call)) == WEIGHT_BAD)
 			keep_weighed(&h->spike, &s, is_wave(h, &s) ? WEIGHT_NOTE : WEIGHT_BAD);
 	}
 }

@@ -722,6 +722,12 @@ static unsigned count_alike(
 	return n;
 }
 
+static bool is_of_received_length(const struct verdict *v)
+{
+	return v->kind == VERDICT_TERMS && strcmp(v->what, "count") == 0 &&
+	       strcmp(intern_get_name(v->call.op), "recv") == 0;
+}
+
 /* Returns the first verdict of any rank. causes: only calls that can have caused the disagreement. */
 static struct verdict judge_ranks(const struct window *w, const bool *may, bool causes)
 {
@@ -751,7 +757,10 @@ static struct verdict judge_ranks(const struct window *w, const bool *may, bool 
 			if (2 * count_alike(w, &v, r->e[e->prev].token, e->token) > w->n)
 				continue;
 			best = v;
-			best.event = at;
+			/* Only its end shows how long a received message is. */
+			best.event = is_of_received_length(&v)
+					     ? at + (v.call.bits & CALL_OPEN ? 0 : v.call.dur)
+					     : at;
 			earliest = at;
 			break;
 		}

@@ -11,6 +11,7 @@
 #include "tools/lib/intern.h"
 #include "tools/lib/out.h"
 #include "tools/lib/tool.h"
+#include "tools/probe/rules/end/hang.h"
 #include "tools/probe/rules/values/inputs.h"
 #include "tools/probe/rules/report.h"
 
@@ -398,6 +399,54 @@ static void find_shorter_message(struct report *r)
 	free(at);
 }
 
+static bool has_finding(const struct report *r, const char *kind)
+{
+	for (unsigned i = 0; i < r->nfinding; i++)
+		if (strcmp(r->finding[i].kind, kind) == 0)
+			return true;
+	return false;
+}
+
+/*
+ * A message with a tag that its line never had, and that no rank received: later messages may have arrived in its place.
+ * Returns true if these explain the message that did not fit.
+ */
+static bool find_stray_message(struct report *r)
+{
+	const struct truncated *t = &r->g.diagnose.messages.truncated;
+	struct call send;
+	struct finding *f;
+	int64_t usual;
+	char *what, *at;
+	bool hang, replaced, sure;
+
+	if (has_finding(r, "tag") || !find_stray_tag(&r->g.diagnose.messages, &send, &usual))
+		return false;
+	replaced = t->any && t->send.rank == send.rank && t->send.peer == send.peer &&
+		   t->send.comm == send.comm && t->send.seq > send.seq;
+	sure = replaced || are_all_finished(r);
+	/* It may still be on its way. */
+	if (!sure && !is_job_over(r) && !report_stuck(r, &hang))
+		return false;
+	what = report_call(r, &send);
+	at = called_from_text(r, &send);
+	f = add_finding(r, FINDING_TAG,
+		tool_format("step %llu: %s did %s, which no rank receives%s: so far all messages "
+			    "of this line had tag %lld%s",
+			(unsigned long long)send.step, report_rank(r, send.rank), what,
+			replaced ? ", and a later message arrived in its place" : "",
+			(long long)usual, at));
+	f->severity = sure ? f->severity : FIND_NOTE;
+	f->what = "tag";
+	name_culprit(r, f, send.rank);
+	name_call(f, &send);
+	f->event = clock_set_right(&r->g.skew[send.rank], send.start);
+	f->next = next_command(r, &send);
+	free(what);
+	free(at);
+	return replaced;
+}
+
 static void find_truncated_message(struct report *r)
 {
 	const struct truncated *t = &r->g.diagnose.messages.truncated;
@@ -411,9 +460,7 @@ static void find_truncated_message(struct report *r)
 	what = report_call(r, c);
 	at = called_from_text(r, c);
 	usual = t->either
-			? tool_strdup(
-				  "; both had the same length in all messages before, of whatever "
-				  "length: which of them is wrong cannot be told")
+			? tool_strdup("; which of them is wrong cannot be told: lengths vary here")
 		: t->usual ? tool_format("; at this place it had %s in all steps before",
 				     out_format_count(t->usual))
 			   : tool_strdup("");
@@ -574,7 +621,8 @@ void find_odd_values(struct report *r)
 		return;
 	find_odd_volume(r);
 	find_mismatched_message(r);
-	find_truncated_message(r);
+	if (!find_stray_message(r))
+		find_truncated_message(r);
 	find_shorter_message(r);
 	find_diverged(r);
 }
