@@ -71,23 +71,23 @@ run("four_ranks", ranks=4)
 run("crc_changed", checksums=True, change=(1, 1, 17))
 
 
-def threads(name, seed, change=None, ids=0, comms=4, calls=12):
+def threads(name, seed, change=None, ids=(0, 1, 2, 3), calls=12):
     """
     Threads with a communicator each, all dups of the world, in another order in each run: collectives, and messages of two tags.
-    change: (communicator, number) of a collective whose output differs; ids: added to the communicators' ids.
+    change: (communicator, number) of a collective whose output differs; ids: of the communicators.
     """
     rank = report_folder.Rank(f"{top}/{name}", 0, 2)
-    order = [c for c in range(comms) for _ in range(calls)]
+    order = [c for c in range(len(ids)) for _ in range(calls)]
     random.Random(seed).shuffle(order)
     with open(rank.dir + "/comms.csv", "a") as f:
-        for c in range(comms):
-            print(f"{0xa000000000000000 + ids + c:016x},mpi,2,0,dup,{report_folder.WORLD},,0-1", file=f)
-    made = [0] * comms
+        for c in ids:
+            print(f"{0xa000000000000000 + c:016x},mpi,2,0,dup,{report_folder.WORLD},,0-1", file=f)
+    made = [0] * len(ids)
     for start, c in enumerate(order):
         n = made[c]
         made[c] += 1
         value = 100 * c + n
-        here = dict(start=1000 * start, comm=f"{0xa000000000000000 + ids + c:016x}", thread=c + 1, stack_id=1)
+        here = dict(start=1000 * start, comm=f"{0xa000000000000000 + ids[c]:016x}", thread=c + 1, stack_id=1)
         if n % 3 == 0:
             out = dict(norm=value * (3 if (c, n) == change else 2), mean=value)
             rank.call("all_reduce", [("in", dict(norm=value, mean=value)), ("out", out)], comm_seq=n // 3, redop="sum", **here)
@@ -100,7 +100,9 @@ def threads(name, seed, change=None, ids=0, comms=4, calls=12):
 threads("threads", 1)
 threads("threads_moved", 2)
 threads("threads_changed", 2, change=(2, 6))
-threads("threads_other_ids", 1, ids=64)
+threads("threads_other_ids", 1, ids=(64, 65, 66, 67))
+threads("threads_one_other_id", 2, change=(2, 6), ids=(0, 1, 2, 67))
+threads("threads_one_more", 2, change=(2, 6), ids=(0, 1, 2, 3, 4))
 
 
 def thin(name, level=None, ranks=2, calls=40, steps=3, change=None, skip=None):

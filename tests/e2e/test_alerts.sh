@@ -40,12 +40,25 @@ like 'a line on stderr' "$(cat "$tmp/with.err")" 'AnomalyNan: grad_reduced of 0.
 ok 'they are few' test "$(wc -l <"$tmp/with.err")" -le 20
 contract alerts "$out"
 # By the file itself: how often each rule fired, and which did not. Here each rule has a word of its own.
-like 'report: how often a rule fired' "$("$probe" report "$out")" "alerts:.* $(python3 -c '
+python3 - "$out/rank0/alerts.jsonl" >"$tmp/fired" <<'P'
 import json, sys
-a = [json.loads(line) for line in open(sys.argv[1])]
-a = [x for x in a if x["rule"] == "AnomalyNan"]
-n = sum(x["count"] for x in a)
-print("AnomalyNan fired %d time%s, first in step %d on rank 0" % (n, "s" * (n != 1), min(x["first_step"] for x in a)))' "$out/rank0/alerts.jsonl")"
+
+alerts = [json.loads(line) for line in open(sys.argv[1])]
+for rule in "AnomalyTurbulence AnomalyNan inf zero stuck spike slow".split():
+    of = [a for a in alerts if a["rule"] == rule]
+    print(rule, len(of), sum(a["count"] for a in of), min((a["first_step"] for a in of), default=None))
+P
+is 'report --json: how often each rule fired' "$("$probe" report --json "$out" | python3 -c 'import json, sys
+for a in json.load(sys.stdin)["verdict"]["alert_rules"]:
+    print(a["rule"], a["alerts"], a["count"], a.get("first_step"))')" "$(cat "$tmp/fired")"
+like 'report: how often a rule fired' "$("$probe" report "$out")" "alerts:.* $(awk '$1 == "AnomalyNan" {
+	printf "AnomalyNan fired %d time%s, first in step %d on rank 0", $3, $3 == 1 ? "" : "s", $4}' "$tmp/fired")"
+cp -r "$out" "$tmp/torn"
+echo 'no alert' >>"$tmp/torn/rank0/alerts.jsonl"
+sed -n 1p "$out/rank0/alerts.jsonl" | sed 's/"AnomalyTurbulence"\|"AnomalyNan"\|"inf"\|"zero"\|"stuck"\|"spike"\|"slow"/"later"/' >>"$tmp/torn/rank0/alerts.jsonl"
+said=$("$probe" report "$tmp/torn")
+like 'report: a damaged line of alerts.jsonl is counted' "$said" '1 damaged line was skipped'
+like '... and the line after it is read' "$said" 'later fired '
 
 # anomaly.json: which came first, by probe analyze.
 said=$("$probe" analyze --anomalies -k 3 -s '[25, 26]' "$out")

@@ -64,8 +64,14 @@ compare --json threads threads_moved
 is 'threads: equal calls in another order' "$status $(json 'd["paired"], d["differing"], d["only_a"], d["only_b"], d["first"]')" '0 (48, 0, 0, 0, None)'
 compare --json threads threads_changed
 is 'threads: the one value that differs' "$(json '[d["first"][k] for k in ("comm_seq", "item")], d["differing"], d["only_a"], d["only_b"]')" "([2, 'output 0'], 1, 0, 0)"
-compare threads threads_other_ids
-is 'threads: without common ids, in the same order' $status 0
+compare --json threads threads_other_ids
+is 'threads: without common ids, in the same order' "$status $(json 'd["paired"], d["differing"], d["only_a"], d["only_b"], d["first"]')" '0 (48, 0, 0, 0, None)'
+compare --json threads threads_one_other_id
+is 'threads: the value that differs, if one communicator has another id' \
+	"$(json '[d["first"][k] for k in ("comm_seq", "item")], d["paired"], d["differing"], d["only_a"], d["only_b"]')" "([2, 'output 0'], 48, 1, 0, 0)"
+compare --json threads threads_one_more
+is 'threads: the value that differs, if B has one communicator more' \
+	"$(json 'd["paired"], d["differing"], d["only_a"], d["only_b"]')" "(48, 1, 0, 12)"
 
 # ---- key max_overhead on one side: what it did not record is no difference ----
 

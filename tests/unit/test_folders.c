@@ -352,6 +352,24 @@ static void only_empty_folders_are_no_run(void **state)
 	assert_int_equal(f.n, 0);
 }
 
+/* Its path shows nothing more, so the message must not advise to give it. */
+static void an_empty_folder_is_marked_also_without_a_rank(void **state)
+{
+	char path[128];
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/host-vm-pid9", top);
+	assert_int_equal(mkdir(path, 0700), 0);
+	assert_int_equal(opened(top), STATUS_USAGE);
+	assert_int_equal(f.nout, 1);
+	assert_true(f.out[0].empty);
+	put_run_meta("rank0.1", M(0, 4, 100, 200));
+	assert_int_equal(rmdir(path), 0);
+	assert_int_equal(opened(top), STATUS_USAGE);
+	assert_int_equal(f.nout, 1);
+	assert_false(f.out[0].empty);
+}
+
 /* A program without ranks leaves only such a folder. */
 static void only_host(void **state)
 {
@@ -419,6 +437,7 @@ int main(void)
 		T(no_meta_at_all),
 		T(empty_folder_is_no_killed_rank),
 		T(only_empty_folders_are_no_run),
+		T(an_empty_folder_is_marked_also_without_a_rank),
 		T(only_host),
 		T(one_folder_by_path),
 		T(states),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Texts that the command puts together: additions, separators, lines. */
+/* Texts that the command puts together: additions and separators. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -33,23 +33,11 @@ static void a_text_can_be_added_to_itself(void **state)
 	free(text);
 }
 
-static void lines_are_read_without_empty_ones(void **state)
-{
-	char text[] = "\none\n\ntwo", *rest = text;
-
-	(void)state;
-	assert_string_equal(tool_read_line(&rest), "one");
-	assert_string_equal(tool_read_line(&rest), "two");
-	assert_null(tool_read_line(&rest));
-	assert_null(tool_read_line(&rest));
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_item_has_a_separator_unless_it_is_the_first),
 		cmocka_unit_test(a_text_can_be_added_to_itself),
-		cmocka_unit_test(lines_are_read_without_empty_ones),
 	};
 
 	return cmocka_run_group_tests_name("tool text", tests, NULL, NULL);

@@ -107,16 +107,6 @@ void tool_add_item(char **text, const char *separator, const char *fmt, ...)
 	va_end(ap);
 }
 
-char *tool_read_line(char **rest)
-{
-	char *line = *rest + strspn(*rest, "\n");
-
-	*rest = line + strcspn(line, "\n");
-	if (**rest)
-		*(*rest)++ = 0;
-	return *line ? line : NULL;
-}
-
 void *tool_grow_array(void *array, unsigned *cap, size_t element)
 {
 	unsigned want = *cap ? *cap * 2 : 16;

@@ -58,12 +58,6 @@ void tool_add_item(char **text, const char *separator, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /*
- * Returns the first line of *rest that is not empty, and moves *rest after it; NULL: there is none.
- * Overwrites the newline: for (rest = text; (line = tool_read_line(&rest));).
- */
-char *tool_read_line(char **rest);
-
-/*
  * Makes sure that the array has memory for one more element. cap: its capacity, which doubles if
  * necessary.
  */

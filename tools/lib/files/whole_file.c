@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/io.h"
 #include "tools/lib/tool.h"
@@ -23,4 +24,14 @@ char *read_whole_file(const char *path, size_t max, ssize_t *n)
 	}
 	text[*n > 0 ? *n : 0] = 0;
 	return text;
+}
+
+FILE *open_regular_stream(const char *path, int flags)
+{
+	int fd = io_open_regular(AT_FDCWD, path, O_RDONLY | flags, 0);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+
+	if (fd >= 0 && !f)
+		close(fd);
+	return f;
 }

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "training/health/ckpt_file.h"
+#include "tools/lib/files/whole_file.h"
 #include "tools/lib/tool.h"
 #include "tools/probe/ckpt/ckpt.h"
 
@@ -126,7 +127,7 @@ void checkpoints_read_health(struct checkpoints *c, const char *dir)
 
 	if (glob(pattern, 0, NULL, &g) == 0)
 		for (size_t i = 0; i < g.gl_pathc; i++) {
-			FILE *f = fopen(g.gl_pathv[i], "r");
+			FILE *f = open_regular_stream(g.gl_pathv[i], 0);
 
 			while (f && getline(&line, &cap, f) > 0) {
 				char *path = copy_health_path(line);

@@ -234,12 +234,16 @@ static void read_rank_health(struct judging *j, struct rank_health *h, const str
 											"infs",
 											"shape"};
 	struct taking t = {.j = j, .h = h};
+	uint64_t damaged;
 
 	*h = (struct rank_health){.rank = dir->rank, .l2 = is_l2_configured(dir)};
 	read_csv_rows(dir->path, "scalars_", h, record_step_end, ends, 4);
 	read_csv_rows(dir->path, "grad_unreduced_", &t, record_gradient, values, 6);
 	copy_embedding_scalars(j, h);
-	read_alert_lines(dir->path, add_alert_span, h);
+	damaged = read_alert_lines(dir->path, add_alert_span, h);
+	if (damaged)
+		tool_warn("ckpt: %s/alerts.jsonl: %llu damaged lines were skipped", dir->path,
+			(unsigned long long)damaged);
 	if (h->nend)
 		qsort(h->end, h->nend, sizeof(*h->end), compare_step_ends);
 	free(t.name);

@@ -175,6 +175,16 @@ static void free_comparison(struct comparison *c)
 	free_side(&c->b);
 }
 
+/* Returns the values of --of for a set of contents, as text. */
+static const char *find_contents_text(unsigned contents)
+{
+	static const char *const text[] = {[CONTENT_CALLS] = "calls",
+		[CONTENT_DUMP] = "dumps",
+		[CONTENT_CALLS | CONTENT_DUMP] = "calls and dumps"};
+
+	return text[contents & (CONTENT_CALLS | CONTENT_DUMP)];
+}
+
 /* Returns the kinds of data that both folders contain and that the user asked for. */
 static unsigned find_common_contents(struct comparison *c, unsigned wanted)
 {
@@ -184,9 +194,14 @@ static unsigned find_common_contents(struct comparison *c, unsigned wanted)
 		tool_error("compare: %s: contains nothing to compare: no rank<R> folder of an "
 			   "output folder, no step<N>/rank<R>/dump.json",
 			c->a.contents ? c->b.path : c->a.path);
+	else if (!both && (c->a.contents & c->b.contents))
+		tool_error("compare: %s and %s: both have %s, and --of selects %s", c->a.path,
+			c->b.path, find_contents_text(c->a.contents & c->b.contents),
+			find_contents_text(wanted));
 	else if (!both)
-		tool_error("compare: %s and %s: one has calls, the other dumps%s", c->a.path,
-			c->b.path, wanted ? ", or both lack what --of names" : "");
+		tool_error("compare: nothing in common: %s has %s, %s has %s", c->a.path,
+			find_contents_text(c->a.contents), c->b.path,
+			find_contents_text(c->b.contents));
 	return both;
 }
 

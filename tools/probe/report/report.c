@@ -275,6 +275,7 @@ int report_gather(struct report *r, const struct gather_options *o)
 	unequals_read(&r->unequals, &r->g, &r->parameters, o->step_lo, o->step_hi);
 	read_odd_losses(&r->odd_losses, &r->g, o->step_lo, o->step_hi);
 	r->steps_chosen = o->step_lo || o->step_hi != UINT64_MAX;
+	read_alert_rules(&r->verdict.alerts, &r->g.folders);
 	report_findings(r);
 	compute_verdict(r);
 	read_attempts(&r->attempts, &r->g.folders);

@@ -62,7 +62,7 @@ void read_alert_rules(struct alert_rules *a, const struct folders *f)
 	for (unsigned i = 0; i < f->n; i++)
 		add_configured_rules(a, f->dir[i].meta.cfg_alerts, f->dir[i].meta.alerts_checked);
 	for (unsigned i = 0; i < f->n; i++)
-		read_alert_lines(
+		a->damaged += read_alert_lines(
 			f->dir[i].path, add_fired_rule, &(struct taking){a, f->dir[i].rank});
 }
 

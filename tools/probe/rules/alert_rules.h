@@ -28,6 +28,7 @@ struct ran_rule {
 struct alert_rules {
 	struct ran_rule *rule;
 	unsigned n, cap;
+	uint64_t damaged; /* lines of alerts.jsonl that are no alert, on all ranks */
 };
 
 void read_alert_rules(struct alert_rules *a, const struct folders *f);

@@ -354,7 +354,6 @@ void compute_verdict(struct report *r)
 {
 	struct run_verdict *v = &r->verdict;
 
-	*v = (struct run_verdict){0};
 	for (unsigned i = 0; i < CHECKED_KINDS; i++)
 		v->check[i] = (struct check){.kind = kinds[i].word, .group = kinds[i].group};
 	for (unsigned i = 0; i < r->nfinding; i++) {
@@ -368,7 +367,6 @@ void compute_verdict(struct report *r)
 	check_history(r, v);
 	check_ranks_read(r, v);
 	check_rows_read(r, v);
-	read_alert_rules(&v->alerts, &r->g.folders);
 }
 
 void free_verdict(struct run_verdict *v)

@@ -45,8 +45,8 @@ struct run_verdict {
 };
 
 /*
- * Fills in r->verdict from the findings and the data that was read. Call it after
- * report_findings().
+ * Fills in r->verdict, which was zeroed, from the findings and the data that was read; `alerts` is
+ * filled in by read_alert_rules(). Call it after report_findings().
  */
 void compute_verdict(struct report *r);
 void free_verdict(struct run_verdict *v);

@@ -84,7 +84,7 @@ static void write_run(const struct html *h, struct target *t)
 static void write_verdict(const struct html *h, struct target *t)
 {
 	const struct run_verdict *v = &h->r->verdict;
-	char *text = format_verdict(v), *detail = format_verdict_detail(v), *rest = detail;
+	char *text = format_verdict(v), *detail = format_verdict_detail(v), *rest;
 
 	write_page_key(t, "verdict");
 	target_print(t, "{\"faults\":%u,\"warnings\":%u,\"incomplete\":%s", v->faults, v->warnings,
@@ -92,7 +92,7 @@ static void write_verdict(const struct html *h, struct target *t)
 	write_page_string(t, "text", text);
 	write_page_key(t, "detail");
 	target_write_text(t, "[");
-	for (char *line; (line = tool_read_line(&rest));) {
+	for (char *line = strtok_r(detail, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
 		write_page_separator(t, line > detail);
 		target_write_json(t, line);
 	}
@@ -153,7 +153,8 @@ struct html_words {
 	unsigned n, cap;
 };
 
-static unsigned get_word_number(
+/* Returns the number of the string that make() returns for the key a, b; adds it at its first use. */
+static unsigned add_window_word(
 	struct html_words *w, uint64_t a, uint64_t b, char *(*make)(void *arg), void *arg)
 {
 	struct numbered {
@@ -269,9 +270,9 @@ static void write_window(struct html *h, struct target *t, struct html_window *w
 	for (unsigned i = 0; i < w->n; i++) {
 		const struct html_call *c = &w->call[i];
 		struct word_of of = {h, c};
-		unsigned a = get_word_number(&api, c->api, 0, find_api_word, &of);
-		unsigned k = get_word_number(&comm, c->comm, 1, find_comm_word, &of);
-		unsigned s = get_word_number(&stack, c->rank, c->stack, find_stack_word, &of);
+		unsigned a = add_window_word(&api, c->api, 0, find_api_word, &of);
+		unsigned k = add_window_word(&comm, c->comm, 1, find_comm_word, &of);
+		unsigned s = add_window_word(&stack, c->rank, c->stack, find_stack_word, &of);
 
 		target_print(t, "%s%d,%llu,%llu,%u,%u,%lld,%u,%llu,%llu,%u,%llu,%lld", i ? "," : "",
 			w->row[c->rank], (unsigned long long)(c->start - base) / 100,

@@ -60,8 +60,8 @@ static void write_json_stack(struct report *r, const struct call *c)
 	free(text);
 }
 
-/* Writes the members of a call, without braces. */
-static void write_call_members(struct report *r, const struct call *c)
+/* Writes what a call is: without braces, its stack, its end and its values. */
+static void write_call_description(struct report *r, const struct call *c)
 {
 	write_rank_number(r, "rank", c->rank);
 	json_string("lib", intern_get_name(c->lib));
@@ -246,10 +246,10 @@ static void write_reasons(const struct run_verdict *v, const char *key, enum che
 
 static void write_verdict_detail(const struct run_verdict *v)
 {
-	char *detail = format_verdict_detail(v), *rest = detail;
+	char *detail = format_verdict_detail(v), *rest;
 
 	json_list("detail");
-	for (char *line; (line = tool_read_line(&rest));)
+	for (char *line = strtok_r(detail, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
 		json_string(NULL, line);
 	json_end();
 	free(detail);
@@ -368,7 +368,7 @@ static void write_json_open_calls(struct report *r)
 		const struct open_call *c = &r->g.opens.call[i];
 
 		json_object(NULL);
-		write_call_members(r, &c->call);
+		write_call_description(r, &c->call);
 		write_seconds("age_s", (double)c->age);
 		json_bool("waiting", c->waiting);
 		json_bool("finished", c->ended_ok);
@@ -415,7 +415,7 @@ static void write_stuck_calls(struct report *r)
 			json_string("why", why[a->why]);
 			if (a->in || a->last) {
 				json_object(a->in ? "in" : "last");
-				write_call_members(r, a->in ? &a->in->call : a->last);
+				write_call_description(r, a->in ? &a->in->call : a->last);
 				json_end();
 			}
 			json_end();
@@ -449,7 +449,7 @@ static void write_bad_values(struct report *r)
 		return;
 	}
 	json_object("first");
-	write_call_members(r, &f->call);
+	write_call_description(r, &f->call);
 	json_string("io", f->out ? "out" : "in");
 	write_number_or_null("index", f->index);
 	json_string("dtype", f->dtype);
@@ -536,7 +536,7 @@ static void write_slowest_calls(struct report *r)
 		const struct slow_call *s = &r->g.slow.top[i];
 
 		json_object(NULL);
-		write_call_members(r, &s->call);
+		write_call_description(r, &s->call);
 		write_seconds("duration_s", (double)s->call.dur);
 		json_u64("ranks", s->ranks);
 		write_rank_number(r, "last_rank", s->last_rank);
@@ -630,7 +630,7 @@ static void write_ranks(struct report *r)
 		json_end();
 		if (k->last.rows) {
 			json_object("last_call");
-			write_call_members(r, &k->last);
+			write_call_description(r, &k->last);
 			write_seconds("duration_s", (double)k->last.dur);
 			json_end();
 		}

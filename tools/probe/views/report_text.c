@@ -320,11 +320,11 @@ static void print_verdict(const struct report *r)
 /* Prints which kinds were checked, and which rules of key `alerts` were on. */
 static void print_checks(const struct report *r)
 {
-	char *detail = format_verdict_detail(&r->verdict), *rest = detail;
+	char *detail = format_verdict_detail(&r->verdict), *rest;
 
 	if (*detail)
 		out_print_heading("What was checked");
-	for (char *line; (line = tool_read_line(&rest));) {
+	for (char *line = strtok_r(detail, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
 		fputs("  ", stdout);
 		out_print_wrapped(line, 2, 4);
 	}

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "tools/lib/cli.h"
 #include "tools/lib/out.h"
 #include "tools/lib/tool.h"
@@ -79,15 +80,6 @@ struct watch {
 	double awaits_until; /* s, monotonic: until then findings are held back; 0: none is */
 };
 
-static uint64_t compute_hash(uint64_t h, const void *bytes, size_t n)
-{
-	const unsigned char *p = bytes;
-
-	for (size_t i = 0; i < n; i++)
-		h = (h ^ p[i]) * UINT64_C(0x100000001b3);
-	return h;
-}
-
 /*
  * Two findings are the same if they are about the same call; their texts contain numbers that grow.
  * A recurring delay is the same if its ranks are the same, because the call in which it shows most
@@ -95,16 +87,18 @@ static uint64_t compute_hash(uint64_t h, const void *bytes, size_t n)
  */
 static uint64_t compute_finding_hash(const struct finding *f, const struct focus *at)
 {
-	uint64_t h = compute_hash(UINT64_C(0xcbf29ce484222325), f->kind, strlen(f->kind));
+	uint64_t h = hash_str(0, f->kind);
 
 	if (at->known) {
-		h = f->event ? compute_hash(h, &at->step, sizeof(at->step))
-			     : compute_hash(h, f->rank, f->nrank * sizeof(*f->rank));
-		return compute_hash(h, &at->comm, sizeof(at->comm));
+		if (f->event)
+			h = hash_u64(h, at->step);
+		for (unsigned i = 0; !f->event && i < f->nrank; i++)
+			h = hash_u64(h, (uint64_t)f->rank[i]);
+		return hash_u64(h, at->comm);
 	}
 	for (const char *p = f->text; *p && *p != '\n'; p++)
 		if ((*p < '0' || *p > '9') && *p != '.' && *p != ',')
-			h = compute_hash(h, p, 1);
+			h = hash_u64(h, (unsigned char)*p);
 	return h;
 }
 
@@ -270,7 +264,11 @@ static void wait_for_folder(const struct watch *w)
 	}
 }
 
-static int check_until_end(struct watch *w)
+/*
+ * Waits for a rank's folder, prints new findings and alerts until the job has ended, then the verdict, and waits for the
+ * commands that alerts have started. Returns an exit status.
+ */
+static int print_findings_until_end(struct watch *w)
 {
 	int status, left;
 	bool runs = true;
@@ -362,7 +360,7 @@ int verb_watch(int argc, char **argv)
 	if (!w.path)
 		w.path = folders_default();
 	w.alerts = watch_alerts_init(w.path, w.command);
-	status = check_until_end(&w);
+	status = print_findings_until_end(&w);
 	watch_alerts_free(w.alerts);
 	free(w.verdict);
 	free(w.detail);

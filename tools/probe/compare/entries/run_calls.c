@@ -326,48 +326,17 @@ static const char *format_comm_description(
 	return pool_format(&step->pool, "%s of %" PRId64 " ranks", label, k->size);
 }
 
-/* ---- communicators that look alike ---- */
-
-/* Communicators with one description. */
-struct comm_group {
-	struct table_key key; /* a: key of the description */
-	uint32_t a, b, common; /* number on each side, and of ids that both sides have */
-};
-
-static void add_comm_groups(
-	struct table *groups, const struct comms *own, const struct comms *other, bool of_a)
-{
-	for (uint32_t i = 0; i < own->table.n; i++) {
-		const struct comm_info *k = table_at(&own->table, i);
-		const struct comm_info *same = comms_find(other, k->key.a);
-		uint64_t key = compute_description_key(k);
-		struct comm_group *g = table_get(groups, key, 0);
-
-		if (!g)
-			continue;
-		g->a += of_a;
-		g->b += !of_a;
-		g->common += of_a && same && compute_description_key(same) == key;
-	}
-}
-
 void match_run_comms(struct run_calls *a, struct run_calls *b)
 {
-	struct table groups;
-
-	table_init(&groups, sizeof(struct comm_group), UINT32_MAX);
-	add_comm_groups(&groups, &a->comms, &b->comms, true);
-	add_comm_groups(&groups, &b->comms, &a->comms, false);
 	for (uint32_t i = 0; i < a->comms.table.n; i++) {
 		const struct comm_info *k = table_at(&a->comms.table, i);
-		const struct comm_group *g = table_find(&groups, compute_description_key(k), 0);
+		const struct comm_info *same = comms_find(&b->comms, k->key.a);
 
-		if (!g || g->a < 2 || g->a != g->b || g->a != g->common)
+		if (!same || compute_description_key(same) != compute_description_key(k))
 			continue;
 		table_get(&a->same_ids, k->key.a, 0);
 		table_get(&b->same_ids, k->key.a, 0);
 	}
-	table_free(&groups);
 }
 
 struct nth_op {

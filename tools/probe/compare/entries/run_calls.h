@@ -45,7 +45,7 @@ struct run_step {
 struct run_calls {
 	struct calls calls;
 	struct comms comms;
-	struct table same_ids; /* see match_run_comms() */
+	struct table same_ids; /* filled by match_run_comms() */
 	struct table stacks; /* stacks of stack_info.csv */
 	struct pool texts;
 	struct run_step *step; /* ascending */
@@ -69,9 +69,10 @@ void open_run_calls(struct run_calls *r, const struct rank_dir *dir, uint32_t ra
 void close_run_calls(struct run_calls *r);
 
 /*
- * Tells communicators with one description (64 dups of the world, say) apart by their ids, if both
- * runs have the same ids. Otherwise their calls are paired by call site and values. To be called
- * before the first step is read.
+ * Finds the ids that stand for a communicator of the same description in both runs. Calls of such a
+ * communicator are paired with each other only. Communicators without such an id are paired by their
+ * description; if several have the same one (64 dups of the world, say), by call site and values. To
+ * be called before the first step is read.
  */
 void match_run_comms(struct run_calls *a, struct run_calls *b);
 

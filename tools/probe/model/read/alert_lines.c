@@ -1,28 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/probe/model/read/alert_lines.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "tools/lib/files/json_read.h"
+#include "tools/lib/files/whole_file.h"
 #include "tools/lib/tool.h"
 
 #define ALERTS_BYTES ((size_t)8 << 20) /* maximum size of a line as a tree */
-
-/* Returns NULL if it cannot be opened, or is no regular file: a pipe would block the reader. */
-static FILE *open_regular_file(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	struct stat st;
-	FILE *f = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? fdopen(fd, "r") : NULL;
-
-	if (fd >= 0 && !f)
-		close(fd);
-	return f;
-}
 
 static uint64_t get_alert_count(const struct json_node *n, const char *key)
 {
@@ -51,23 +37,29 @@ static void take_alert_line(const char *line, const struct json_node *n,
 			  .json = line});
 }
 
-void read_alert_lines(
+uint64_t read_alert_lines(
 	const char *folder, void (*take)(void *arg, const struct alert_line *a), void *arg)
 {
 	char *path = tool_format("%s/alerts.jsonl", folder), *line = NULL, *why = NULL;
 	struct json_tree tree = {.max = ALERTS_BYTES};
 	const struct json_node *n;
+	uint64_t damaged = 0;
 	size_t cap = 0;
 	ssize_t bytes;
-	FILE *f = open_regular_file(path);
+	FILE *f = open_regular_stream(path, 0);
 
 	while (f && (bytes = getline(&line, &cap, f)) > 0) {
-		if (line[bytes - 1] == '\n')
+		bool complete = line[bytes - 1] == '\n';
+
+		if (complete)
 			line[--bytes] = 0;
+		free(why);
+		why = NULL;
 		n = json_parse_tree(&tree, line, (size_t)bytes, &why);
-		if (!n || n->kind != JSON_OBJECT)
-			break;
-		take_alert_line(line, n, take, arg);
+		if (n && n->kind == JSON_OBJECT)
+			take_alert_line(line, n, take, arg);
+		else
+			damaged += complete;
 	}
 	if (f)
 		fclose(f);
@@ -75,4 +67,5 @@ void read_alert_lines(
 	free(why);
 	free(line);
 	free(path);
+	return damaged;
 }

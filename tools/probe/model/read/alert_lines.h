@@ -14,10 +14,11 @@ struct alert_line {
 };
 
 /*
- * Calls take() for each line of the folder's alerts.jsonl, from the first to the last. Stops at the first line that is
- * no JSON object: the library may still be writing it. Does nothing if there is no such file.
+ * Calls take() for each line of the folder's alerts.jsonl, from the first to the last. A line that is no JSON object is
+ * skipped. Returns how many such lines there are, without one at the end that has no newline: the library may still be
+ * writing it. Returns 0 if there is no such file.
  */
-void read_alert_lines(
+uint64_t read_alert_lines(
 	const char *folder, void (*take)(void *arg, const struct alert_line *a), void *arg);
 
 #endif

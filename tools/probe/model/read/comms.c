@@ -7,6 +7,7 @@
 
 #include "journal/columns.h"
 #include "tools/lib/files/csv.h"
+#include "tools/lib/files/whole_file.h"
 #include "tools/lib/intern.h"
 #include "tools/lib/tool.h"
 #include "tools/probe/model/read/calls.h"
@@ -176,7 +177,7 @@ static void read_comm_file(struct comms *c, const char *path, int rank)
 /* Reads a file of formats/csv_training/parallel_json.c, one line per communicator. */
 static void read_roles(struct comms *c, const char *path)
 {
-	FILE *f = fopen(path, "re");
+	FILE *f = open_regular_stream(path, 0);
 	char line[1024], role[16];
 	unsigned long long id;
 

@@ -307,10 +307,13 @@ static void close_dir(struct rank_dir *r)
 
 /* ---- choosing ---- */
 
-static void add_unused_folder(struct folders *f, const char *name, char *why, int rank)
+static struct unused_folder *add_unused_folder(
+	struct folders *f, const char *name, char *why, int rank)
 {
 	TOOL_GROW(f->out, f->nout, f->cap_out);
-	f->out[f->nout++] = (struct unused_folder){tool_strdup(name), why, rank};
+	f->out[f->nout] =
+		(struct unused_folder){.name = tool_strdup(name), .why = why, .rank = rank};
+	return &f->out[f->nout++];
 }
 
 /* Compares run, attempt and size. Returns 0 if only the times can distinguish the two runs. */
@@ -497,11 +500,13 @@ static void add_folder(struct folders *f, const struct entry *e)
 	char *path = tool_format("%s/%s", f->path, e->name);
 
 	if (is_empty_folder(path)) {
-		add_unused_folder(f, e->name,
-			tool_strdup(
-				"it is empty: its process could not write into it (a full disk, "
-				"for example; the process has reported the reason on stderr)"),
+		struct unused_folder *unused = add_unused_folder(f, e->name,
+			tool_strdup("it is empty: its process began a moment ago, or could not "
+				    "write into it (a full disk, for example; then its stderr "
+				    "has the reason)"),
 			e->rank);
+
+		unused->empty = true;
 	} else {
 		TOOL_GROW(f->dir, f->n, f->cap);
 		open_rank_dir(&f->dir[f->n++], f->path, e->name, e->name, e->rank);
@@ -546,7 +551,7 @@ void folders_each_unused(const struct folders *f, unsigned most,
 
 static int report_no_folder(const struct folders *f)
 {
-	if (f->nout && f->out[0].rank >= 0)
+	if (f->nout && f->out[0].empty)
 		tool_error(
 			"%s: nothing was recorded: %s: %s", f->path, f->out[0].name, f->out[0].why);
 	else if (f->nout)

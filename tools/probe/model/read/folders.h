@@ -61,6 +61,7 @@ struct unused_folder {
 	char *name, *why;
 	/* The rank in the folder's name; -1: not a rank's folder, or one of another run. */
 	int rank;
+	bool empty; /* it has no file: giving its path would show nothing */
 };
 
 struct folders {

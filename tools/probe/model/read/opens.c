@@ -194,18 +194,10 @@ static void take_opened_line(
 static void read_opens_from_file(struct opens *o, const struct rank_dir *dir, uint32_t rank)
 {
 	char *path = tool_format("%s/%s", dir->path, OPENED_FILE), *line = NULL;
-	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
-	struct stat st;
+	FILE *f = open_regular_stream(path, O_NOFOLLOW);
 	size_t cap = 0;
 
 	free(path);
-	if (fd >= 0 && !f)
-		close(fd);
-	if (f && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))) {
-		fclose(f);
-		f = NULL;
-	}
 	while (f && getline(&line, &cap, f) > 0)
 		take_opened_line(o, dir, rank, line);
 	free(line);

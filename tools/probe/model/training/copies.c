@@ -423,8 +423,8 @@ static bool did_others_begin_equal(
 }
 
 /*
- * Checks whether two uses of a matrix, which began equal, are no longer equal. i on rank a: the embedding; k on rank b: the layer. Skipped if one of the ranks has both parameters and these began equal as
- * well: some programs initialise a layer that way.
+ * Checks whether two uses of a matrix, which began equal, are no longer equal. i on rank a: the embedding; k on rank b:
+ * the layer. Skipped if one of the ranks has both parameters: some programs initialise a layer from another one.
  */
 static void check_uses(struct parameters *p, uint32_t i, uint32_t a, uint32_t k, uint32_t b)
 {

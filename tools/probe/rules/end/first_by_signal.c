@@ -15,7 +15,7 @@
 #define CALLS_TO_KNOW_PAUSES 6
 /*
  * Processes that one signal ends at once take some time to end. On idle cores that is a tick of the clock; on shared ones each
- * waits for a core: 53 ms between two ranks were measured at a load of 20 on two cores.
+ * waits for a core, for tens of milliseconds if a core has many runnable threads.
  */
 #define LEAD_NS 15000000u
 /* Sufficient if the last calls also show that this rank was first; more than one tick, see clock_tick_ns(). */
@@ -149,9 +149,8 @@ static bool was_standstill_before(const struct report *r, const struct lead *l)
 }
 
 /*
- * Whatever sends a signal to one rank after the other may wait for a core between two of them: 72 ms were measured at a load of
- * 30 on two cores, as long as a launcher takes to end the others there. If ends of several hosts are compared, there is also
- * some time between the hosts.
+ * A process that sends a signal to one rank after the other may wait for a core between two of them, for as long as a
+ * launcher takes to end the others. If ends of several hosts are compared, there is also some time between the hosts.
  */
 enum lead_proof compute_lead_proof(struct report *r, const struct lead *l)
 {

@@ -268,7 +268,7 @@ static void find_skipped_calls(struct report *r)
 static void find_lost_counts(struct report *r)
 {
 	uint64_t full = 0, threads = 0, completion = 0, stacks = 0, lost = 0, removed = 0,
-		 damaged = 0, truncated = 0;
+		 damaged = r->verdict.alerts.damaged, truncated = 0;
 	uint64_t entries = 0, spilled = 0;
 
 	for (unsigned i = 0; i < r->g.folders.n; i++) {
@@ -298,8 +298,8 @@ static void find_lost_counts(struct report *r)
 		"kept outside the journal were lost with the killed processes");
 	add_counted_finding(r, FINDING_LOST, entries, "entry of a journal was",
 		"entries of journals were", "damaged");
-	add_counted_finding(r, FINDING_DAMAGED, damaged, "damaged line was", "damaged lines were",
-		"passed over");
+	add_counted_finding(
+		r, FINDING_DAMAGED, damaged, "damaged line was", "damaged lines were", "skipped");
 	add_counted_finding(r, FINDING_DAMAGED, truncated, "file ends", "files end",
 		"in the middle of a line; that line is skipped");
 	add_counted_finding(r, FINDING_REMOVED, removed, "old block was", "old blocks were",
