@@ -40,6 +40,12 @@ both 1 2
 pids=$(rows "$out" '" ".join(str(m["owner"]["pid"]) for m in M.values())')
 # shellcheck disable=SC2086
 kill -9 $pids
+# A process that ends loses its environment, by which gone() finds it, before its writer thread has ended.
+have_ended() {
+	local p
+	for p in $pids; do [ ! -e "/proc/$p" ] || return 1; done
+}
+wait_until 20 have_ended
 gone "$out"
 before=$(cat "$out"/rank*/* | cksum)
 is 'of a killed one: one line for all ranks' "$(journal_lines)" \
