@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # Programs by another hand (tests/faults/heldout), one fault in each run, and what `probe report` says: the table by program, MPI and
-# fault, with intervals by program. Rules have been repaired with all programs outside fresh/, and with frontier of fresh/ (Inf; data of
-# changing lengths). RUNS (1) of each fault, CLEAN (4) runs of each program without one, SEED (1), JOBS (2) at a time;
+# fault, with intervals by program. Rules have been repaired with all programs outside later/. RUNS (1) of each fault, CLEAN (4) runs of each program without one, SEED (1), JOBS (2) at a time;
 # KEEP: a folder for the runs that were not exact. No clean program may be accused. PROGRAMS=a,b: these alone; in fresh/ are
 # wavefront,multigrid,frontier,rollout,sharded,ringattn; in later/, with which no rule has been repaired:
 # elements,treecode,tensorpar,recommend,adapters,onef1b. EFFECTS=1: without libprobe and report; whether each fault takes effect.

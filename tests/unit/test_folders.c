@@ -365,6 +365,7 @@ static void an_empty_folder_is_marked_also_without_a_rank(void **state)
 	assert_true(f.out[0].empty);
 	put_run_meta("rank0.1", M(0, 4, 100, 200));
 	assert_int_equal(rmdir(path), 0);
+	folders_close(&f);
 	assert_int_equal(opened(top), STATUS_USAGE);
 	assert_int_equal(f.nout, 1);
 	assert_false(f.out[0].empty);

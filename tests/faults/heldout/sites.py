@@ -72,7 +72,7 @@ PROGRAMS = {
     "tempering": dict(data=True, sites={
         "energy": MESSAGE, "chain": MESSAGE, "betas": "nan inf big skip extra dtype root flip".split(),
         "histogram": REDUCED, "lowest": ROOTED, "mean": SCALAR, "sweep": PROCESS, "change": PROCESS}),
-    # In fresh/: by an author who had not read the rules; those about Inf and `stale` have been repaired with frontier since.
+    # In fresh/: by an author who had not read the rules, which have been repaired with these programs since.
     "wavefront": dict(data=True, ranks=[4, 4, 6], sites={
         "face_x": MESSAGE, "face_y": MESSAGE, "change": SCALAR, "rates": BROADCAST, "moments": REDUCED, "peak": SCALAR,
         "moments_peak": ["order"], "balance": ROOTED, "source": PROCESS, "sweep": PROCESS}),

@@ -58,7 +58,8 @@ struct breaks {
 
 struct site_invariants {
 	struct table_key key; /* a: call site, common to all ranks */
-	double fresh, filled, conserved; /* confirmations on all ranks */
+	/* On all ranks: confirmations; calls, and those with another number of elements than before. */
+	double fresh, filled, conserved, seen, resized;
 	bool summed; /* the sum of the elements differed from call to call */
 	bool tested; /* if a rank repeated a value, that would be reported */
 	bool few; /* a tensor of a rank had fewer elements than TELLING_COUNT */
@@ -437,6 +438,8 @@ static void add_places(struct invariants *h)
 			p->few |= v->few;
 			p->tested |= v->fresh && v->tested;
 			p->fresh += v->fresh;
+			p->seen += v->seen;
+			p->resized += v->resized;
 			p->filled += v->filled;
 			p->conserved += v->conserved;
 			p->summed |= v->summed > 0;
@@ -610,6 +613,7 @@ static void weigh_stale(struct invariants *h)
 		bool lasts = !s->ended || s->length > 1;
 
 		if (!p || !is_once(&p->stale, &s->call) || (lasts && (s->turn || p->few)) ||
+			2 * p->resized >= p->seen ||
 			weigh_evidence(expect_breaks(&h->fresh, p->fresh)) != WEIGHT_BAD)
 			continue;
 		keep_weighed(&h->first_stale, s,
