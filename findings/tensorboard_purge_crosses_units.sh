@@ -7,7 +7,7 @@
 # Real:     over steps each once. Over samples those of step 1 and of steps 6 to 10: the reader compares the x of each series with
 #           purge_step, whatever it counts, and so removes steps 2 to 5 (x = 8 to 20), which are never written again. A series over seconds
 #           keeps all of the first run, because its x are smaller: steps 6 to 8 are there twice.
-# Matters:  whoever compares a restarted training over samples or time with another one sees gaps or double points beside a right curve.
+# Matters:  over samples a restarted training has gaps, and over time double points, beside a right curve over steps.
 . "$(dirname "$0")/lib.sh"
 environment torchboard torch==2.13.0 tensorboard==2.21.0 numpy
 cat >"$work/program.py" <<'P'

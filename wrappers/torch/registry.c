@@ -90,6 +90,7 @@ static const struct watched {
 		CT_U8}, /* by lambda_work.c */
 	{"c10d::Work::wait", "pl", SCOPE_COMM_WAIT, CT_U8},
 	{"c10d::Reducer::prepare_for_backward", "pp", SCOPE_REDUCER_PREPARED, CT_VOID},
+	{"c10d::Reducer::autograd_hook", "pL", SCOPE_REDUCER_GRADIENT, CT_VOID},
 	{"c10d::Reducer::finalize_backward", "p", SCOPE_REDUCER_FINISHED, CT_VOID},
 	{"torch::autograd::Engine::execute", "pppbbbp", SCOPE_BACKWARD, CT_STRUCT},
 	{"torch::autograd::Engine::thread_main", "pp", SCOPE_ENGINE, CT_VOID},
@@ -255,7 +256,8 @@ static bool find_torch_function_kind(const char *symbol, struct found *f)
 			f->watched = w;
 			if (w->scope == SCOPE_COMM_WAIT && !scalar_is_wanted(SCALAR_COMM_TIME))
 				return false;
-			if (w->scope == SCOPE_REDUCER_PREPARED &&
+			if ((w->scope == SCOPE_REDUCER_PREPARED ||
+				    w->scope == SCOPE_REDUCER_GRADIENT) &&
 				!torch_are_gradient_names_wanted())
 				return false;
 			if (w->scope == SCOPE_REDUCER_FINISHED &&

@@ -77,13 +77,14 @@ void torch_handle_work_scope(struct call *c, enum torch_scope s, bool leaving)
 		handle_wait_scope(c, false, leaving);
 		break;
 	case SCOPE_REDUCER_PREPARED:
+	case SCOPE_REDUCER_GRADIENT:
 		if (!leaving)
-			torch_handle_reducer(c, false);
+			torch_handle_reducer(c, s);
 		break;
 	case SCOPE_REDUCER_FINISHED:
 		handle_wait_scope(c, true, leaving);
 		if (leaving && c->ok)
-			torch_handle_reducer(c, true);
+			torch_handle_reducer(c, s);
 		break;
 	default:
 		break;

@@ -106,6 +106,7 @@ enum torch_scope {
 	SCOPE_WAIT, /* a thread waits for a message */
 	SCOPE_COMM_WAIT, /* a thread waits for any operation: only the time is used */
 	SCOPE_REDUCER_PREPARED, /* DDP's reducer awaits the gradients of a backward pass */
+	SCOPE_REDUCER_GRADIENT, /* the gradient of a parameter reaches DDP's reducer */
 	SCOPE_REDUCER_FINISHED, /* DDP's reducer waits for all buckets and copies them */
 	SCOPE_BACKWARD,
 	/* a backward pass runs on a thread: that of a device, or one for a nested pass */
@@ -269,9 +270,9 @@ void torch_bucket_reduced(int ranks);
 
 /* ---- reducers of DDP (reducers.c) ---- */
 
-/* A reducer (the call's `this`) awaits the gradients of a backward pass, or has reduced them. */
-void torch_handle_reducer(const struct call *c, bool finished);
-/* An optimizer begins its step; records the first one that a prepared reducer has not finished for. */
+/* s: what happened to a reducer (the call's `this`), one of SCOPE_REDUCER_*. */
+void torch_handle_reducer(const struct call *c, enum torch_scope s);
+/* An optimizer begins its step; records the first one for which a reducer got gradients and did not finish. */
 void torch_check_reducers(void);
 
 /* ---- buffers of FSDP (buckets.c) ---- */
