@@ -221,6 +221,8 @@ static void handle_pass(const void *data, const double *value, const bool *known
 	pthread_mutex_unlock(&lock);
 }
 
+static void write_scalar_sources(uint32_t step);
+
 static void handle_scalars_backward_begin(const struct torch_train_event *e)
 {
 	struct torch_list grads;
@@ -228,6 +230,8 @@ static void handle_scalars_backward_begin(const struct torch_train_event *e)
 
 	if (!e->outermost || !e->accumulates)
 		return;
+	/* Here, not in the optimizer's step: a gradient scaler may skip the first steps of a training. */
+	step_add_source(write_scalar_sources);
 	grads = torch_read_vector(e->call->v[2].cp);
 	grad = grads.n == 1 ? grads.at[0] : NULL;
 	torch_reset_sums();
@@ -423,8 +427,6 @@ static void handle_step_begin(const void *data, const double *value, const bool 
 	}
 	pthread_mutex_unlock(&lock);
 }
-
-static void write_scalar_sources(uint32_t step);
 
 static void handle_scalars_optimizer_begin(const struct torch_train_event *e)
 {
