@@ -9,29 +9,75 @@
 #include "session/state.h"
 #include "journal/meta_part.h"
 
+/* Ranges of steps without an optimizer step that meta.json lists; later ones are only counted. */
+#define STEP_SKIPPED_RANGES 32
+
 struct step_state step_state = {.selected = true, .profiled = true, .micro = UINT32_MAX};
 static _Atomic uint32_t best, hits;
 
-void step_skipped(uint32_t step)
+/*
+ * Steps without an optimizer step, as ranges that grow. `busy` is set by the thread that uses them. A
+ * second thread, and the child of a fork during that time, only count: there is no lock to wait for.
+ */
+static struct {
+	_Atomic uint32_t count;
+	atomic_flag busy;
+	uint32_t n;
+	struct {
+		uint32_t from, to;
+	} range[STEP_SKIPPED_RANGES];
+} skipped = {.busy = ATOMIC_FLAG_INIT};
+
+/* Adds a step to the ranges. True if a new one begins with it. */
+static bool add_skipped_step(uint32_t step)
 {
-	static _Atomic uint32_t count;
-	uint32_t n = atomic_fetch_add(&count, 1) + 1;
-	char both[112];
+	if (skipped.n && step - skipped.range[skipped.n - 1].to <= 1) {
+		skipped.range[skipped.n - 1].to = step;
+		return false;
+	}
+	if (skipped.n == STEP_SKIPPED_RANGES)
+		return false;
+	skipped.range[skipped.n].from = skipped.range[skipped.n].to = step;
+	skipped.n++;
+	return true;
+}
+
+static void write_skipped_steps(uint32_t count, uint32_t step)
+{
+	char both[128 + STEP_SKIPPED_RANGES * sizeof("[4294967295, 4294967295], ")];
 	struct text t = text_over(both, sizeof(both));
 
-	/*
-	 * Each text takes space in the dictionary permanently, so this is written less often as n
-	 * grows.
-	 */
-	if (!session.journal.head || (n > 16 && n & (n - 1)))
-		return;
 	text_put(&t, "opt_skipped", sizeof("opt_skipped"));
 	text_str(&t, "{\"count\": ");
-	text_u64(&t, n);
+	text_u64(&t, count);
 	text_str(&t, ", \"last_step\": ");
 	text_u64(&t, step);
-	text_char(&t, '}');
+	text_str(&t, ", \"ranges\": [");
+	for (uint32_t i = 0; i < skipped.n; i++) {
+		text_str(&t, i ? ", [" : "[");
+		text_u64(&t, skipped.range[i].from);
+		text_str(&t, ", ");
+		text_u64(&t, skipped.range[i].to);
+		text_char(&t, ']');
+	}
+	text_str(&t, "]}");
 	journal_dict_add(&session.journal, DICT_META, META_SKIPPED, both, t.len + 1);
+}
+
+void step_skipped(uint32_t step)
+{
+	uint32_t n = atomic_fetch_add(&skipped.count, 1) + 1;
+
+	if (atomic_flag_test_and_set(&skipped.busy))
+		return;
+	/*
+	 * Each text takes space in the dictionary permanently, so it is written less often as n grows:
+	 * until then a long range ends too early in meta.json.
+	 */
+	if ((add_skipped_step(step) || n <= STEP_SKIPPED_RANGES || !(n & (n - 1))) &&
+		session.journal.head)
+		write_skipped_steps(n, step);
+	atomic_flag_clear(&skipped.busy);
 }
 
 void step_update_config(void)
