@@ -25,6 +25,19 @@ is '... and no fault: a frozen layer looks the same' "$(faults)" ''
 fault_case clip_local 2 PROBE_PRESET=state
 found 'norms that clip are not the same: both, with their ranks' unequal \
 	'^step 0: grad-norm is [0-9.]+ on rank [01] and [0-9.]+ on rank [01] .* must agree on it: each clips by the norm of its own part'
+# A loss scale that begins too high: a scaler skips these steps.
+for setting in PROBE_PRESET= PROBE_PRESET=state; do
+	fault_case scale_metric 2 $setting
+	found "${setting#*=} a NaN that no scaler skipped is named, not the Inf of the search for the scale" nan '^first in step 12, rank 1: 1 NaN of 1 float32'
+	is '... it is one fault' "$(faults)" nan
+done
+fault_case scale_search 2 PROBE_PRESET=state
+found 'a NaN of one rank alone at a scale that was finite before: a note with the rank' nan \
+	'^first in step 11, rank 1: NaN in gradient of 0\.weight, .* the gradient scaler skipped the optimizer in steps 0-[0-9],11:'
+is '... and no fault, for the parameters did not take it' "$(faults)" ''
+rm "$out"/rank*/scalars_*.csv
+found 'without scalars the scale is not known: the first one' nan '^first in step 0, ranks 0,1: '
+is '... names no rank' "$("$B/probe" report --json "$out" | python3 -c 'import json, sys; print([f["ranks"] for f in json.load(sys.stdin)["findings"] if f["kind"] == "nan"])')" '[[]]'
 # DDP reduces the parameters that require a gradient when it is made, and only these objects.
 fault_case unfrozen_after 2 PROBE_PRESET=state
 is 'a parameter has rows from the step on in which it was unfrozen' \

@@ -144,6 +144,34 @@ def scaler_apart(rank):
         opt.zero_grad()
 
 
+def train_scaled(rank, spoil_batch, spoil_metric):
+    """The loss scale begins too high, so a scaler skips the first steps. Then a batch of rank 1, or a metric, has an Inf or NaN."""
+    model = DDP(mlp(0))
+    opt = torch.optim.SGD(model.parameters(), 0.002)
+    scaler = torch.amp.GradScaler("cpu", init_scale=2.0**126)
+    for step in range(16):
+        x = batch()
+        if step == 11 and rank == 1 and spoil_batch:
+            x[2, 3] = float("inf")
+        loss = model(x).square().mean() * 64
+        scaler.scale(loss).backward()
+        scaler.step(opt)
+        scaler.update()
+        opt.zero_grad()
+        metric = loss.detach().reshape(1)
+        if step == 11 and rank == 1 and spoil_metric:
+            metric *= float("nan")
+        dist.all_reduce(metric)  # METRIC
+
+
+def scale_search(rank):
+    train_scaled(rank, FAULTY, False)
+
+
+def scale_metric(rank):
+    train_scaled(rank, False, FAULTY)
+
+
 def clip_local(rank):
     model, opt = sharded(3)
     for _ in range(STEPS):
@@ -294,7 +322,7 @@ def recompute(rank):
     dist.all_reduce(weight.grad)  # REDUCE
 
 
-CASES = [reset_after, no_sync_left, scaler_apart, clip_local, tied_stage, same_data, skip_micro, micro_count, save_rank0, log_keys,
+CASES = [reset_after, no_sync_left, scaler_apart, scale_search, scale_metric, clip_local, tied_stage, same_data, skip_micro, micro_count, save_rank0, log_keys,
          object_fails, data_prep, recompute, unfrozen_after, parameters_replaced]
 
 HANGING = [skip_micro, micro_count, save_rank0, log_keys, object_fails]

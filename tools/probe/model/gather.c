@@ -511,7 +511,7 @@ static void prepare_gather(struct gather *g, const struct gather_options *o)
 	comms_init(&g->comms);
 	ops_init(&g->ops);
 	late_init(&g->late, g->skew);
-	bad_init(&g->bad, n, g->skew);
+	bad_init(&g->bad, &g->folders, g->skew);
 	slow_init(&g->slow, o->top);
 	diagnose_init(&g->diagnose, n, g->skew, &g->comms);
 	for (unsigned i = 0; i < n && !stopped; i++) {

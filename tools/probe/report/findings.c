@@ -540,18 +540,39 @@ static char *format_nonfinite_name(const struct report *r, const struct bad_row 
 	return all;
 }
 
-/* Returns true if a loss scaler skipped all steps with NaN or Inf. */
-static bool has_scaler_skipped_all(const struct report *r)
+/* Returns the decrease of the loss scale after this step, or NULL. */
+static const struct scale_fall *find_scale_fall(const struct report *r, uint64_t step)
+{
+	for (unsigned i = 0; i < r->unequals.nfall; i++)
+		if (r->unequals.fall[i].step == step)
+			return &r->unequals.fall[i];
+	return NULL;
+}
+
+/* Returns true if the loss scale fell after all steps with NaN or Inf. */
+static bool has_scale_fallen_each_time(const struct report *r)
 {
 	const struct bad *b = &r->g.bad;
 	uint64_t found = 0;
 
-	for (unsigned i = 0; i < r->unequals.nfell; i++) {
-		uint64_t step = r->unequals.scale_fell[i];
+	for (unsigned i = 0; i < r->unequals.nfall; i++) {
+		uint64_t step = r->unequals.fall[i].step;
 
 		found += step < b->steps_cap && b->step_seen[step / 64] >> (step % 64) & 1;
 	}
 	return b->steps && found == b->steps && !b->steps_beyond;
+}
+
+/*
+ * Returns true if one rank alone put a NaN or Inf into a collective operation, at a loss scale with which an
+ * earlier step was finite: the search for the largest scale does not explain it.
+ */
+static bool is_sole_at_known_scale(const struct report *r, const struct bad_row *b)
+{
+	const struct scale_fall *fall = find_scale_fall(r, b->call.step);
+
+	return fall && fall->known && !b->out && b->nsame == 1 && r->g.folders.n > 1 &&
+	       !(b->call.bits & CALL_P2P);
 }
 
 /*
@@ -591,11 +612,66 @@ static bool is_infinity_meant(const struct report *r, const struct bad_row *b)
 
 	return !b->nans && !b->out && !r->g.thinned && r->g.diagnose.sites.steps &&
 	       b->nsame == r->g.folders.n && b->nsame > 1 && r->g.bad.steps >= STEPS_WITH_INF &&
-	       (!nan || nan->call.step >= b->call.step + STEPS_WITH_INF) &&
-	       !has_scaler_skipped_all(r);
+	       (!nan || nan->call.step >= b->call.step + STEPS_WITH_INF);
 }
 
-static void add_nonfinite(struct report *r, const struct bad_row *b, bool meant)
+static enum finding_kind choose_nonfinite_kind(const struct report *r, const struct bad_row *b)
+{
+	if (has_scale_fallen_each_time(r))
+		return FINDING_SCALED;
+	if (is_infinity_meant(r, b))
+		return FINDING_INF_ALL;
+	return b->nans ? FINDING_NAN : FINDING_INF;
+}
+
+/* Formats the ranges "0-3,2004" of the steps that the gradient scaler of this rank skipped. */
+static char *format_skipped_steps(const struct report *r, uint32_t rank)
+{
+	const struct meta *m = &r->g.folders.dir[rank].meta;
+	char *text = tool_strdup("");
+
+	for (unsigned i = 0; i < m->nskipped_at; i++) {
+		const struct step_range *s = &m->skipped_at[i];
+
+		tool_add_text(&text, "%s%llu", i ? "," : "", (unsigned long long)s->from);
+		if (s->to > s->from)
+			tool_add_text(&text, "-%llu", (unsigned long long)s->to);
+	}
+	return text;
+}
+
+/* Adds why a NaN or Inf of this kind is no fault. */
+static void add_nonfinite_reason(
+	const struct report *r, const struct bad_row *b, enum finding_kind kind, struct finding *f)
+{
+	char *steps;
+
+	switch (kind) {
+	case FINDING_SKIPPED_STEP:
+		steps = format_skipped_steps(r, b->call.rank);
+		tool_add_text(&f->text,
+			"\nthe gradient scaler skipped the optimizer in %s %s: the parameters "
+			"did not take it",
+			strpbrk(steps, "-,") ? "steps" : "step", steps);
+		free(steps);
+		break;
+	case FINDING_SCALED:
+		tool_add_text(&f->text,
+			"\nthe loss scale fell after %s with NaN or Inf, and "
+			"no other step has NaN or Inf: a scaler skipped them",
+			out_format_plural(r->g.bad.steps, "step", "steps"));
+		break;
+	case FINDING_INF_ALL:
+		tool_add_text(&f->text,
+			"\nall ranks have it from the first time on, and no NaN followed in the "
+			"run: the program may compute with Inf");
+		break;
+	default:
+		break;
+	}
+}
+
+static void add_nonfinite(struct report *r, const struct bad_row *b, enum finding_kind finding_kind)
 {
 	char *call_name, *ranks, *place, *kind, *origin, *tensor, *lost;
 	struct finding *f;
@@ -612,28 +688,17 @@ static void add_nonfinite(struct report *r, const struct bad_row *b, bool meant)
 		       : tool_format("%s %s", out_format_count(b->nans ? b->nans : b->infs),
 				 b->nans ? "NaN" : "Inf");
 	tensor = format_nonfinite_name(r, b);
-	f = add_finding(r, b->nans ? FINDING_NAN : FINDING_INF,
+	f = add_finding(r, finding_kind,
 		tool_format(
 			"first%s in step %llu, %s: %s%s of %s %s elements in the %s of %s: %s%s%s",
 			r->g.thinned ? " seen" : "", (unsigned long long)b->call.step, ranks,
 			tensor, kind, out_format_count(b->count), b->dtype,
 			b->out ? "result" : "input", call_name, origin, lost, place));
 	f->awaited = awaited;
-	if (has_scaler_skipped_all(r)) {
-		set_finding_kind(f, FINDING_SCALED);
-		tool_add_text(&f->text,
-			"\nthe loss scale fell after %s with NaN or Inf, and "
-			"no other step has NaN or Inf: a scaler skipped them",
-			out_format_plural(r->g.bad.steps, "step", "steps"));
-	}
-	if (meant) {
-		set_finding_kind(f, FINDING_INF_ALL);
-		tool_add_text(&f->text,
-			"\nall ranks have it from the first time on, and no NaN followed in the "
-			"run: the program may compute with Inf");
-	} else {
+	add_nonfinite_reason(r, b, finding_kind, f);
+	if (finding_kind == FINDING_NAN || finding_kind == FINDING_INF ||
+		is_sole_at_known_scale(r, b))
 		add_nonfinite_ranks(r, f, b);
-	}
 	name_call(f, &b->call);
 	free(call_name);
 	free(ranks);
@@ -644,15 +709,32 @@ static void add_nonfinite(struct report *r, const struct bad_row *b, bool meant)
 	free(lost);
 }
 
+/* Returns the first row of a skipped step that the search for a loss scale does not explain, else the first one. */
+static const struct bad_row *choose_skipped_row(const struct report *r)
+{
+	const struct bad_row *first = bad_find_skipped(&r->g.bad, 0), *b = first;
+
+	while (b && !is_sole_at_known_scale(r, b)) {
+		const struct meta *m = &r->g.folders.dir[b->call.rank].meta;
+
+		b = bad_find_skipped(&r->g.bad, meta_find_skipped(m, b->call.step)->to + 1);
+	}
+	return b ? b : first;
+}
+
 void find_values(struct report *r)
 {
-	const struct bad_row *b = bad_find_first(&r->g.bad), *nan = bad_find_first_nan(&r->g.bad);
-	bool meant = b && is_infinity_meant(r, b);
+	const struct bad_row *b = bad_find_first_applied(&r->g.bad);
+	const struct bad_row *nan = bad_find_first_nan(&r->g.bad);
+	const struct bad_row *skipped = choose_skipped_row(r);
+	enum finding_kind kind = b ? choose_nonfinite_kind(r, b) : FINDING_NAN;
 
 	if (b)
-		add_nonfinite(r, b, meant);
-	if (meant && nan)
-		add_nonfinite(r, nan, false);
+		add_nonfinite(r, b, kind);
+	if (b && kind == FINDING_INF_ALL && nan)
+		add_nonfinite(r, nan, FINDING_NAN);
+	if (skipped)
+		add_nonfinite(r, skipped, FINDING_SKIPPED_STEP);
 }
 
 /*

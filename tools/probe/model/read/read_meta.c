@@ -317,6 +317,29 @@ static void read_thinned(struct meta *m, const struct json_node *list)
 	}
 }
 
+static void read_skipped_steps(struct meta *m, const struct json_node *skipped)
+{
+	const struct json_node *ranges = json_get_member(skipped, "ranges");
+	uint64_t last = read_count(json_get_member(skipped, "last_step"));
+
+	if (!ranges || ranges->kind != JSON_LIST)
+		return;
+	for (const struct json_node *i = ranges->child; i && m->nskipped_at < META_SKIPPED_MAX;
+		i = i->next) {
+		int64_t from = number_or(i->child, -1);
+		int64_t to = number_or(i->child ? i->child->next : NULL, -1);
+
+		if (i->kind == JSON_LIST && from >= 0 && to >= from)
+			m->skipped_at[m->nskipped_at++] =
+				(struct step_range){(uint64_t)from, (uint64_t)to};
+	}
+	if (m->nskipped_at == META_SKIPPED_MAX && last > m->skipped_at[META_SKIPPED_MAX - 1].to) {
+		m->skipped_at[m->nskipped_at] =
+			(struct step_range){m->skipped_at[META_SKIPPED_MAX - 1].to + 1, last};
+		m->nskipped_at++;
+	}
+}
+
 bool meta_step_is_thinned(const struct meta *m, uint64_t step, bool calls, bool values)
 {
 	for (unsigned i = 0; i < m->nthinned; i++) {
@@ -327,6 +350,14 @@ bool meta_step_is_thinned(const struct meta *m, uint64_t step, bool calls, bool 
 			return true;
 	}
 	return false;
+}
+
+const struct step_range *meta_find_skipped(const struct meta *m, uint64_t step)
+{
+	for (unsigned i = 0; i < m->nskipped_at; i++)
+		if (m->skipped_at[i].from <= step && step <= m->skipped_at[i].to)
+			return &m->skipped_at[i];
+	return NULL;
 }
 
 static void take_meta_fields(struct meta *m, const struct json_node *top)
@@ -373,6 +404,7 @@ static void take_meta_fields(struct meta *m, const struct json_node *top)
 	m->ndropped = read_meta_counts(json_get_member(calls, "dropped"), m->dropped);
 	m->nskipped = read_meta_counts(json_get_member(calls, "skipped"), m->skipped);
 	read_thinned(m, json_get_member(top, "thinned"));
+	read_skipped_steps(m, json_get_member(top, "opt_skipped"));
 	m->nmissing = read_meta_texts(json_get_member(top, "missing"), m->missing);
 	m->nlibraries = read_meta_texts(json_get_member(top, "libraries"), m->libraries);
 	m->ninvisible = read_meta_texts(json_get_member(top, "invisible"), m->invisible);

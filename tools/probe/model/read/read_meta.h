@@ -49,6 +49,7 @@ struct rank_progress {
 };
 
 #define META_THINNED_MAX 64 /* a rank writes at most this many */
+#define META_SKIPPED_MAX 32 /* and this many ranges of steps without an optimizer step */
 
 struct meta {
 	char *state; /* "running", "finished", "recovered" */
@@ -123,6 +124,14 @@ struct meta {
 		bool calls, values;
 	} thinned_at[META_THINNED_MAX];
 	unsigned nthinned;
+	/*
+	 * Steps in which a gradient scaler skipped the optimizer, first and last of each range. If the rank
+	 * listed no further ranges, one more lasts until its last such step: each step in it may be one.
+	 */
+	struct step_range {
+		uint64_t from, to;
+	} skipped_at[META_SKIPPED_MAX + 1];
+	unsigned nskipped_at;
 	uint64_t switches; /* how often the configuration changed */
 	uint64_t switch_asked; /* the step from which the last change was to apply; 0: no change */
 	bool switch_late;
@@ -163,6 +172,9 @@ uint64_t compute_still_ns(uint64_t moved_ns, uint64_t quiet_ns);
  * `values`), because the rank kept max_overhead.
  */
 bool meta_step_is_thinned(const struct meta *m, uint64_t step, bool calls, bool values);
+
+/* Returns the range of steps without an optimizer step that contains `step`, or NULL. */
+const struct step_range *meta_find_skipped(const struct meta *m, uint64_t step);
 
 /* Returns true if the rank has completed any step. */
 bool meta_has_steps(const struct meta *m);

@@ -243,20 +243,31 @@ static void record_falls(struct unequals *u, const struct number_reading *r, uin
 {
 	uint32_t name = intern_text("loss-scale", strlen("loss-scale"));
 
-	for (unsigned i = 0; i + 1 < *r->nstep; i++)
+	double finite = 0; /* the largest scale of a step after which it did not fall */
+
+	for (unsigned i = 0; i + 1 < *r->nstep; i++) {
+		uint64_t step = (*r->step)[i];
+		double largest = 0;
+		bool fell = false;
+
 		for (uint32_t k = 0; k < nrank; k++) {
-			uint64_t step = (*r->step)[i];
 			const struct number_value *a =
 				table_find(r->values, number_key(name, k), step);
 			const struct number_value *b =
 				table_find(r->values, number_key(name, k), (*r->step)[i + 1]);
 
-			if (!a || !b || b->value >= a->value)
+			if (!a || !b)
 				continue;
-			TOOL_GROW(u->scale_fell, u->nfell, u->cap_fell);
-			u->scale_fell[u->nfell++] = step;
-			break;
+			fell |= b->value < a->value;
+			largest = a->value > largest ? a->value : largest;
 		}
+		if (fell) {
+			TOOL_GROW(u->fall, u->nfall, u->cap_fall);
+			u->fall[u->nfall++] = (struct scale_fall){step, largest <= finite};
+		} else if (largest > finite) {
+			finite = largest;
+		}
+	}
 }
 
 void unequals_read(struct unequals *u, const struct gather *g, const struct parameters *p,
@@ -302,6 +313,6 @@ void unequals_free(struct unequals *u)
 	for (unsigned i = 0; i < u->n; i++)
 		free(u->item[i].rank);
 	free(u->item);
-	free(u->scale_fell);
+	free(u->fall);
 	*u = (struct unequals){0};
 }

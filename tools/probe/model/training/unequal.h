@@ -26,8 +26,11 @@ struct unequals {
 	 * Steps after which a rank's loss scale decreased, because its scaler skipped them;
 	 * ascending.
 	 */
-	uint64_t *scale_fell;
-	unsigned nfell, cap_fell;
+	struct scale_fall {
+		uint64_t step;
+		bool known; /* an earlier step had this scale or a larger one, and it did not fall */
+	} * fall;
+	unsigned nfall, cap_fall;
 };
 
 /* Reads the scalars of steps lo to hi of all ranks and compares them. Free with unequals_free(). */

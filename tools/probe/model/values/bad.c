@@ -13,18 +13,20 @@
 #define COMMS_MAX 65536u
 #define STEPS_MAX (UINT64_C(1) << 26) /* 8 MiB of bits; all later steps are counted as one */
 
-void bad_init(struct bad *b, unsigned nrank, const struct clock_fix *skew)
+void bad_init(struct bad *b, const struct folders *folders, const struct clock_fix *skew)
 {
-	*b = (struct bad){.skew = skew};
+	*b = (struct bad){.folders = folders, .skew = skew};
 	table_init(&b->first, sizeof(struct bad_row), COMMS_MAX);
 	table_init(&b->first_nan, sizeof(struct bad_row), COMMS_MAX);
-	b->rank = tool_alloc(nrank * sizeof(*b->rank));
+	table_init(&b->skipped, sizeof(struct bad_row), COMMS_MAX);
+	b->rank = tool_alloc(folders->n * sizeof(*b->rank));
 }
 
 void bad_free(struct bad *b)
 {
 	table_free(&b->first);
 	table_free(&b->first_nan);
+	table_free(&b->skipped);
 	free(b->rank);
 	free(b->step_seen);
 }
@@ -125,6 +127,7 @@ void bad_add(void *arg, struct calls *s, const struct call *c, uint64_t nans, ui
 	const struct csv_text *io = calls_column(s, COL_io);
 	struct bad_rank *r = &b->rank[c->rank];
 	struct bad_row now = {.call = *c, .nans = nans, .infs = infs, .index = NO_NUMBER};
+	const struct step_range *skipped;
 	bool p2p = c->bits & CALL_P2P;
 
 	csv_parse_i64(calls_column(s, COL_index), &now.index);
@@ -141,18 +144,26 @@ void bad_add(void *arg, struct calls *s, const struct call *c, uint64_t nans, ui
 
 	now.event = clock_set_right(&b->skew[c->rank], c->start + (now.out ? c->dur : 0));
 	now.key = (struct table_key){c->comm, p2p};
+	skipped = meta_find_skipped(&b->folders->dir[c->rank].meta, c->step);
+	if (skipped) {
+		now.key.b |= skipped->from << 1;
+		add_first_row(&b->skipped, &now, s);
+		return;
+	}
 	add_first_row(&b->first, &now, s);
 	if (nans)
 		add_first_row(&b->first_nan, &now, s);
 }
 
-static const struct bad_row *find_first_row(const struct table *first)
+/* Returns the earlier one of `best`, which may be NULL, and the rows from step `from` on. */
+static const struct bad_row *find_first_row(
+	const struct table *first, uint64_t from, const struct bad_row *best)
 {
-	const struct bad_row *best = NULL;
-
 	for (uint32_t i = 0; i < first->n; i++) {
 		const struct bad_row *r = table_at(first, i);
 
+		if (r->call.step < from)
+			continue;
 		if (!best || r->call.step < best->call.step ||
 			(r->call.step == best->call.step && r->event < best->event))
 			best = r;
@@ -162,10 +173,20 @@ static const struct bad_row *find_first_row(const struct table *first)
 
 const struct bad_row *bad_find_first(const struct bad *b)
 {
-	return find_first_row(&b->first);
+	return find_first_row(&b->first, 0, find_first_row(&b->skipped, 0, NULL));
+}
+
+const struct bad_row *bad_find_first_applied(const struct bad *b)
+{
+	return find_first_row(&b->first, 0, NULL);
 }
 
 const struct bad_row *bad_find_first_nan(const struct bad *b)
 {
-	return find_first_row(&b->first_nan);
+	return find_first_row(&b->first_nan, 0, NULL);
+}
+
+const struct bad_row *bad_find_skipped(const struct bad *b, uint64_t from)
+{
+	return find_first_row(&b->skipped, from, NULL);
 }

@@ -7,6 +7,7 @@
 #define PROBE_TOOLS_BAD_H
 
 #include "tools/probe/model/read/calls.h"
+#include "tools/probe/model/read/folders.h"
 #include "tools/lib/table.h"
 #include "tools/probe/model/join/clock_fix.h"
 
@@ -34,23 +35,37 @@ struct bad_rank {
 };
 
 struct bad {
-	struct table first; /* struct bad_row, the first one of each communicator */
-	struct table first_nan; /* the first ones with a NaN */
+	/*
+	 * struct bad_row, the first one of each communicator, and the first one with a NaN. Rows of steps
+	 * that a gradient scaler skipped are in `skipped` instead: the first one of each communicator in
+	 * each range of such steps.
+	 */
+	struct table first, first_nan, skipped;
 	struct bad_rank *rank; /* by folder */
 	uint64_t rows, nan_rows, inf_rows;
 	uint64_t *step_seen; /* one bit per step */
 	uint64_t steps_cap, steps, steps_beyond, last_step;
+	const struct folders *folders;
 	const struct clock_fix *skew;
 };
 
-void bad_init(struct bad *b, unsigned nrank, const struct clock_fix *skew);
+void bad_init(struct bad *b, const struct folders *folders, const struct clock_fix *skew);
 void bad_free(struct bad *b);
 
 /* Can be used as a calls_bad_fn; arg: the struct bad. */
 void bad_add(void *arg, struct calls *s, const struct call *c, uint64_t nans, uint64_t infs);
 
-/* Returns the first bad row of the run, or the first one with a NaN; NULL if there is none. */
+/* Returns the first bad row of the run; NULL if there is none. */
 const struct bad_row *bad_find_first(const struct bad *b);
+
+/*
+ * Returns the first bad row, or the first one with a NaN, of a step that no gradient scaler skipped; NULL if
+ * there is none.
+ */
+const struct bad_row *bad_find_first_applied(const struct bad *b);
 const struct bad_row *bad_find_first_nan(const struct bad *b);
+
+/* Returns the first bad row from step `from` on, of the steps that a gradient scaler skipped; NULL if none. */
+const struct bad_row *bad_find_skipped(const struct bad *b, uint64_t from);
 
 #endif
