@@ -18,10 +18,10 @@ class Call:
 
 
 class Fault:
-    """step is counted by the training: the optimizer's steps that are done."""
+    """step is counted by the training: the optimizer's steps that are done. skipped: those that a gradient scaler skipped before it."""
 
     def __init__(self, rank):
-        self.rank, self.step, self.done, self.last = rank, 0, False, {}
+        self.rank, self.step, self.skipped, self.done, self.last = rank, 0, 0, False, {}
         self.name, self.pick = OPTIONS.get("fault", ""), int(OPTIONS.get("pick", 0))
 
     def is_due(self, *names):
@@ -30,7 +30,7 @@ class Fault:
     def write_truth(self, line):
         self.done = True
         with open(os.environ["HELDOUT_TRUTH"], "a") as f:
-            f.write(json.dumps(dict(fault=self.name, site="", rank=self.rank, step=self.step, lines=[line, line],
+            f.write(json.dumps(dict(fault=self.name, site="", rank=self.rank, step=self.step + self.skipped, lines=[line, line],
                                     time=time.time())) + "\n")
 
     def is_lasting(self, name):

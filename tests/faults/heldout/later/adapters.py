@@ -139,6 +139,7 @@ while fault.step < steps and overflows < 10:
     optimizer.zero_grad()
     if fault.step == before:
         overflows += 1
+        fault.skipped += 1
     else:
         schedule.step()
         fault.part(model.module.head.weight, line())
