@@ -70,4 +70,19 @@ printf '%s\n' 'distributed:' '  - all_to_all_single' '  - reduce' >"$tmp/list.ya
 new_out
 torchrun_with 2 PROBE_WRAP_OPS="$tmp/list.yaml" $app
 is 'a list of msprobe chooses collectives' "$(rows "$out" 'sorted({r["op"] for r in R})')" "['all_to_all', 'reduce']"
+
+# comm-time needs a stub for c10d::Work::wait, which then stands in the class's table of virtual functions.
+cat >"$tmp/parts.py" <<'PY'
+import torch, torch.distributed as dist
+dist.init_process_group("gloo")
+for _ in range(3):
+    part = torch.empty(4)
+    dist.reduce_scatter(part, [torch.full((4,), float(dist.get_rank() + k)) for k in range(2)])
+dist.barrier()
+PY
+new_out
+torchrun_with 2 PROBE_SCALARS=true "$tmp/parts.py"
+is 'with scalars: reduce_scatter is followed to its end, and has its result' \
+	"$(rows "$out" 'sorted({(r["io"], r["flags"], r["mean"]) for r in R if r["op"] == "reduce_scatter" and r["folder"] == "rank1" and r["io"] == "out"})')" \
+	"[('out', 'async', '3')]"
 finish

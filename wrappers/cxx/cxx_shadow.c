@@ -193,12 +193,14 @@ static bool is_one_of(const struct provider *p, int n, const void *function)
 int cxx_virtual_place(const char *class, const char *function)
 {
 	struct provider p[COPIES_MAX];
-	int copies = elfsym_all(function, p, COPIES_MAX), found = -1;
+	int copies = elfsym_all(function, p, COPIES_MAX - 1), found = -1;
 	char symbol[NAME_MAX_BYTES];
 	void *const *table;
 
 	if (copies <= 0 || snprintf(symbol, sizeof(symbol), "_ZTV%s", class) >= (int)sizeof(symbol))
 		return -1;
+	/* If the function has a stub, the loader has put that into the table. */
+	copies += elfsym_stub(function, &p[copies]);
 	table = elfsym_data(symbol);
 	if (!table)
 		return -1;
