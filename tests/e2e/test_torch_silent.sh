@@ -36,7 +36,11 @@ found 'a NaN of one rank alone at a scale that was finite before: a note with th
 	'^first in step 11, rank 1: NaN in gradient of 0\.weight, .* the gradient scaler skipped the optimizer in steps 0-[0-9],11:'
 is '... and no fault, for the parameters did not take it' "$(faults)" ''
 rm "$out"/rank*/scalars_*.csv
-found 'without scalars the scale is not known: the first one' nan '^first in step 0, ranks 0,1: '
+found 'without scalars the scale is not known, but a NaN without an Inf is no overflow' nan '^first in step 11, rank 1: '
+new_out
+torchrun_with 2 tests/apps/py/silent_faults.py scale_search --healthy
+found 'a healthy search for the scale: a note' nan '^first in step 0, ranks 0,1: .* the gradient scaler skipped the optimizer in steps 0-[0-9]:'
+is '... and no fault' "$(faults)" ''
 is '... names no rank' "$("$B/probe" report --json "$out" | python3 -c 'import json, sys; print([f["ranks"] for f in json.load(sys.stdin)["findings"] if f["kind"] == "nan"])')" '[[]]'
 # DDP reduces the parameters that require a gradient when it is made, and only these objects.
 fault_case unfrozen_after 2 PROBE_PRESET=state

@@ -564,14 +564,17 @@ static bool has_scale_fallen_each_time(const struct report *r)
 }
 
 /*
- * Returns true if one rank alone put a NaN or Inf into a collective operation, at a loss scale with which an
- * earlier step was finite: the search for the largest scale does not explain it.
+ * Returns true if one rank alone put a NaN or Inf into a collective operation, and the search for the largest
+ * loss scale does not explain it: an earlier step was finite with this scale, or it is a NaN without an Inf
+ * after steps that were finite. A product that is too large is an Inf.
  */
-static bool is_sole_at_known_scale(const struct report *r, const struct bad_row *b)
+static bool is_sole_without_overflow(const struct report *r, const struct bad_row *b)
 {
 	const struct scale_fall *fall = find_scale_fall(r, b->call.step);
+	const struct meta *m = &r->g.folders.dir[b->call.rank].meta;
+	bool searches = b->call.step <= m->skipped_at[0].to || b->infs;
 
-	return fall && fall->known && !b->out && b->nsame == 1 && r->g.folders.n > 1 &&
+	return (fall ? fall->known : !searches) && !b->out && b->nsame == 1 && r->g.folders.n > 1 &&
 	       !(b->call.bits & CALL_P2P);
 }
 
@@ -697,7 +700,7 @@ static void add_nonfinite(struct report *r, const struct bad_row *b, enum findin
 	f->awaited = awaited;
 	add_nonfinite_reason(r, b, finding_kind, f);
 	if (finding_kind == FINDING_NAN || finding_kind == FINDING_INF ||
-		is_sole_at_known_scale(r, b))
+		is_sole_without_overflow(r, b))
 		add_nonfinite_ranks(r, f, b);
 	name_call(f, &b->call);
 	free(call_name);
@@ -714,7 +717,7 @@ static const struct bad_row *choose_skipped_row(const struct report *r)
 {
 	const struct bad_row *first = bad_find_skipped(&r->g.bad, 0), *b = first;
 
-	while (b && !is_sole_at_known_scale(r, b)) {
+	while (b && !is_sole_without_overflow(r, b)) {
 		const struct meta *m = &r->g.folders.dir[b->call.rank].meta;
 
 		b = bad_find_skipped(&r->g.bad, meta_find_skipped(m, b->call.step)->to + 1);

@@ -84,8 +84,8 @@ def reduce_bucket(_, bucket):
     small = (flat / world).to(torch.bfloat16)
     call = None
     if fault.pick % 2 == 0:
-        fault.change_values(f"bucket{bucket.index()}", small, line() + 5)
-        call = fault.change_call(small, line() + 4)
+        fault.change_values(f"bucket{bucket.index()}", small, line() + 4)
+        call = fault.change_call(small, line() + 3)
     work = None
     for _ in range(call.times if call else 1):
         work = dist.all_reduce(call.data if call else small, op=call.op if call else dist.ReduceOp.SUM, async_op=True)
