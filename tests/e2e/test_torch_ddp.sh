@@ -71,7 +71,7 @@ new_out
 torchrun_with 2 PROBE_WRAP_OPS="$tmp/list.yaml" $app
 is 'a list of msprobe chooses collectives' "$(rows "$out" 'sorted({r["op"] for r in R})')" "['all_to_all', 'reduce']"
 
-# comm-time needs a stub for c10d::Work::wait, which then stands in the class's table of virtual functions.
+# comm-time needs a stub for c10d::Work::wait, and the class's table of virtual functions has that.
 cat >"$tmp/parts.py" <<'PY'
 import torch, torch.distributed as dist
 dist.init_process_group("gloo")
