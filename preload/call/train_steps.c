@@ -87,6 +87,9 @@ enum train_mark train_handle_backward_end(struct train *t)
 {
 	if (!t->in_backward || --t->in_backward)
 		return TRAIN_NOTHING;
+	/* A step before the first pass trains nothing: its optimizer's state was made to be saved. */
+	if (!t->passes)
+		t->anchor = t->nseen = t->others = 0;
 	t->active = true;
 	t->backwards++;
 	t->passes = true;

@@ -8,7 +8,7 @@
  * - Optimizer steps inside a backward pass (an optimizer for each parameter) count as one, at the end of that pass.
  * - If there are backward passes, optimizer steps without one between them count as one (chained optimizers).
  * - One of several optimizers is the anchor, the first that stepped. Only its steps count: D, G, D, G is one step per pair. An
- *   anchor that is no longer used is replaced.
+ *   anchor that is no longer used is replaced, and so is one that stepped before the first backward pass.
  * - An update of the loss scale ends a step if there was a backward pass but no optimizer step since the last update: the
  *   optimizer was skipped because gradients overflowed.
  *

@@ -168,6 +168,16 @@ static void test_without_backward(void **state)
 	assert_string_equal(play("A)B)A)B)"), "A)|B)A)|B)");
 }
 
+/* get_state_dict() of torch.distributed.checkpoint steps an optimizer from a place of its own, to have its state. */
+static void test_step_before_first_pass_is_no_anchor(void **state)
+{
+	(void)state;
+	assert_string_equal(play("I)[]A)[]A)[]A)"), "I)|[]A)|[]A)|[]A)|");
+	start(NULL);
+	t.anchor_wanted = 1;
+	assert_string_equal(play("I)[]D)[]G)[]D)[]G)"), "I)|[]D)|[]G)|[]D)[]G)|");
+}
+
 static void test_scale(void **state)
 {
 	(void)state;
@@ -219,6 +229,7 @@ int main(void)
 		cmocka_unit_test_setup(test_anchor, start),
 		cmocka_unit_test_setup(test_anchor_goes_away, start),
 		cmocka_unit_test_setup(test_without_backward, start),
+		cmocka_unit_test_setup(test_step_before_first_pass_is_no_anchor, start),
 		cmocka_unit_test_setup(test_scale, start),
 		cmocka_unit_test_setup(test_unbalanced, start),
 		cmocka_unit_test_setup(test_many_optimizers, start),
