@@ -341,11 +341,15 @@ static void gather_turn(struct gather *g, struct reader *r, struct relay *join, 
 	struct call *c = relay_get_space(join);
 	unsigned n = 0;
 
-	for (; n < turn && r->has; n++) {
-		c[n] = r->next;
+	c[0] = r->next;
+	while (n < turn && r->has) {
 		comms_number_call(&g->comms, &c[n], g->folders.dir[c[n].rank].rank);
 		gather_call(g, &c[n]);
-		read_next_call(r);
+		n++;
+		if (n < turn)
+			r->has = shares_get_next(r->shares, r->calls.rank, &c[n]);
+		else
+			read_next_call(r);
 	}
 	relay_pass(join, n);
 }

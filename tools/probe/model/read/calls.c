@@ -499,6 +499,12 @@ static uint64_t compute_checksum_text_key(const struct csv_text *t)
 	return !t->n ? 0 : t->n == 8 ? compute_checksum_key((uint32_t)comm_id(t)) : comm_id(t);
 }
 
+/* The same as has_telling_digits(t). digits: from csv_parse_double_digits(). */
+static inline bool is_telling_number(const struct csv_text *t, uint64_t digits)
+{
+	return digits ? digits >= SIDE_TELLING_INTEGER : has_telling_digits(t);
+}
+
 static void add_side(const struct calls *s, struct side *d, uint64_t count)
 {
 	const struct csv_text *min = calls_column(s, COL_min), *max = calls_column(s, COL_max),
@@ -506,16 +512,18 @@ static void add_side(const struct calls *s, struct side *d, uint64_t count)
 	struct side_row r = {.count = count,
 		.nans = column_number(s, COL_nans),
 		.infs = column_number(s, COL_infs)};
+	uint64_t min_digits, max_digits;
 	double share;
 
-	r.measured = count && !d->blind && csv_parse_double_fast(min, &r.min) &&
-		     csv_parse_double_fast(max, &r.max) &&
+	r.measured = count && !d->blind && csv_parse_double_digits(min, &r.min, &min_digits) &&
+		     csv_parse_double_digits(max, &r.max, &max_digits) &&
 		     csv_parse_double_fast(calls_column(s, COL_mean), &r.mean) &&
 		     csv_parse_double_fast(calls_column(s, COL_norm), &r.norm);
 	if (r.measured) {
 		r.min_key = compute_text_key(min, r.min);
 		r.max_key = compute_text_key(max, r.max);
-		r.telling = d->telling || has_telling_digits(min) || has_telling_digits(max);
+		r.telling = d->telling || is_telling_number(min, min_digits) ||
+			    is_telling_number(max, max_digits);
 		r.zeros_key = !(zeros->n == 1 && zeros->s[0] == '0') &&
 					      csv_parse_double_fast(zeros, &share)
 				      ? compute_double_key(share)
