@@ -513,7 +513,8 @@ static void doubles_of_few_digits_are_the_nearest(void **state)
 		snprintf(text, sizeof(text), "%.*g", (int)n, v);
 		check_double(text);
 		snprintf(text, sizeof(text), "%.*g", (int)n,
-			(double)(int64_t)bits / (double)(1 + (random_word() >> random_word() % 64)));
+			(double)(int64_t)bits /
+				(double)(1 + (random_word() >> random_word() % 64)));
 		check_double(text);
 		/* Mostly no numbers. */
 		for (unsigned k = 0; k < n; k++)

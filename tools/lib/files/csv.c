@@ -102,7 +102,14 @@ static unsigned split_plain_line(struct csv_text *field, const char *p, size_t n
 }
 
 #if defined(__SSE2__)
-#define BLOCK ((ssize_t)sizeof(__m128i))
+#define BLOCK ((ssize_t)(2 * sizeof(__m128i)))
+
+/* Returns a bit for each byte of both words that is equal. */
+static inline uint32_t find_equal_bytes(__m128i first, __m128i second, __m128i byte)
+{
+	return (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(first, byte)) |
+	       (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(second, byte)) << 16;
+}
 
 /*
  * Splits the line at c->at in one pass and moves c->at after it. Returns the number of fields. Returns 0,
@@ -118,22 +125,22 @@ static unsigned split_usual_line(struct csv *c)
 	struct csv_text *to = c->field;
 
 	for (; end - p >= BLOCK && to < most; p += BLOCK) {
-		__m128i w = _mm_loadu_si128((const __m128i *)p);
-		__m128i stop = _mm_or_si128(_mm_cmpeq_epi8(w, newline), _mm_cmpeq_epi8(w, quote));
-		uint64_t commas = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(w, comma));
-		uint64_t stops = (unsigned)_mm_movemask_epi8(stop);
+		__m128i w = _mm_loadu_si128((const __m128i *)p),
+			more = _mm_loadu_si128((const __m128i *)p + 1);
+		uint32_t commas = find_equal_bytes(w, more, comma);
+		uint32_t stops =
+			find_equal_bytes(w, more, newline) | find_equal_bytes(w, more, quote);
 
 		/* The commas before the first line end or quote. */
-		for (uint64_t hit = stops ? commas & ((stops & -stops) - 1) : commas; hit;
-			hit &= hit - 1) {
-			at = p + __builtin_ctzll(hit);
+		for (uint32_t hit = commas & ((stops & -stops) - 1); hit; hit &= hit - 1) {
+			at = p + (unsigned)__builtin_ctz(hit);
 			to->s = start;
 			to->n = (size_t)(at - start);
 			to++;
 			start = at + 1;
 		}
 		if (stops) {
-			p += __builtin_ctzll(stops);
+			p += __builtin_ctz(stops);
 			if (*p == '"')
 				return 0;
 			c->at = (size_t)(p + 1 - c->buf);
@@ -247,6 +254,7 @@ static unsigned read_csv_row(struct csv *c)
 	bool quoted;
 	ssize_t n;
 
+	c->usual = usual != 0;
 	if (__builtin_expect(usual, 1))
 		return usual;
 	for (;;) {
@@ -629,8 +637,7 @@ bool csv_parse_double_digits(const struct csv_text *t, double *v, uint64_t *digi
 	unsigned scale;
 	double x;
 
-	if (__builtin_expect(
-		    !parse_point_digits(t->s + minus, t->n - minus, digits, &scale), 0))
+	if (__builtin_expect(!parse_point_digits(t->s + minus, t->n - minus, digits, &scale), 0))
 		return parse_other_double(t, v, digits);
 	/* Both operands are exact, so that the result is the nearest double. */
 	x = (double)(int64_t)*digits / tens[scale];

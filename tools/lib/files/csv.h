@@ -31,6 +31,7 @@ struct csv {
 	uint64_t damaged; /* number of lines skipped */
 	bool truncated; /* the last line has no end, or the compressed data ends early */
 	int err; /* -errno if reading failed; the rows returned before are good */
+	bool usual; /* the current row has no quotes, and its fields lie one after the other in the buffer */
 	struct csv_text field[CSV_COLUMNS_MAX]; /* fields of the current row, without quotes */
 	struct csv_text none; /* the empty field, for missing columns */
 };
