@@ -459,6 +459,82 @@ static void numbers(void **state)
 	assert_false(csv_parse_double(&(struct csv_text){"", 0}, &d));
 }
 
+static uint64_t random_word(void)
+{
+	static uint64_t x = UINT64_C(0x9e3779b97f4a7c15);
+
+	x ^= x << 13;
+	x ^= x >> 7;
+	return x ^= x << 17;
+}
+
+/* The text in a block of its own, so that a sanitizer sees a read beside it. */
+static void check_double(const char *text)
+{
+	struct csv_text t = {.n = strlen(text)};
+	char *copy = malloc(t.n + 1);
+	uint64_t digits, all = 0;
+	double exact = 0, fast = 0;
+	unsigned n = 0;
+	bool ok;
+
+	memcpy(copy, text, t.n);
+	t.s = copy;
+	copy = realloc(copy, t.n + !t.n);
+	t.s = copy;
+	ok = csv_parse_double(&t, &exact);
+	assert_int_equal(csv_parse_double_digits(&t, &fast, &digits), ok);
+	if (ok && exact == exact && memcmp(&exact, &fast, sizeof(fast)) != 0)
+		fail_msg("%s: %.17g expected, got %.17g", text, exact, fast);
+	for (const char *p = text; *p && *p != 'e'; p++)
+		if (*p >= '0' && *p <= '9') {
+			n += n || *p != '0';
+			all = all * 10 + (uint64_t)(*p - '0');
+		}
+	if (ok && digits)
+		assert_int_equal(digits, all);
+	if (ok && n && t.n <= 18 && !strpbrk(text, "e+"))
+		assert_int_not_equal(digits, 0);
+	free(copy);
+}
+
+static void doubles_of_few_digits_are_the_nearest(void **state)
+{
+	static const char letters[] = "0123456789012345678901234567890123456789...e-+";
+	char text[64];
+
+	(void)state;
+	for (unsigned i = 0; i < 200000; i++) {
+		uint64_t bits = random_word();
+		unsigned n = 1 + (unsigned)(random_word() % 15);
+		double v;
+
+		memcpy(&v, &bits, sizeof(v));
+		snprintf(text, sizeof(text), "%.*g", (int)n, v);
+		check_double(text);
+		snprintf(text, sizeof(text), "%.*g", (int)n,
+			(double)(int64_t)bits /
+				(double)(1 + (random_word() >> random_word() % 64)));
+		check_double(text);
+		/* Mostly no numbers. */
+		for (unsigned k = 0; k < n; k++)
+			text[k] = letters[random_word() % (sizeof(letters) - 1)];
+		text[n] = 0;
+		check_double(text);
+	}
+	check_double("");
+	check_double("-");
+	check_double(".");
+	check_double("1e");
+	check_double("1e+");
+	check_double("0.00000000");
+	check_double("-0.0000000");
+	check_double("12345678.");
+	check_double(".12345678");
+	check_double("1234567.890123");
+	check_double("12345678:.1");
+}
+
 static int make(void **state)
 {
 	(void)state;
@@ -624,6 +700,7 @@ int main(void)
 		cmocka_unit_test(compressed_and_cut),
 		cmocka_unit_test(against_plain_reader),
 		cmocka_unit_test(numbers),
+		cmocka_unit_test(doubles_of_few_digits_are_the_nearest),
 		cmocka_unit_test(names_of_the_job_are_utf8_and_come_back),
 		cmocka_unit_test(cut_names_are_read_back),
 		cmocka_unit_test(long_names_keep_to_their_room),

@@ -102,7 +102,14 @@ static unsigned split_plain_line(struct csv_text *field, const char *p, size_t n
 }
 
 #if defined(__SSE2__)
-#define BLOCK ((ssize_t)sizeof(__m128i))
+#define BLOCK ((ssize_t)(2 * sizeof(__m128i)))
+
+/* Returns a bit for each byte of both words that is equal. */
+static inline uint32_t find_equal_bytes(__m128i first, __m128i second, __m128i byte)
+{
+	return (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(first, byte)) |
+	       (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(second, byte)) << 16;
+}
 
 /*
  * Splits the line at c->at in one pass and moves c->at after it. Returns the number of fields. Returns 0,
@@ -118,22 +125,22 @@ static unsigned split_usual_line(struct csv *c)
 	struct csv_text *to = c->field;
 
 	for (; end - p >= BLOCK && to < most; p += BLOCK) {
-		__m128i w = _mm_loadu_si128((const __m128i *)p);
-		__m128i stop = _mm_or_si128(_mm_cmpeq_epi8(w, newline), _mm_cmpeq_epi8(w, quote));
-		uint64_t commas = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(w, comma));
-		uint64_t stops = (unsigned)_mm_movemask_epi8(stop);
+		__m128i w = _mm_loadu_si128((const __m128i *)p),
+			more = _mm_loadu_si128((const __m128i *)p + 1);
+		uint32_t commas = find_equal_bytes(w, more, comma);
+		uint32_t stops =
+			find_equal_bytes(w, more, newline) | find_equal_bytes(w, more, quote);
 
 		/* The commas before the first line end or quote. */
-		for (uint64_t hit = stops ? commas & ((stops & -stops) - 1) : commas; hit;
-			hit &= hit - 1) {
-			at = p + __builtin_ctzll(hit);
+		for (uint32_t hit = commas & ((stops & -stops) - 1); hit; hit &= hit - 1) {
+			at = p + (unsigned)__builtin_ctz(hit);
 			to->s = start;
 			to->n = (size_t)(at - start);
 			to++;
 			start = at + 1;
 		}
 		if (stops) {
-			p += __builtin_ctzll(stops);
+			p += __builtin_ctz(stops);
 			if (*p == '"')
 				return 0;
 			c->at = (size_t)(p + 1 - c->buf);
@@ -247,6 +254,7 @@ static unsigned read_csv_row(struct csv *c)
 	bool quoted;
 	ssize_t n;
 
+	c->usual = usual != 0;
 	if (__builtin_expect(usual, 1))
 		return usual;
 	for (;;) {
@@ -494,55 +502,152 @@ bool csv_parse_double(const struct csv_text *t, double *v)
 	return *end == 0;
 }
 
-bool csv_parse_double_fast(const struct csv_text *t, double *v)
+/* For numbers of at most this many characters, the integer of all digits is below EXACT_DIGITS. */
+#define POINT_TEXT_MAX 15
+
+/*
+ * Parses digits with a point between or beside them, n characters. Returns false, with nothing changed, if the text
+ * is not of this form, has less than 8 characters, or more than POINT_TEXT_MAX. *scale: number of digits after the point.
+ */
+static inline __attribute__((always_inline)) bool parse_point_digits(
+	const char *p, size_t n, uint64_t *digits, unsigned *scale)
 {
-	static const double ten[] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11,
-		1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+	const uint64_t points = UINT64_C(0x2e2e2e2e2e2e2e2e), zeros = UINT64_C(0x3030303030303030),
+		       ones = UINT64_C(0x0101010101010101), tops = UINT64_C(0x8080808080808080);
+	uint64_t high, low, hit, x, one, all = 0;
+
+	if (n < 8 || n > POINT_TEXT_MAX)
+		return false;
+	memcpy(&high, p, 8);
+	memcpy(&low, p + n - 8, 8);
+	/* The text with zeros before it: 16 characters, the first eight in `high`. */
+	high = le64toh(high) << 8 * (POINT_TEXT_MAX - n) << 8 | zeros >> 8 * (n - 8);
+	low = le64toh(low);
+	/* The lowest bit of `hit` is the top bit of the first point's byte. The characters before it replace the point. */
+	x = high ^ points;
+	hit = (x - ones) & ~x & tops;
+	if (hit) {
+		one = (hit & -hit) >> 7;
+		high = (high & -(one << 8)) | (high & (one - 1)) << 8 | '0';
+		*scale = POINT_TEXT_MAX - ((unsigned)__builtin_ctzll(hit) >> 3);
+	} else {
+		x = low ^ points;
+		hit = (x - ones) & ~x & tops;
+		if (!hit)
+			return false;
+		one = (hit & -hit) >> 7;
+		low = (low & -(one << 8)) | (low & (one - 1)) << 8 | high >> 56;
+		high = high << 8 | '0';
+		*scale = 7 - ((unsigned)__builtin_ctzll(hit) >> 3);
+	}
+	if (!csv_add_digit_word(high, &all) || !csv_add_digit_word(low, &all))
+		return false;
+	*digits = all;
+	return true;
+}
+
+static bool parse_slow_double(const struct csv_text *t, double *v, uint64_t *digits)
+{
+	*digits = 0;
+	return csv_parse_double(t, v);
+}
+
+static const double tens[] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12,
+	1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+
+/* Returns digits / 10^scale; scale: -22 to 22. */
+static double compute_scaled_digits(uint64_t digits, int scale)
+{
 	static const long double ten_more[] = {1e0L, 1e1L, 1e2L, 1e3L, 1e4L, 1e5L, 1e6L, 1e7L, 1e8L,
 		1e9L, 1e10L, 1e11L, 1e12L, 1e13L, 1e14L, 1e15L, 1e16L, 1e17L, 1e18L, 1e19L, 1e20L,
 		1e21L, 1e22L};
+	long double more;
+
+	if (__builtin_expect(digits < EXACT_DIGITS, 1))
+		return scale > 0 ? (double)digits / tens[scale] : (double)digits * tens[-scale];
+	/*
+	 * The 64 bits of a long double are enough: 17 digits of a double are so close to it that
+	 * rounding twice is harmless.
+	 */
+	more = (long double)digits;
+	return (double)(scale > 0 ? more / ten_more[scale] : more * ten_more[-scale]);
+}
+
+/* Parses an exponent. Returns the end of its digits; p if it has none. */
+static const char *parse_exponent(const char *p, const char *end, int *power)
+{
+	const char *digit = p + 1;
+	bool down = digit < end && *digit == '-';
+	int n = 0;
+
+	digit += digit < end && (*digit == '-' || *digit == '+');
+	if (digit == end)
+		return p;
+	for (p = digit; p < end && *p >= '0' && *p <= '9' && n < 1000; p++)
+		n = n * 10 + *p - '0';
+	*power = down ? -n : n;
+	return p;
+}
+
+/* A number that is not a few digits with a point. */
+static __attribute__((noinline)) bool parse_other_double(
+	const struct csv_text *t, double *v, uint64_t *digits)
+{
 	const char *p = t->s, *end = p + t->n;
-	uint64_t digits = 0;
+	uint64_t all = 0;
 	int scale = 0, n = 0, power = 0;
-	bool minus = t->n && *p == '-', down;
+	unsigned after;
+	bool minus = t->n && *p == '-';
 
 	p += minus;
-	for (; p < end && (unsigned char)(*p - '0') <= 9; p++, n++)
-		digits = digits * 10 + (uint64_t)(*p - '0');
-	if (p < end && *p == '.') {
-		const char *point = p++;
-
-		for (; p < end && (unsigned char)(*p - '0') <= 9; p++)
-			digits = digits * 10 + (uint64_t)(*p - '0');
-		scale = (int)(p - point) - 1;
-		n += scale;
-	}
-	/* More digits could overflow `digits`. */
-	if (n > 18)
-		return csv_parse_double(t, v);
-	if (!n)
-		return csv_parse_double(t, v);
-	if (p < end && *p == 'e') {
-		down = ++p < end && *p == '-';
-		p += p < end && (*p == '-' || *p == '+');
-		for (; p < end && *p >= '0' && *p <= '9' && power < 1000; p++)
-			power = power * 10 + *p - '0';
-		scale -= down ? -power : power;
-	}
-	if (p < end || scale > 22 || scale < -22)
-		return csv_parse_double(t, v);
-	if (__builtin_expect(digits < EXACT_DIGITS, 1)) {
-		*v = scale > 0 ? (double)digits / ten[scale] : (double)digits * ten[-scale];
+	if (end - p > 4 && end[-4] == 'e' &&
+		parse_point_digits(p, (size_t)(end - p) - 4, &all, &after)) {
+		p = end - 4;
+		scale = (int)after;
 	} else {
-		/*
-		 * The 64 bits of a long double are enough: 17 digits of a double are so close to it
-		 * that rounding twice is harmless.
-		 */
-		long double more = (long double)digits;
+		for (; p < end && (unsigned char)(*p - '0') <= 9; p++, n++)
+			all = all * 10 + (uint64_t)(*p - '0');
+		if (p < end && *p == '.') {
+			const char *point = p++;
 
-		*v = (double)(scale > 0 ? more / ten_more[scale] : more * ten_more[-scale]);
+			for (; p < end && (unsigned char)(*p - '0') <= 9; p++)
+				all = all * 10 + (uint64_t)(*p - '0');
+			scale = (int)(p - point) - 1;
+			n += scale;
+		}
+		/* More digits could overflow `all`. */
+		if (n > 18 || !n)
+			return parse_slow_double(t, v, digits);
 	}
+	if (p < end && *p == 'e')
+		p = parse_exponent(p, end, &power);
+	scale -= power;
+	if (p < end || scale > 22 || scale < -22)
+		return parse_slow_double(t, v, digits);
+	*v = compute_scaled_digits(all, scale);
 	if (minus)
 		*v = -*v;
+	*digits = all;
 	return true;
+}
+
+bool csv_parse_double_digits(const struct csv_text *t, double *v, uint64_t *digits)
+{
+	bool minus = t->n && *t->s == '-';
+	unsigned scale;
+	double x;
+
+	if (__builtin_expect(!parse_point_digits(t->s + minus, t->n - minus, digits, &scale), 0))
+		return parse_other_double(t, v, digits);
+	/* Both operands are exact, so that the result is the nearest double. */
+	x = (double)(int64_t)*digits / tens[scale];
+	*v = minus ? -x : x;
+	return true;
+}
+
+bool csv_parse_double_fast(const struct csv_text *t, double *v)
+{
+	uint64_t digits;
+
+	return csv_parse_double_digits(t, v, &digits);
 }

@@ -31,6 +31,7 @@ struct csv {
 	uint64_t damaged; /* number of lines skipped */
 	bool truncated; /* the last line has no end, or the compressed data ends early */
 	int err; /* -errno if reading failed; the rows returned before are good */
+	bool usual; /* the current row has no quotes, and its fields lie one after the other in the buffer */
 	struct csv_text field[CSV_COLUMNS_MAX]; /* fields of the current row, without quotes */
 	struct csv_text none; /* the empty field, for missing columns */
 };
@@ -91,13 +92,12 @@ static inline bool csv_is(const struct csv_text *t, const char *word)
 	return strlen(word) == t->n && memcmp(t->s, word, t->n) == 0;
 }
 
-/* Parses eight digits and appends them to *x. Returns false if one of them is not a digit. */
-static inline bool csv_add_8_digits(const char *text, uint64_t *x)
+/*
+ * Appends eight digits to *x. Returns false if one of them is not a digit. w: the text, its first character in the
+ * lowest byte.
+ */
+static inline bool csv_add_digit_word(uint64_t w, uint64_t *x)
 {
-	uint64_t w;
-
-	memcpy(&w, text, 8);
-	w = le64toh(w);
 	if (((w & UINT64_C(0xf0f0f0f0f0f0f0f0)) |
 		    ((w + UINT64_C(0x0606060606060606)) & UINT64_C(0xf0f0f0f0f0f0f0f0)) >> 4) !=
 		UINT64_C(0x3333333333333333))
@@ -110,6 +110,15 @@ static inline bool csv_add_8_digits(const char *text, uint64_t *x)
 	w = (w * 100 + (w >> 16)) & UINT64_C(0x0000ffff0000ffff);
 	*x = *x * 100000000 + (uint32_t)(w * 10000 + (w >> 32));
 	return true;
+}
+
+/* Parses eight digits and appends them to *x. Returns false if one of them is not a digit. */
+static inline bool csv_add_8_digits(const char *text, uint64_t *x)
+{
+	uint64_t w;
+
+	memcpy(&w, text, 8);
+	return csv_add_digit_word(le64toh(w), x);
 }
 
 /*
@@ -153,5 +162,10 @@ bool csv_parse_double(const struct csv_text *t, double *v);
  * and for 17 digits that were printed from a double. Otherwise it is within 1e-15 of it, relative.
  */
 bool csv_parse_double_fast(const struct csv_text *t, double *v);
+/*
+ * Like csv_parse_double_fast(). *digits: the digits before the exponent as one integer, without sign and point; 0 if
+ * they are all zeros or more than 18.
+ */
+bool csv_parse_double_digits(const struct csv_text *t, double *v, uint64_t *digits);
 
 #endif

@@ -303,9 +303,9 @@ static bool read_rank_call(void *readers, struct shares *shares, uint32_t rank, 
 	return true;
 }
 
-static void read_next_call(struct reader *r)
+static void read_next_call(struct reader *r, struct call *next)
 {
-	r->has = shares_get_next(r->shares, r->calls.rank, &r->next);
+	r->has = shares_get_next(r->shares, r->calls.rank, next);
 }
 
 /* Moves the reader with the earliest next call to the top. */
@@ -341,11 +341,10 @@ static void gather_turn(struct gather *g, struct reader *r, struct relay *join, 
 	struct call *c = relay_get_space(join);
 	unsigned n = 0;
 
-	for (; n < turn && r->has; n++) {
-		c[n] = r->next;
+	c[0] = r->next;
+	for (; n < turn && r->has; read_next_call(r, ++n < turn ? &c[n] : &r->next)) {
 		comms_number_call(&g->comms, &c[n], g->folders.dir[c[n].rank].rank);
 		gather_call(g, &c[n]);
-		read_next_call(r);
 	}
 	relay_pass(join, n);
 }
@@ -360,7 +359,7 @@ static void read_all_calls(struct gather *g, struct reader *reader, const struct
 
 	progress_start(&bar, o->progress, g->bytes_read);
 	for (unsigned i = 0; i < g->folders.n; i++) {
-		read_next_call(&reader[i]);
+		read_next_call(&reader[i], &reader[i].next);
 		if (reader[i].has)
 			heap[n++] = &reader[i];
 		else

@@ -30,12 +30,19 @@ static void set_reducer(uintptr_t from, uintptr_t to)
 	}
 }
 
+/* Nearly all gradients come after the first one of their pass, and usually there is one reducer. */
+static bool is_reached(uintptr_t reducer)
+{
+	return atomic_load_explicit(&prepared[0], memory_order_relaxed) == (reducer | REACHED);
+}
+
 void torch_handle_reducer(const struct call *c, enum torch_scope s)
 {
 	uintptr_t reducer = (uintptr_t)c->v[0].cp;
 
 	if (s == SCOPE_REDUCER_GRADIENT) {
-		set_reducer(reducer, reducer | REACHED);
+		if (!is_reached(reducer))
+			set_reducer(reducer, reducer | REACHED);
 		return;
 	}
 	set_reducer(reducer, 0);

@@ -158,10 +158,9 @@ static uint64_t site_of_stack(struct rank_sites *r, uint32_t id)
 	return id < r->cap ? r->of_stack[id] : 0;
 }
 
-static uint32_t count_turn(struct table *turns, struct call *c, uint64_t comm)
+/* t NULL: the table is full. */
+static uint32_t count_turn(struct site_turn *t, struct call *c)
 {
-	struct site_turn *t = table_get(turns, hash_u64(c->site, c->api), comm);
-
 	if (!t)
 		return 0;
 	/* Rows of a call that was open for a long time are written late. */
@@ -174,15 +173,34 @@ static uint32_t count_turn(struct table *turns, struct call *c, uint64_t comm)
 	return t->n++;
 }
 
+static struct latest_turns find_turns(struct rank_sites *r, const struct call *c)
+{
+	uint64_t key = hash_u64(c->site, c->api);
+	struct latest_turns found = {c->stack, c->api, c->comm, table_get(&r->turns, key, 0), NULL};
+
+	found.own = c->comm ? table_get(&r->turns, key, c->comm) : NULL;
+	return found;
+}
+
 void find_site(struct sites *s, struct call *c)
 {
 	struct rank_sites *r = &s->rank[c->rank];
+	struct latest_turns *latest = &r->latest[c->stack % LATEST_TURNS], found;
 
 	c->site = site_of_stack(r, c->stack);
 	if (!s->steps)
 		return;
-	c->turn = count_turn(&r->turns, c, 0);
-	c->nth = c->comm ? count_turn(&r->turns, c, c->comm) : c->turn;
+	if (latest->stack == c->stack && latest->comm == c->comm && latest->api == c->api &&
+		c->stack) {
+		found = *latest;
+	} else {
+		found = find_turns(r, c);
+		/* The site of a stack that is not known yet will change. */
+		if (c->site && found.all && (found.own || !c->comm))
+			*latest = found;
+	}
+	c->turn = count_turn(found.all, c);
+	c->nth = c->comm ? count_turn(found.own, c) : c->turn;
 }
 
 uint64_t find_near_site(const struct sites *s, const struct call *c)

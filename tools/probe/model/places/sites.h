@@ -12,6 +12,17 @@
 #include "tools/lib/table.h"
 #include "tools/probe/model/read/calls.h"
 
+struct site_turn;
+
+/* The counts of the latest call of a stack. */
+struct latest_turns {
+	uint32_t stack, api; /* stack 0: none */
+	uint64_t comm;
+	struct site_turn *all, *own; /* on all communicators, and on comm */
+};
+
+#define LATEST_TURNS 16 /* stacks of a rank whose counts are found without a search */
+
 /*
  * Lock: a rank's `reading` is held while the thread that reads the rank's files changes the arrays,
  * and while any other thread reads them. A leaf.
@@ -30,6 +41,7 @@ struct rank_sites {
 	 */
 	const char *path, *more;
 	struct table turns; /* struct site_turn */
+	struct latest_turns latest[LATEST_TURNS]; /* by stack id modulo LATEST_TURNS */
 };
 
 struct sites {

@@ -438,10 +438,107 @@ static void parse_flags(struct call *c, const struct csv_text *t)
 	}
 }
 
+/* ---- what the calls of a site have in common ---- */
+
+static void parse_form_columns(struct calls *s, struct call *c)
+{
+	const struct csv_text *flags = calls_column(s, COL_flags);
+
+	c->lib = column_name_id(s, lib);
+	c->api = column_name_id(s, api);
+	c->op = column_name_id(s, op);
+	c->redop = column_name_id(s, redop);
+	c->dtype = column_name_id(s, dtype);
+	c->comm = column_comm_id(s);
+	c->comm_rank = number_or_none(s, COL_rank);
+	c->size = number_or_none(s, COL_size);
+	c->root = number_or_none(s, COL_root);
+	c->peer = number_or_none(s, COL_peer);
+	c->count = column_number(s, COL_count);
+	c->thread = (uint32_t)column_number(s, COL_thread);
+	c->stack = (uint32_t)column_number(s, COL_stack_id);
+	if (flags->n)
+		parse_flags(c, flags);
+}
+
+static void copy_row_form(struct call *c, const struct row_form *f)
+{
+	c->lib = f->lib;
+	c->api = f->api;
+	c->op = f->op;
+	c->redop = f->redop;
+	c->dtype = f->dtype;
+	c->bits |= f->bits;
+	c->thread = f->thread;
+	c->stack = f->stack;
+	c->comm = f->comm;
+	c->count = f->count;
+	c->comm_rank = f->comm_rank;
+	c->size = f->size;
+	c->root = f->root;
+	c->peer = f->peer;
+}
+
+/* bits: of the call before its flags were read. */
+static void record_row_form(
+	struct row_form *f, const struct row_form_text *t, const struct call *c, uint32_t bits)
+{
+	f->lib = c->lib;
+	f->api = c->api;
+	f->op = c->op;
+	f->redop = c->redop;
+	f->dtype = c->dtype;
+	f->bits = c->bits & ~bits;
+	f->thread = c->thread;
+	f->stack = c->stack;
+	f->comm = c->comm;
+	f->count = c->count;
+	f->comm_rank = c->comm_rank;
+	f->size = c->size;
+	f->root = c->root;
+	f->peer = c->peer;
+	set_row_form_text(f, t);
+}
+
+static struct csv_text join_columns(const struct calls *s, enum column first, enum column last)
+{
+	const char *p = calls_column(s, first)->s;
+	const struct csv_text *end = calls_column(s, last);
+
+	return (struct csv_text){p, (size_t)(end->s + end->n - p)};
+}
+
+static void read_form_columns(struct calls *s, struct call *c)
+{
+	uint32_t bits = c->bits;
+	struct row_form_text text;
+	struct row_form *form;
+
+	/* In another order, or with quotes, the fields need not lie one after the other. */
+	if (!s->in_order || !s->csv.usual) {
+		parse_form_columns(s, c);
+		return;
+	}
+	text = (struct row_form_text){{join_columns(s, COL_lib, COL_comm),
+		join_columns(s, COL_rank, COL_count), join_columns(s, COL_thread, COL_flags)}};
+	if (!can_row_form_keep(&text)) {
+		parse_form_columns(s, c);
+		return;
+	}
+	form = find_row_form(s->form, &text);
+	if (is_row_form_of(form, &text)) {
+		copy_row_form(c, form);
+		return;
+	}
+	parse_form_columns(s, c);
+	/* A form does not keep the error's number. */
+	if (!(c->bits & CALL_ERROR))
+		record_row_form(form, &text, c, bits);
+}
+
 /* Reads the first row of a call. Returns false if one of its numbers cannot be parsed. */
 static bool start_call(struct calls *s, struct call *c, uint64_t step, uint64_t seq)
 {
-	const struct csv_text *t = calls_column(s, COL_flags);
 	uint64_t v;
 
 	*c = (struct call){.rank = s->rank,
@@ -450,27 +547,13 @@ static bool start_call(struct calls *s, struct call *c, uint64_t step, uint64_t 
 		.bits = s->dir->peers_steps ? CALL_PEERS_STEP : 0};
 	if (!csv_parse_u64(calls_column(s, COL_start_ns), &c->start))
 		return false;
-	c->lib = column_name_id(s, lib);
-	c->api = column_name_id(s, api);
-	c->op = column_name_id(s, op);
-	c->redop = column_name_id(s, redop);
-	c->dtype = column_name_id(s, dtype);
-	c->comm = column_comm_id(s);
+	read_form_columns(s, c);
 	c->comm_seq = number_or_none(s, COL_comm_seq);
-	c->comm_rank = number_or_none(s, COL_rank);
-	c->size = number_or_none(s, COL_size);
-	c->root = number_or_none(s, COL_root);
-	c->peer = number_or_none(s, COL_peer);
 	c->tag = number_or_none(s, COL_tag);
 	c->source = c->source_seq = c->source_tag = NO_NUMBER;
-	c->count = column_number(s, COL_count);
-	c->thread = (uint32_t)column_number(s, COL_thread);
-	c->stack = (uint32_t)column_number(s, COL_stack_id);
 	c->phase = column_name_id(s, phase);
 	if (csv_parse_u64(calls_column(s, COL_micro_step), &v))
 		c->pass = (uint32_t)v + 1;
-	if (t->n)
-		parse_flags(c, t);
 	if (!csv_parse_u64(calls_column(s, COL_dur_ns), &c->dur))
 		c->bits |= CALL_OPEN;
 	if (calls_column(s, COL_parent)->n)
@@ -499,6 +582,12 @@ static uint64_t compute_checksum_text_key(const struct csv_text *t)
 	return !t->n ? 0 : t->n == 8 ? compute_checksum_key((uint32_t)comm_id(t)) : comm_id(t);
 }
 
+/* The same as has_telling_digits(t). digits: from csv_parse_double_digits(). */
+static inline bool is_telling_number(const struct csv_text *t, uint64_t digits)
+{
+	return digits ? digits >= SIDE_TELLING_INTEGER : has_telling_digits(t);
+}
+
 static void add_side(const struct calls *s, struct side *d, uint64_t count)
 {
 	const struct csv_text *min = calls_column(s, COL_min), *max = calls_column(s, COL_max),
@@ -506,16 +595,18 @@ static void add_side(const struct calls *s, struct side *d, uint64_t count)
 	struct side_row r = {.count = count,
 		.nans = column_number(s, COL_nans),
 		.infs = column_number(s, COL_infs)};
+	uint64_t min_digits, max_digits;
 	double share;
 
-	r.measured = count && !d->blind && csv_parse_double_fast(min, &r.min) &&
-		     csv_parse_double_fast(max, &r.max) &&
+	r.measured = count && !d->blind && csv_parse_double_digits(min, &r.min, &min_digits) &&
+		     csv_parse_double_digits(max, &r.max, &max_digits) &&
 		     csv_parse_double_fast(calls_column(s, COL_mean), &r.mean) &&
 		     csv_parse_double_fast(calls_column(s, COL_norm), &r.norm);
 	if (r.measured) {
 		r.min_key = compute_text_key(min, r.min);
 		r.max_key = compute_text_key(max, r.max);
-		r.telling = d->telling || has_telling_digits(min) || has_telling_digits(max);
+		r.telling = d->telling || is_telling_number(min, min_digits) ||
+			    is_telling_number(max, max_digits);
 		r.zeros_key = !(zeros->n == 1 && zeros->s[0] == '0') &&
 					      csv_parse_double_fast(zeros, &share)
 				      ? compute_double_key(share)

@@ -9,6 +9,7 @@
 #include "tools/lib/files/csv.h"
 #include "tools/probe/model/read/folders.h"
 #include "tools/probe/model/read/overlay.h"
+#include "tools/probe/model/read/row_form.h"
 #include "tools/probe/model/read/side.h"
 
 #define NO_NUMBER INT64_MIN /* value of an empty integer column */
@@ -149,6 +150,7 @@ struct calls {
 	struct {
 		struct calls_repeat lib, api, op, redop, dtype, await_dtype, comm, phase;
 	} repeat;
+	struct row_form form[ROW_FORMS];
 	const char *lacking; /* a needed column that is missing in a file; NULL if none is */
 	uint64_t rows, damaged, truncated, unreadable, bytes_done;
 	char *wrong; /* why a file was not read, for the first such file; NULL if all were read */

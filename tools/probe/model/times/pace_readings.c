@@ -85,8 +85,10 @@ static void measure_work(struct work *w, const struct rank_pace *r)
 
 	w->known = 0;
 	for (unsigned k = 0; k < PACE_CELLS; k++) {
-		w->alike[k] = 0;
-		for (unsigned o = 0; r->n[k] && o < PACE_CELLS; o++)
+		bool as_before = k && r->n[k] && r->n[k - 1] && r->calls[k] == r->calls[k - 1];
+
+		w->alike[k] = as_before ? w->alike[k - 1] : 0;
+		for (unsigned o = 0; r->n[k] && !as_before && o < PACE_CELLS; o++)
 			w->alike[k] += r->n[o] && r->calls[o] == r->calls[k];
 		if (r->n[k])
 			v[w->known++] = (double)r->calls[k] / r->n[k];
