@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/probe/model/values/telling.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "tools/probe/model/join/meet.h"
+
+#define TELLING_BITS 24 /* numbers below 10^SIDE_TELLING_DIGITS have at most 24 bits */
+#define QUOTIENT_BITS \
+	32 /* two counts: chance of a random double to look like their quotient: 2^-18 */
+#define SUM_BITS 20 /* a sum of few bits has at most these */
+#define SUM_ERROR 0.02 /* of a unit of the last of them: nine digits are known, and a margin */
+
+/* Returns true if v is the quotient of two whole numbers that have QUOTIENT_BITS together, as a double. */
+static bool is_quotient(double v)
+{
+	/* Each turn adds a term of the continued fraction p / q. */
+	double p = 1, q = 0, old_p = 0, old_q = 1, rest = fabs(v),
+	       error = fabs(v) * 8 * DBL_EPSILON;
+
+	while (true) {
+		double whole = floor(rest), next_p = whole * p + old_p, next_q = whole * q + old_q;
+
+		old_p = p;
+		old_q = q;
+		p = next_p;
+		q = next_q;
+		if (!(p * q < ldexp(1, QUOTIENT_BITS)))
+			return false;
+		if (fabs(p / q - fabs(v)) <= error)
+			return true;
+		rest = 1 / (rest - whole);
+	}
+}
+
+/*
+ * Returns false for a number with at most TELLING_BITS bits as a double, or with half of a float's as a float (its digits
+ * are rounded): whole numbers, powers of two. Also false for quotients of counts, such as means and decimal constants.
+ */
+static bool has_telling_bits(double v)
+{
+	float rounded = (float)v;
+	uint32_t bits;
+
+	memcpy(&bits, &rounded, sizeof(bits));
+	return bits & ((1u << FLT_MANT_DIG / 2) - 1) &&
+	       compute_double_key(v) & ((UINT64_C(1) << (DBL_MANT_DIG - TELLING_BITS)) - 1) &&
+	       !is_quotient(v);
+}
+
+bool has_telling_sum(double sum)
+{
+	int exponent;
+	double parts = ldexp(frexp(sum, &exponent), SUM_BITS);
+
+	return fabs(parts - rint(parts)) > SUM_ERROR;
+}
+
+bool is_proof(const struct call *c)
+{
+	/* The least and the largest of two are all of them. */
+	return c->in.count >= TELLING_COUNT || (c->in.count > 2 && has_telling_sum(c->in.sum)) ||
+	       (c->in.telling && (has_telling_bits(c->in.least) || has_telling_bits(c->in.most)));
+}
+
+bool is_proof_against_zero(const struct call *c)
+{
+	double reach = side_reach(&c->in);
+
+	return is_proof(c) && reach != rint(reach);
+}
