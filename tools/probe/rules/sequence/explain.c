@@ -752,7 +752,7 @@ static struct verdict judge_ranks(const struct window *w, const bool *may, bool 
 			count_followed(w, r, i, &same, &k);
 			if (is_excused(w, r, i, k, &v))
 				continue;
-			if (causes && !can_cause_mismatch(w, r, i, k, &v))
+			if (!can_be_cause(w, r, i, k, causes, &v))
 				continue;
 			if (2 * count_alike(w, &v, r->e[e->prev].token, e->token) > w->n)
 				continue;
