@@ -23,6 +23,8 @@
 #define NAMED_IN_TERMS 16u
 /* ns; a rank that waited for less when all were ended was not blocked by another one */
 #define CUT_OFF_NS 1000000000u
+/* ns after which ranks that all wait for each other are blocked, if some of the waits are not recorded */
+#define ALL_WAIT_NS UINT64_C(10000000000)
 
 struct trouble {
 	bool any;
@@ -569,6 +571,38 @@ static bool holds_up_awaited(const struct report *r, const struct verdict *v, co
 	return peer >= 0 && awaited[peer] && !r->stuck.blocked_in[peer];
 }
 
+/* True if the call cannot complete before another rank has made a call of its own. */
+static bool is_rank_missing(const struct report *r, const struct open_call *c)
+{
+	int at = stuck_group_of(&r->stuck, c);
+	const struct stuck *s = at >= 0 ? &r->stuck.stuck[at] : NULL;
+
+	if (c->call.bits & CALL_P2P)
+		return is_message_alone(&r->g.diagnose.messages, &c->call);
+	for (unsigned i = 0; s && s->joined && i < s->nabsent; i++)
+		if (s->absent[i].why == ABSENT_NEVER || s->absent[i].why == ABSENT_OTHER)
+			return true;
+	return false;
+}
+
+/*
+ * True if each rank waits for another one, some in a wait for an operation that they started, which is not recorded.
+ * Such a rank may compute as well, so it must have made no progress for as long.
+ */
+static bool are_all_waiting(struct report *r)
+{
+	for (uint32_t i = 0; i < r->g.folders.n; i++) {
+		const struct open_call *in = r->stuck.blocked_in[i];
+		const struct open_call *c = in ? in : r->stuck.blocked[i];
+		struct activity m = find_rank_activity(r, i);
+
+		if (!c || c->age < ALL_WAIT_NS || !is_rank_missing(r, c) ||
+			(!in && (m.state != ACTIVITY_STILL || m.since_ns < ALL_WAIT_NS)))
+			return false;
+	}
+	return r->g.folders.n > 1;
+}
+
 static struct trouble first_trouble(struct report *r)
 {
 	const struct mismatch *u = &r->g.mismatch;
@@ -587,7 +621,7 @@ static struct trouble first_trouble(struct report *r)
 	 * ranks during their work.
 	 */
 	if (s && !r->left &&
-		(hang ||
+		(hang || are_all_waiting(r) ||
 			(is_job_over(r) && !(s->age_max < CUT_OFF_NS && all_ended_by_signal(r))))) {
 		t.any = true;
 		t.step = s->sample->call.step;
