@@ -8,17 +8,18 @@
 #include "tools/probe/model/join/meet.h"
 
 #define TELLING_BITS 24 /* numbers below 10^SIDE_TELLING_DIGITS have at most 24 bits */
-#define QUOTIENT_BITS \
-	32 /* two counts: chance of a random double to look like their quotient: 2^-18 */
+/* Bits of two counts together. Chance of a random number to look like their quotient: 2^-18 and, for a float, 2^-6. */
+#define QUOTIENT_BITS 32
+#define FLOAT_QUOTIENT_BITS 18
 #define SUM_BITS 20 /* a sum of few bits has at most these */
+#define WHOLE_ERROR 1e-8 /* relative; nine digits are known, and a margin */
 #define SUM_ERROR 0.02 /* of a unit of the last of them: nine digits are known, and a margin */
 
-/* Returns true if v is the quotient of two whole numbers that have QUOTIENT_BITS together, as a double. */
-static bool is_quotient(double v)
+/* Returns true if v is, up to the relative error, the quotient of two whole numbers that have `bits` together. */
+static bool is_quotient(double v, int bits, double error)
 {
 	/* Each turn adds a term of the continued fraction p / q. */
-	double p = 1, q = 0, old_p = 0, old_q = 1, rest = fabs(v),
-	       error = fabs(v) * 8 * DBL_EPSILON;
+	double p = 1, q = 0, old_p = 0, old_q = 1, rest = fabs(v);
 
 	while (true) {
 		double whole = floor(rest), next_p = whole * p + old_p, next_q = whole * q + old_q;
@@ -27,9 +28,9 @@ static bool is_quotient(double v)
 		old_q = q;
 		p = next_p;
 		q = next_q;
-		if (!(p * q < ldexp(1, QUOTIENT_BITS)))
+		if (!(p * q < ldexp(1, bits)))
 			return false;
-		if (fabs(p / q - fabs(v)) <= error)
+		if (fabs(p / q - fabs(v)) <= error * fabs(v))
 			return true;
 		rest = 1 / (rest - whole);
 	}
@@ -47,7 +48,8 @@ static bool has_telling_bits(double v)
 	memcpy(&bits, &rounded, sizeof(bits));
 	return bits & ((1u << FLT_MANT_DIG / 2) - 1) &&
 	       compute_double_key(v) & ((UINT64_C(1) << (DBL_MANT_DIG - TELLING_BITS)) - 1) &&
-	       !is_quotient(v);
+	       !is_quotient(v, QUOTIENT_BITS, 8 * DBL_EPSILON) &&
+	       !is_quotient(v, FLOAT_QUOTIENT_BITS, FLT_EPSILON);
 }
 
 bool has_telling_sum(double sum)
@@ -65,9 +67,16 @@ bool is_proof(const struct call *c)
 	       (c->in.telling && (has_telling_bits(c->in.least) || has_telling_bits(c->in.most)));
 }
 
+static bool is_whole(double v)
+{
+	return fabs(v - rint(v)) <= WHOLE_ERROR * fabs(v);
+}
+
 bool is_proof_against_zero(const struct call *c)
 {
-	double reach = side_reach(&c->in);
+	/* Among many, the largest may be a number of a cell or an item. Many counts have a whole sum. */
+	bool is_count = is_whole(side_reach(&c->in)) &&
+			(c->in.count < TELLING_COUNT || is_whole(c->in.sum));
 
-	return is_proof(c) && reach != rint(reach);
+	return is_proof(c) && !is_count;
 }

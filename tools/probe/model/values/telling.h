@@ -20,7 +20,7 @@ bool has_telling_sum(double sum);
 /* Returns true if the call's inputs cannot be equal by chance, by clipping or by rounding. */
 bool is_proof(const struct call *c);
 
-/* Returns true if they cannot become zeros by counting down either: the largest is no whole number. */
+/* Returns true if they cannot become zeros by counting down either: they are no counts, nor sums beside a count. */
 bool is_proof_against_zero(const struct call *c);
 
 #endif
