@@ -38,17 +38,22 @@ static bool is_quotient(double v, int bits, double error)
 
 /*
  * Returns false for a number with at most TELLING_BITS bits as a double, or with half of a float's as a float (its digits
- * are rounded): whole numbers, powers of two. Also false for quotients of counts, such as means and decimal constants.
+ * are rounded): whole numbers, powers of two.
  */
-static bool has_telling_bits(double v)
+static bool has_many_bits(double v)
 {
 	float rounded = (float)v;
 	uint32_t bits;
 
 	memcpy(&bits, &rounded, sizeof(bits));
 	return bits & ((1u << FLT_MANT_DIG / 2) - 1) &&
-	       compute_double_key(v) & ((UINT64_C(1) << (DBL_MANT_DIG - TELLING_BITS)) - 1) &&
-	       !is_quotient(v, QUOTIENT_BITS, 8 * DBL_EPSILON) &&
+	       compute_double_key(v) & ((UINT64_C(1) << (DBL_MANT_DIG - TELLING_BITS)) - 1);
+}
+
+/* Also false for quotients of counts, such as means and decimal constants. */
+static bool has_telling_bits(double v)
+{
+	return has_many_bits(v) && !is_quotient(v, QUOTIENT_BITS, 8 * DBL_EPSILON) &&
 	       !is_quotient(v, FLOAT_QUOTIENT_BITS, FLT_EPSILON);
 }
 
@@ -60,11 +65,17 @@ bool has_telling_sum(double sum)
 	return fabs(parts - rint(parts)) > SUM_ERROR;
 }
 
-bool is_proof(const struct call *c)
+/* has_bits: whether the least or the largest number has enough bits. */
+static bool is_proof_with(const struct call *c, bool (*has_bits)(double))
 {
 	/* The least and the largest of two are all of them. */
 	return c->in.count >= TELLING_COUNT || (c->in.count > 2 && has_telling_sum(c->in.sum)) ||
-	       (c->in.telling && (has_telling_bits(c->in.least) || has_telling_bits(c->in.most)));
+	       (c->in.telling && (has_bits(c->in.least) || has_bits(c->in.most)));
+}
+
+bool is_proof(const struct call *c)
+{
+	return is_proof_with(c, has_telling_bits);
 }
 
 static bool is_whole(double v)
@@ -78,5 +89,5 @@ bool is_proof_against_zero(const struct call *c)
 	bool is_count = is_whole(side_reach(&c->in)) &&
 			(c->in.count < TELLING_COUNT || is_whole(c->in.sum));
 
-	return is_proof(c) && !is_count;
+	return is_proof_with(c, has_many_bits) && !is_count;
 }
