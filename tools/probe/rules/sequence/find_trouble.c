@@ -589,7 +589,7 @@ static bool is_rank_missing(const struct report *r, const struct open_call *c)
  * True if each rank waits for another one, some in a wait for an operation that they started, which is not recorded.
  * Such a rank may compute as well, so it must have made no progress for as long.
  */
-static bool are_all_waiting(struct report *r)
+static bool is_each_rank_waiting(struct report *r)
 {
 	for (uint32_t i = 0; i < r->g.folders.n; i++) {
 		const struct open_call *in = r->stuck.blocked_in[i];
@@ -621,7 +621,7 @@ static struct trouble first_trouble(struct report *r)
 	 * ranks during their work.
 	 */
 	if (s && !r->left &&
-		(hang || are_all_waiting(r) ||
+		(hang || is_each_rank_waiting(r) ||
 			(is_job_over(r) && !(s->age_max < CUT_OFF_NS && all_ended_by_signal(r))))) {
 		t.any = true;
 		t.step = s->sample->call.step;
@@ -718,7 +718,7 @@ static void find_trouble_of_thinned(struct report *r, const struct trouble *t)
 }
 
 /* The earlier messages of c's route had equal lengths on both sides, so nothing was wrong before them. */
-static void skip_agreed_calls(struct window *w, const struct truncated *x, const struct call *c)
+static void set_first_judged(struct window *w, const struct truncated *x, const struct call *c)
 {
 	for (unsigned j = 0; j < w->n; j++)
 		for (unsigned i = 0; w->rank[j].rank == c->rank && i < w->rank[j].n; i++) {
@@ -733,15 +733,15 @@ static void skip_agreed_calls(struct window *w, const struct truncated *x, const
  * A skipped message shifts the later ones of its route. Returns what one of the two ranks did that can have caused
  * it.
  */
-static struct verdict judge_message(
+static struct verdict find_message_cause(
 	const struct report *r, struct window *w, const struct truncated *x)
 {
 	bool *two = tool_alloc(r->g.folders.n * sizeof(*two));
 	struct verdict v;
 
 	two[x->send.rank] = two[x->recv.rank] = true;
-	skip_agreed_calls(w, x, &x->send);
-	skip_agreed_calls(w, x, &x->recv);
+	set_first_judged(w, x, &x->send);
+	set_first_judged(w, x, &x->recv);
 	w->message = x;
 	v = judge_sequences(w, two);
 	free(two);
@@ -770,7 +770,7 @@ void find_trouble(struct report *r)
 	if (awaited)
 		mark_missing_ranks(w, awaited);
 	v = t.only_order     ? explain_step_order(t.only_order, t.way, w)
-	    : t.only_message ? judge_message(r, w, t.only_message)
+	    : t.only_message ? find_message_cause(r, w, t.only_message)
 			     : judge_awaited(r, w, awaited);
 	if (!v.kind && !is_special && window_look_earlier(w))
 		v = judge_awaited(r, w, awaited);
