@@ -26,7 +26,8 @@ struct rank_invariants {
 	float hi, lo;
 	/* calls; new values, of the length before, that could not be predicted; values other than all zeros. */
 	uint32_t seen, fresh, filled;
-	uint32_t telling; /* values other than all zeros that were a proof */
+	/* values other than all zeros: those that cannot be counted down to zero; those that were a proof */
+	uint32_t telling, proofs;
 	uint32_t resized; /* calls with another number of elements than the one before */
 	/* New values of several elements: whose sum was the same as before, and another one. Both without zeros. */
 	uint32_t conserved, summed;
@@ -282,6 +283,7 @@ static void record_zeros(struct invariants *h, struct rank_invariants *v, const 
 		}
 		v->filled++;
 		v->telling += is_proof_against_zero(c);
+		v->proofs += is_proof(c);
 	} else if (v->zeros) {
 		h->zero.item[v->zeros - 1].length++;
 	} else if (!(v->hi > 0) || is_other_tensor(v, c)) {
@@ -290,6 +292,7 @@ static void record_zeros(struct invariants *h, struct rank_invariants *v, const 
 		   2 * v->telling < v->filled) {
 		struct strange *s = &h->zero.item[v->zeros - 1];
 
+		s->mixed = 2 * v->proofs >= v->filled;
 		s->distance = log1p((double)v->lo);
 		s->width = log((double)v->hi / (double)v->lo) + LEVEL_WIDTH;
 	}
@@ -481,11 +484,13 @@ static double expect_breaks(const struct confirmed_list *l, double kept)
 
 /*
  * Values of few bits (counts, powers of two, 16-bit floats) may reach zero. Returns true if all earlier ones were far
- * from it. Those below 1 never are.
+ * from it. Those below 1 never are. If there are other numbers beside the counts, these need only be far from it themselves.
  */
 static bool is_far_below(const struct invariants *h, const struct strange *s)
 {
-	return weigh_evidence(h->filled.n * chance_of_distance(s->distance / s->width, s->seen)) ==
+	double places = s->mixed ? 1 : h->filled.n;
+
+	return weigh_evidence(places * chance_of_distance(s->distance / s->width, s->seen)) ==
 	       WEIGHT_BAD;
 }
 
