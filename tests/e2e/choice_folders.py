@@ -43,6 +43,12 @@ class Choices:
             self.collective(step, rank, "shard", "all_reduce", t + 614 * 10**5 + g * 10**5, v[rank], [sum(x) for x in zip(*v)], redop="sum",
                             comm=f"{'4' * 15}{g}", key=("group", g))
 
+    def evaluated(self, step, rank, t):
+        """A line that training and evaluation have in common. Every sixth step evaluates before it trains."""
+        for stack, what in ((45, "held"), (44, "learnt"))[step % 6 != 5:]:
+            v = [[0.0] * 64 if stack == 44 and self.since("zero_evaluated", r, step) else values(step, r, what) for r in range(RANKS)]
+            self.collective(step, rank, "norm", "all_reduce", t + 614 * 10**5 + stack * 10**4, v[rank], [sum(x) for x in zip(*v)], redop="sum", stack=stack)
+
     def few(self, step, rank):
         """Eight numbers: what a rank contributes to the gather at the step's end."""
         again = self.due("few_stale", rank, step) or self.due("few_limit", rank, step)
@@ -61,6 +67,21 @@ class Choices:
         # Parts that are halved again and again.
         if self.fault == "few_halves":
             return [2.0 ** (-10 - (7 * (step - self.due("few_halves", rank, step)) + 3 * rank + 5 * k) % 17) for k in range(2)]
+        # How much work each rank has, and its mean: both are the same again if no item moved.
+        if self.fault == "few_means":
+            work, items = (int(n * (2 + abs(x))) for n, x in zip((900, 10), values(step - self.due("few_means", rank, step), rank, "gather", 2)))
+            return [float(work), work / items]
+        # The items of a rank, and what they add up to: there are fewer and fewer, in one step none, and then some again.
+        if self.fault == "few_fewer":
+            items = abs(WHEN - step) if rank == WHO else 20 + step
+            return [float(items), *(-1e-3 * sum(abs(x) for x in values(step, rank, f"sum {k}", items)) for k in range(2))]
+        # Two of four repeat something in one step.
+        if self.fault == "few_common":
+            return values(step - (step == WHEN and rank in (0, WHO)), rank, "gather", 8)
+        # The data decide the length: it is another one in two of three steps.
+        if self.fault == "length_stale":
+            block, last = divmod(step + 1, 3)
+            return values(step - self.due("length_stale", rank, step), rank, "gather", 24 + 8 * ((2 * block + (last == 2)) % 3))
         # How many of something each rank has.
         if self.fault == "few_counts":
             return [0.0] * 8 if self.due("few_counts", rank, step) else [float(int(3 * x)) for x in values(step - (step == 5), rank, "gather", 8)]

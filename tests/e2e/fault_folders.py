@@ -46,6 +46,9 @@ class Job(Choices):
                 # The program's own functions around all of its calls, which it makes from two lines.
                 for i, line in ((42, "10 main"), (43, "20 evaluate")):
                     print(f"{i},MPI_all_reduce,0,/home/comms.py:1 run <- /home/comms.py:2 call <- /home/comms.py:3 reduce <- /home/train.py:{line},", file=f)
+                # A function that two of the program's lines lead to.
+                for i, line in ((44, "10 main"), (45, "20 evaluate")):
+                    print(f"{i},MPI_all_reduce,0,/x/site-packages/torch/c10d.py:1 all_reduce <- /home/table.py:1 forward <- /home/train.py:2 score <- /home/train.py:{line},", file=f)
                 # A callback of the framework's: on a thread of its own, or on the one that started what it waits for.
                 callback = "/x/site-packages/torch/c10d.py:1 all_reduce <- /x/site-packages/torch/log.py:2 wrapper <- /x/site-packages/torch/hook.py:3 fin"
                 print(f"40,MPI_all_reduce,0,{callback},train!callback+0x10", file=f)
@@ -108,7 +111,7 @@ class Job(Choices):
         rows = [("in" if op == "send" else "out", stats(tensor) | kind)]
         if op == "recv" and not done and self.fault in ("message_room", "message_crossing"):
             rows = [("", dict(await_dtype="float32", await_count=32))]
-        if op == "recv" and not done and self.fault in ("message_left_out", "message_taken"):
+        if op == "recv" and not done and self.fault in ("message_left_out", "message_taken", "message_shifted"):
             rows = [("", dict(await_dtype="float32", await_count=len(tensor)))]
         flags = self.flags if done else dict(flags=self.flags.get("flags", "") + ";open")
         self.ranks[rank].call(op, rows, start=start, dur=dur if done else "",
@@ -443,6 +446,8 @@ class Job(Choices):
                 calls.insert(3, lambda: self.renewed(step, r, t))
             if self.fault == "groups":
                 calls.append(lambda: self.groups(step, r, t))
+            if self.fault == "zero_evaluated":
+                calls.append(lambda: self.evaluated(step, r, t))
             if self.fault == "spike_passed":
                 calls.insert(1, lambda: self.passed_on(step, r, t))
             if self.due("order", r, step):

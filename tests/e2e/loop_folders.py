@@ -12,7 +12,7 @@ from fault_folders import BEGIN, RANKS, WHEN, WHO, Job, values
 
 STEPS, US = 16, 1000
 LINES = {name: i + 1 for i, name in enumerate(("dt", "first_halo", "halo", "norm", "gather", "scatter", "send", "recv", "once"))}
-ENDED = ("touched", "refused", "refused_inf", "refused_crash", "refused_gather", "start_missing", "tag_line", "half_turn", "half_again", "iteration_missing", "round_again", "rare_missing")
+ENDED = ("touched", "refused", "refused_inf", "refused_crash", "refused_gather", "start_missing", "tag_line", "half_turn", "half_again", "iteration_missing", "round_again", "rare_missing", "message_shifted")
 UNMARKED = ("slow_between", "writes_between", "jitter_between", "round_again", "bursts_zero", "spike_residual")
 GRAPH = "44444444444444a4"
 
@@ -237,6 +237,23 @@ class Loops(Job):
                 self.one_message(step, r, "send", r ^ 1, 64, r, 9, turn=k)
             self.all_of(step, "all_reduce", "norm", 1, k, redop="sum")
 
+    def answers(self, step):
+        """Three messages to rank 3, of lengths that vary, with an answer to each. Rank 2 does not send the first one of a step."""
+        due = step == WHEN
+        lengths = [40 + (5 * step + 7 * m) % 11 for m in range(3)]
+        for m, n in enumerate(lengths[:1] if due else lengths):
+            self.now += 100 * US
+            if not due:
+                self.one_message(step, WHO, "send", WHO + 1, n, WHO, 20, turn=m)
+                self.one_message(step, WHO + 1, "recv", WHO, n, WHO, 20, turn=m)
+                self.one_message(step, WHO + 1, "send", WHO, n, WHO + 1, 21, turn=m + 3)
+            self.one_message(step, WHO, "recv", WHO + 1, n, WHO + 1, 21, turn=m + 3, flags="async;open" if due else "async")
+        if due:
+            self.one_message(step, WHO, "send", WHO + 1, lengths[1], WHO, 20, flags="open")
+            self.one_message(step, WHO + 1, "recv", WHO, lengths[0], WHO, 20, flags="open")
+            return
+        self.all_of(step, "all_reduce", "norm", 1, redop="sum")
+
     def replicas(self, step):
         """Two ranks reduce what both have, and all a number that comes of it; the other two wait there."""
         self.now += 500 * US
@@ -294,7 +311,7 @@ class Loops(Job):
 PROGRAM = {"slow_between": Loops.solver, "writes_between": Loops.solver, "jitter_between": Loops.solver, "nan_min": Loops.solver, "min_missing": Loops.solver, "clean_solver": Loops.solver, "iteration_missing": Loops.solver, "spike_residual": Loops.solver,
            "round_again": Loops.solver, "half_turn": Loops.layers, "half_again": Loops.layers, "touched": Loops.reduces, "refused": Loops.reduces, "refused_inf": Loops.reduces, "corruption_first": Loops.replicas, "start_again": Loops.stages, "refused_crash": Loops.reduces, "refused_gather": Loops.reduces,
            "start_missing": Loops.stages, "tag_line": Loops.stages, "short_line": Loops.stages, "lengths": Loops.stages, "halo_missing": Loops.pairs_of_two, "stale_turn": Loops.stages, "stale_turns": Loops.stages, "last_turn": Loops.stages,
-           "bursts_zero": Loops.saves, "rare_missing": Loops.diagnoses}
+           "bursts_zero": Loops.saves, "message_shifted": Loops.answers, "rare_missing": Loops.diagnoses}
 
 
 def main(top, fault):
@@ -310,11 +327,15 @@ def main(top, fault):
             print(f"{GRAPH},mpi,{RANKS},{r.rank},dist_graph,{fault_folders.WORLD},,0-{RANKS - 1}", file=f)
         end = dict(how="exit", code=1, signal=None, inside="MPI_all_reduce", at_ns=BEGIN + job.now) if r.rank == WHO else \
             dict(how="signal", code=None, signal=None, at_ns=BEGIN + job.now + 40 * 10**6)
+        # Its library ends the one that has less room.
+        if fault == "message_shifted":
+            end = dict(how="abort", code=None, signal=None, at_ns=BEGIN + job.now) if r.rank == WHO + 1 else \
+                dict(how="signal", code=None, signal=None, at_ns=BEGIN + job.now + 40 * 10**6)
         if fault == "touched":
             end = dict(how="signal", code=None, signal=None, at_ns=BEGIN + job.now + 3600 * 10**9) if r.rank == WHO else \
                 dict(how="exception", code=1, text="RuntimeError: Connection closed by peer", at_ns=BEGIN + job.now)
         r.write(last_record_ns=BEGIN + job.now, **dict(state="finished" if fault == "touched" and r.rank != WHO else "recovered") if fault in ENDED else {},
-                **dict(end=end) if fault in ("refused_crash", "touched") else {})
+                **dict(end=end) if fault in ("refused_crash", "touched", "message_shifted") else {})
 
 
 if __name__ == "__main__":

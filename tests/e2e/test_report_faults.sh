@@ -38,6 +38,7 @@ missing_own_time skip bad [2] 9 missing all_reduce
 zero zero bad [2] 9 None all_reduce
 zero_first zero bad [2] 9 None all_reduce
 zero_once zero note [2] 9 None all_reduce
+zero_evaluated zero bad [2] 9 None all_reduce
 few_stale stale bad [2] 9 None gather
 few_zero zero note [2] 9 None gather
 few_renewed zero note [2] 9 None gather
@@ -50,6 +51,10 @@ few_rest None None None None None None
 few_limit None None None None None None
 few_counts None None None None None None
 few_halves None None None None None None
+few_means None None None None None None
+few_fewer None None None None None None
+few_common None None None None None None
+length_stale stale bad [2] 9 None gather
 order_choice None None None None None None
 corruption corruption bad [2] 9 None all_reduce
 corruption_ids corruption bad [2] 9 None all_reduce

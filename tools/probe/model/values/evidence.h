@@ -2,7 +2,7 @@
 /*
  * The weight of a violated invariant. An invariant is a property of the values at one call site that has held
  * so far: they are new in each step, not zero, in a range, or equal on some ranks. The thresholds of
- * evidence are in this file; which values and sizes are evidence at all is decided in invariants.c.
+ * evidence are in this file; which values are evidence at all is decided in telling.c.
  */
 #ifndef PROBE_TOOLS_EVIDENCE_H
 #define PROBE_TOOLS_EVIDENCE_H
@@ -32,12 +32,6 @@
  * run.
  */
 #define NUMBERS_MAX 4096
-
-/*
- * Minimum number of elements for which a repetition cannot come from clipping or rounding: they
- * have at least a hundred bits.
- */
-#define TELLING_COUNT 16
 
 /*
  * The weight of a single number, relative to a tensor. It may be a measurement (a time, a count),

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/probe/model/values/invariants.h"
 
-#include <float.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,16 +8,14 @@
 #include "tools/lib/intern.h"
 #include "tools/lib/tool.h"
 #include "tools/probe/model/places/sites.h"
+#include "tools/probe/model/values/telling.h"
 
 #define RANK_PLACES_MAX (1u << 20) /* call sites of all ranks together ... */
 #define RANK_PLACES_MIN 8192u /* ... but at least this many of each rank */
 #define PLACES_MAX (1u << 18)
-#define TELLING_BITS 24 /* numbers below 10^SIDE_TELLING_DIGITS have at most 24 bits */
 #define STRANGE_MAX 4096u /* maximum number of values in each list */
 /* widths of the range; with the smallest width, LEVEL_WIDTH, this is a million times the largest value */
 #define SPIKE_WIDTHS 20.0
-#define SUM_BITS 20 /* a sum of few bits has at most these */
-#define SUM_ERROR 0.02 /* of a unit of the last of them: nine digits are known, and a margin */
 #define LOOP_SALT 2 /* distinguishes the keys of lines from those of call sites */
 
 struct rank_invariants {
@@ -27,9 +24,10 @@ struct rank_invariants {
 	uint64_t digest, step, count; /* of the latest call */
 	/* Largest and smallest `reach` (largest absolute value of a tensor), zeros excluded. */
 	float hi, lo;
-	/* calls; new values that could not be predicted; values other than all zeros. */
+	/* calls; new values, of the length before, that could not be predicted; values other than all zeros. */
 	uint32_t seen, fresh, filled;
-	uint32_t telling; /* values other than all zeros that were a proof */
+	/* values other than all zeros: those that cannot be counted down to zero; those that were a proof */
+	uint32_t telling, proofs;
 	uint32_t resized; /* calls with another number of elements than the one before */
 	/* New values of several elements: whose sum was the same as before, and another one. Both without zeros. */
 	uint32_t conserved, summed;
@@ -58,8 +56,7 @@ struct breaks {
 
 struct site_invariants {
 	struct table_key key; /* a: call site, common to all ranks */
-	/* On all ranks: confirmations; calls, and those with another number of elements than before. */
-	double fresh, filled, conserved, seen, resized;
+	double fresh, filled, conserved; /* confirmations on all ranks */
 	bool summed; /* the sum of the elements differed from call to call */
 	bool tested; /* if a rank repeated a value, that would be reported */
 	bool few; /* a tensor of a rank had fewer elements than TELLING_COUNT */
@@ -159,39 +156,6 @@ static bool is_contribution(const struct call *c)
 }
 
 /*
- * Returns false for a number with at most TELLING_BITS bits as a double, or with half of a float's as a float (its digits
- * are rounded): whole numbers, powers of two.
- */
-static bool has_telling_bits(double v)
-{
-	float rounded = (float)v;
-	uint32_t bits;
-
-	memcpy(&bits, &rounded, sizeof(bits));
-	return bits & ((1u << FLT_MANT_DIG / 2) - 1) &&
-	       compute_double_key(v) & ((UINT64_C(1) << (DBL_MANT_DIG - TELLING_BITS)) - 1);
-}
-
-/* Returns false for a sum with at most SUM_BITS bits. */
-static bool has_telling_sum(double sum)
-{
-	int exponent;
-	double parts = ldexp(frexp(sum, &exponent), SUM_BITS);
-
-	return fabs(parts - rint(parts)) > SUM_ERROR;
-}
-
-/*
- * Returns true if the values cannot be equal, or zero, by clipping or rounding: there are many of them, or
- * they have many digits. Numbers of few bits count or divide something, and often repeat.
- */
-static bool is_proof(const struct call *c)
-{
-	return c->in.count >= TELLING_COUNT || has_telling_sum(c->in.sum) ||
-	       (c->in.telling && (has_telling_bits(c->in.least) || has_telling_bits(c->in.most)));
-}
-
-/*
  * The line of a call, without communicator, peer and tag: a loop may make new communicators, each rank sends to another
  * peer, and a loop may choose it each time. Equal on all ranks.
  */
@@ -248,8 +212,7 @@ static void record_repetition(
 		return;
 	if (v->repeat) {
 		h->stale.item[v->repeat - 1].length++;
-	} else if (!v->fresh || has_varying_length(v)) {
-		/* Where the data decide the length of each call, equal data are sent again, as was meant. */
+	} else if (!v->fresh) {
 		v->varies = true;
 	} else if ((v->repeat = keep_strange(h, &h->stale, c, v->shared, v->seen))) {
 		h->stale.item[v->repeat - 1].turn = turn;
@@ -265,7 +228,9 @@ static void record_latest(struct rank_invariants *v, const struct call *c)
 		}
 		if (c->in.squares > 0)
 			v->sum = c->in.sum;
-		v->fresh += add_to_trend(&v->trend, c->in.sum, side_reach(&c->in)) && is_proof(c);
+		/* A repetition has the same length. New data of another length show nothing about it. */
+		v->fresh += add_to_trend(&v->trend, c->in.sum, side_reach(&c->in)) && is_proof(c) &&
+			    c->in.count == v->count;
 	}
 	v->digest = c->in.digest;
 	v->step = c->step;
@@ -311,11 +276,14 @@ static void record_zeros(struct invariants *h, struct rank_invariants *v, const 
 {
 	/* The norm does not include NaN. */
 	if (!(c->in.squares <= 0) || c->in.bad) {
-		if (v->zeros)
+		/* A call that came to this line on another way (an evaluation) shows nothing about these zeros. */
+		if (v->zeros && h->zero.item[v->zeros - 1].call.stack == c->stack) {
 			h->zero.item[v->zeros - 1].ended = true;
-		v->zeros = 0;
+			v->zeros = 0;
+		}
 		v->filled++;
-		v->telling += is_proof(c);
+		v->telling += is_proof_against_zero(c);
+		v->proofs += is_proof(c);
 	} else if (v->zeros) {
 		h->zero.item[v->zeros - 1].length++;
 	} else if (!(v->hi > 0) || is_other_tensor(v, c)) {
@@ -324,6 +292,7 @@ static void record_zeros(struct invariants *h, struct rank_invariants *v, const 
 		   2 * v->telling < v->filled) {
 		struct strange *s = &h->zero.item[v->zeros - 1];
 
+		s->mixed = 2 * v->proofs >= v->filled;
 		s->distance = log1p((double)v->lo);
 		s->width = log((double)v->hi / (double)v->lo) + LEVEL_WIDTH;
 	}
@@ -438,8 +407,6 @@ static void add_places(struct invariants *h)
 			p->few |= v->few;
 			p->tested |= v->fresh && v->tested;
 			p->fresh += v->fresh;
-			p->seen += v->seen;
-			p->resized += v->resized;
 			p->filled += v->filled;
 			p->conserved += v->conserved;
 			p->summed |= v->summed > 0;
@@ -517,11 +484,13 @@ static double expect_breaks(const struct confirmed_list *l, double kept)
 
 /*
  * Values of few bits (counts, powers of two, 16-bit floats) may reach zero. Returns true if all earlier ones were far
- * from it. Those below 1 never are.
+ * from it. Those below 1 never are. If there are other numbers beside the counts, these need only be far from it themselves.
  */
 static bool is_far_below(const struct invariants *h, const struct strange *s)
 {
-	return weigh_evidence(h->filled.n * chance_of_distance(s->distance / s->width, s->seen)) ==
+	double places = s->mixed ? 1 : h->filled.n;
+
+	return weigh_evidence(places * chance_of_distance(s->distance / s->width, s->seen)) ==
 	       WEIGHT_BAD;
 }
 
@@ -562,12 +531,13 @@ static void count_breaks(struct invariants *h, const struct strange_list *l,
 }
 
 /*
- * A fault happens once. If half of the ranks did something in one step, or any rank in two steps,
- * it belongs to the program.
+ * A fault happens once. If a rank did something in two steps, it belongs to the program. Messages carry it to the
+ * next ranks, but not to half of them. The inputs of one collective cannot follow from each other.
  */
 static bool is_once(const struct breaks *b, const struct call *c)
 {
-	return !b->varies && (c->size <= 1 || 2 * (int64_t)b->ranks <= c->size);
+	return !b->varies &&
+	       (b->ranks == 1 || (c->bits & CALL_P2P && 2 * (int64_t)b->ranks < c->size));
 }
 
 /* Replaces *have if *now has more weight, or the same weight and is earlier. */
@@ -613,7 +583,6 @@ static void weigh_stale(struct invariants *h)
 		bool lasts = !s->ended || s->length > 1;
 
 		if (!p || !is_once(&p->stale, &s->call) || (lasts && (s->turn || p->few)) ||
-			2 * p->resized >= p->seen ||
 			weigh_evidence(expect_breaks(&h->fresh, p->fresh)) != WEIGHT_BAD)
 			continue;
 		keep_weighed(&h->first_stale, s,

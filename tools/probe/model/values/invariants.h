@@ -39,6 +39,7 @@ struct strange {
 	 * logarithms. zero, of numbers with few digits: how far below the least earlier one.
 	 */
 	double distance, width;
+	bool mixed; /* zero: the earlier values were counts and other numbers */
 };
 
 struct strange_list {

@@ -511,20 +511,24 @@ static bool is_turn_skipped(const struct rank_window *r, unsigned i, uint64_t us
 }
 
 /*
- * Two calls alternate, A B A B, and the first came twice: A A B A. The inputs show whether the second A is that of the next
- * iteration, so that a B was skipped, or a repetition. VERDICT_NONE: that is not known, or the two were swapped.
+ * Two calls alternate, A B A B, and the first came twice, which it never did. If its inputs differ from turn to turn, they show
+ * whether the second A is a repetition, or that of the next turn, so that a B was skipped: A A B A. VERDICT_NONE: not known, or
+ * the two were swapped. k: the earlier A.
  */
-static enum verdict_kind judge_double_turn(
-	const struct rank_window *r, unsigned i, const struct entry *usual)
+static enum verdict_kind judge_double_turn(const struct rank_window *r, unsigned i, int k)
 {
-	const struct entry *e = &r->e[i], *before = &r->e[e->prev],
+	const struct entry *e = &r->e[i], *before = &r->e[e->prev], *usual = &r->e[r->e[k].next],
 			   *next = e->next >= 0 ? &r->e[e->next] : NULL;
 
-	if (!next || e->loop != before->loop || next->loop != usual->loop ||
-		(next->next >= 0 && r->e[next->next].loop != e->loop) || !e->call.in.digest ||
-		!before->call.in.digest || !e->call.in.telling)
+	if (e->loop != before->loop || !e->call.in.digest || !before->call.in.digest ||
+		!e->call.in.telling)
 		return VERDICT_NONE;
-	return e->call.in.digest == before->call.in.digest ? VERDICT_EXTRA : VERDICT_MISSING;
+	if (e->call.in.digest == before->call.in.digest)
+		return r->e[k].call.in.digest != e->call.in.digest ? VERDICT_EXTRA : VERDICT_NONE;
+	return next && next->loop == usual->loop &&
+			       (next->next < 0 || r->e[next->next].loop == e->loop)
+		       ? VERDICT_MISSING
+		       : VERDICT_NONE;
 }
 
 /* True if the rank is blocked in the call. An asynchronous call that other calls followed does not block it. */
@@ -539,6 +543,7 @@ static bool judge_call(
 	const struct entry *e = &r->e[i];
 	const struct entry *usual;
 	unsigned same, left, times;
+	enum verdict_kind kind;
 	const char *term;
 	uint64_t due;
 	int k;
@@ -613,15 +618,11 @@ static bool judge_call(
 		*v = make_missing(w, r, i, k, times, e->call.step);
 		return true;
 	}
-	switch (judge_double_turn(r, i, usual)) {
-	case VERDICT_MISSING:
-		*v = make_missing(w, r, i, k, times, e->call.step);
+	kind = judge_double_turn(r, i, k);
+	if (kind) {
+		*v = kind == VERDICT_MISSING ? make_missing(w, r, i, k, times, e->call.step)
+					     : make_verdict(w, r, kind, i, &usual->call, times);
 		return true;
-	case VERDICT_EXTRA:
-		*v = make_verdict(w, r, VERDICT_EXTRA, i, &usual->call, times);
-		return true;
-	default:
-		break;
 	}
 	if (is_later_in_turn(r, i, usual->token) && count_skipped(r, i, k)) {
 		*v = make_missing(w, r, i, k, times, e->call.step);
@@ -752,7 +753,7 @@ static struct verdict judge_ranks(const struct window *w, const bool *may, bool 
 			count_followed(w, r, i, &same, &k);
 			if (is_excused(w, r, i, k, &v))
 				continue;
-			if (causes && !can_cause_mismatch(w, r, i, k, &v))
+			if (!can_be_cause(w, r, i, k, causes, &v))
 				continue;
 			if (2 * count_alike(w, &v, r->e[e->prev].token, e->token) > w->n)
 				continue;

@@ -12,6 +12,7 @@
 #include "tools/probe/rules/end/rank_activity.h"
 #include "tools/probe/rules/sequence/explain.h"
 #include "tools/probe/rules/sequence/explain_order.h"
+#include "tools/probe/rules/sequence/mismatch_cause.h"
 #include "tools/probe/rules/sequence/passed.h"
 #include "tools/probe/rules/end/hang.h"
 #include "tools/probe/rules/report.h"
@@ -22,6 +23,8 @@
 #define NAMED_IN_TERMS 16u
 /* ns; a rank that waited for less when all were ended was not blocked by another one */
 #define CUT_OFF_NS 1000000000u
+/* ns after which ranks that all wait for each other are blocked, if some of the waits are not recorded */
+#define ALL_WAIT_NS UINT64_C(10000000000)
 
 struct trouble {
 	bool any;
@@ -34,6 +37,8 @@ struct trouble {
 	 */
 	const struct order_seen *only_order;
 	enum order_way way;
+	/* A message of another length than its receive, and no other sign of a fault; NULL: none. */
+	const struct truncated *only_message;
 };
 
 /* ---- the disagreement itself ---- */
@@ -330,10 +335,7 @@ static void settle_order(struct report *r, struct verdict *v)
 		   !in->waiting && !(in->call.bits & CALL_P2P);
 	if (!skipped && (!v->may_follow || find_lasting_circle(r, &circle)))
 		return;
-	v->kind = VERDICT_MISSING;
-	v->call = v->usual;
-	v->call.step = v->step;
-	v->call.comm_seq = NO_NUMBER;
+	set_verdict_missing(v);
 }
 
 /*
@@ -569,12 +571,45 @@ static bool holds_up_awaited(const struct report *r, const struct verdict *v, co
 	return peer >= 0 && awaited[peer] && !r->stuck.blocked_in[peer];
 }
 
+/* True if the call cannot complete before another rank has made a call of its own. */
+static bool is_rank_missing(const struct report *r, const struct open_call *c)
+{
+	int at = stuck_group_of(&r->stuck, c);
+	const struct stuck *s = at >= 0 ? &r->stuck.stuck[at] : NULL;
+
+	if (c->call.bits & CALL_P2P)
+		return is_message_alone(&r->g.diagnose.messages, &c->call);
+	for (unsigned i = 0; s && s->joined && i < s->nabsent; i++)
+		if (s->absent[i].why == ABSENT_NEVER || s->absent[i].why == ABSENT_OTHER)
+			return true;
+	return false;
+}
+
+/*
+ * True if each rank waits for another one, some in a wait for an operation that they started, which is not recorded.
+ * Such a rank may compute as well, so it must have made no progress for as long.
+ */
+static bool is_each_rank_waiting(struct report *r)
+{
+	for (uint32_t i = 0; i < r->g.folders.n; i++) {
+		const struct open_call *in = r->stuck.blocked_in[i];
+		const struct open_call *c = in ? in : r->stuck.blocked[i];
+		struct activity m = find_rank_activity(r, i);
+
+		if (!c || c->age < ALL_WAIT_NS || !is_rank_missing(r, c) ||
+			(!in && (m.state != ACTIVITY_STILL || m.since_ns < ALL_WAIT_NS)))
+			return false;
+	}
+	return r->g.folders.n > 1;
+}
+
 static struct trouble first_trouble(struct report *r)
 {
 	const struct mismatch *u = &r->g.mismatch;
 	const struct odd_meeting *o = &r->g.diagnose.results.places;
 	static const struct odd_meeting no_meeting;
 	const struct call *l = find_lagging(&r->g.diagnose.messages, are_all_finished(r));
+	const struct truncated *x = &r->g.diagnose.messages.truncated;
 	const struct order_seen *order;
 	enum order_way way;
 	bool hang;
@@ -586,7 +621,7 @@ static struct trouble first_trouble(struct report *r)
 	 * ranks during their work.
 	 */
 	if (s && !r->left &&
-		(hang ||
+		(hang || is_each_rank_waiting(r) ||
 			(is_job_over(r) && !(s->age_max < CUT_OFF_NS && all_ended_by_signal(r))))) {
 		t.any = true;
 		t.step = s->sample->call.step;
@@ -618,6 +653,13 @@ static struct trouble first_trouble(struct report *r)
 		t.event = u->event < t.event || !t.event ? u->event : t.event;
 	}
 	t.only_stuck = t.any && !o->any && !l && !u->any;
+	if (!t.any && !r->g.thinned && x->any && x->either) {
+		t.any = true;
+		t.only_message = x;
+		t.step = x->recv.step;
+		t.comm = x->recv.comm;
+		t.event = clock_set_right(&r->g.skew[x->recv.rank], x->recv.start);
+	}
 	/*
 	 * Another order in one step, because of which no rank had to wait; nothing else went wrong.
 	 */
@@ -675,6 +717,37 @@ static void find_trouble_of_thinned(struct report *r, const struct trouble *t)
 	}
 }
 
+/* The earlier messages of c's route had equal lengths on both sides, so nothing was wrong before them. */
+static void set_first_judged(struct window *w, const struct truncated *x, const struct call *c)
+{
+	for (unsigned j = 0; j < w->n; j++)
+		for (unsigned i = 0; w->rank[j].rank == c->rank && i < w->rank[j].n; i++) {
+			const struct call *k = &w->rank[j].e[i].call;
+
+			if (k->seq < c->seq && is_on_route(x, k))
+				w->rank[j].first = i + 1;
+		}
+}
+
+/*
+ * A skipped message shifts the later ones of its route. Returns what one of the two ranks did that can have caused
+ * it.
+ */
+static struct verdict find_message_cause(
+	const struct report *r, struct window *w, const struct truncated *x)
+{
+	bool *two = tool_alloc(r->g.folders.n * sizeof(*two));
+	struct verdict v;
+
+	two[x->send.rank] = two[x->recv.rank] = true;
+	set_first_judged(w, x, &x->send);
+	set_first_judged(w, x, &x->recv);
+	w->message = x;
+	v = judge_sequences(w, two);
+	free(two);
+	return v;
+}
+
 void find_trouble(struct report *r)
 {
 	struct trouble t = first_trouble(r);
@@ -682,7 +755,7 @@ void find_trouble(struct report *r)
 	struct suspects suspects;
 	struct window *w;
 	struct verdict v;
-	bool *awaited;
+	bool *awaited, is_special = t.only_order || t.only_message;
 
 	/* A stopped rank has done nothing unusual. */
 	if (!t.any || (t.only_stuck && is_any_stopped(r)))
@@ -696,11 +769,12 @@ void find_trouble(struct report *r)
 	awaited = t.only_stuck ? list_awaited_ranks(r) : NULL;
 	if (awaited)
 		mark_missing_ranks(w, awaited);
-	v = t.only_order ? explain_step_order(t.only_order, t.way, w)
-			 : judge_awaited(r, w, awaited);
-	if (!v.kind && !t.only_order && window_look_earlier(w))
+	v = t.only_order     ? explain_step_order(t.only_order, t.way, w)
+	    : t.only_message ? find_message_cause(r, w, t.only_message)
+			     : judge_awaited(r, w, awaited);
+	if (!v.kind && !is_special && window_look_earlier(w))
 		v = judge_awaited(r, w, awaited);
-	if (!v.kind && !t.only_order)
+	if (!v.kind && !is_special)
 		v = judge_passed(w);
 	free(awaited);
 	/* Two steps of the rank have one number, which is reported separately. */

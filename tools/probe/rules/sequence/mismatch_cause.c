@@ -64,8 +64,8 @@ static bool reaches_mismatched_comm(
 	return any;
 }
 
-bool can_cause_mismatch(const struct window *w, const struct rank_window *r, unsigned i, int k,
-	const struct verdict *v)
+static bool can_cause_mismatch(const struct window *w, const struct rank_window *r, unsigned i,
+	int k, const struct verdict *v)
 {
 	if (is_mismatched_at_one_site(w))
 		return v->kind == VERDICT_TERMS && is_on_mismatched_comm(w, &v->call) &&
@@ -80,4 +80,36 @@ bool can_cause_mismatch(const struct window *w, const struct rank_window *r, uns
 	return v->kind == VERDICT_MISSING
 		       ? reaches_mismatched_comm(w, r, r->e[k].next, r->e[i].token)
 		       : reaches_mismatched_comm(w, r, (int)i, r->e[r->e[k].next].token);
+}
+
+bool is_on_route(const struct truncated *message, const struct call *c)
+{
+	const struct call *k = c->rank == message->send.rank ? &message->send : &message->recv;
+
+	return c->bits & CALL_P2P && c->rank == k->rank && c->op == k->op && c->comm == k->comm &&
+	       c->peer == k->peer && c->tag == k->tag;
+}
+
+void set_verdict_missing(struct verdict *v)
+{
+	v->kind = VERDICT_MISSING;
+	v->call = v->usual;
+	v->call.step = v->step;
+	v->call.comm_seq = NO_NUMBER;
+}
+
+bool can_be_cause(const struct window *w, const struct rank_window *r, unsigned i, int k,
+	bool of_mismatch, struct verdict *v)
+{
+	const struct call *side;
+
+	if (!w->message)
+		return !of_mismatch || can_cause_mismatch(w, r, i, k, v);
+	side = r->rank == w->message->send.rank ? &w->message->send : &w->message->recv;
+	if (v->kind == VERDICT_TERMS || r->e[i].call.seq > side->seq)
+		return false;
+	/* A call elsewhere cannot shift the messages. The call in whose place it came can. */
+	if (!is_on_route(w->message, &v->call) && is_on_route(w->message, &v->usual))
+		set_verdict_missing(v);
+	return is_on_route(w->message, &v->call);
 }

@@ -50,6 +50,7 @@ struct suspects list_suspects(
 	const struct mismatch *u = &r->g.mismatch;
 	const struct odd_meeting *o = &r->g.diagnose.results.places;
 	const struct call *l = find_lagging(&r->g.diagnose.messages, are_all_finished(r));
+	const struct truncated *x = &r->g.diagnose.messages.truncated;
 	struct suspects s = {.n = 0};
 
 	if (order)
@@ -60,6 +61,10 @@ struct suspects list_suspects(
 	}
 	if (l)
 		suspect_rank(&s, l->rank);
+	if (x->any) {
+		suspect_rank(&s, x->send.rank);
+		suspect_rank(&s, x->recv.rank);
+	}
 	for (unsigned i = 0; o->any && i < o->nrank && i < NAMED_MAX; i++)
 		suspect_rank(&s, o->rank[i]);
 	if (!stuck) {

@@ -205,6 +205,8 @@ bool is_alike(const struct call *a, const struct call *b)
 
 bool is_judged(const struct window *w, const struct rank_window *r, unsigned i)
 {
+	if (i < r->first)
+		return false;
 	if (w->steps)
 		return r->e[i].call.step + 1 >= w->step;
 	return i >= r->n - r->n / LATEST_SHARE || (i >= r->from && i < r->until);

@@ -37,6 +37,7 @@ struct rank_window {
 	uint32_t rank;
 	struct entry *e;
 	unsigned n;
+	unsigned first; /* calls before this one are not judged */
 	/*
 	 * Only without steps. since: the first call after a rank may have begun to wait for ever; n
 	 * if no rank waits. from, until: calls that are judged in addition to the latest ones.
@@ -65,6 +66,8 @@ struct window {
 	uint64_t step;
 	struct table terms; /* struct usual_terms */
 	bool steps; /* the steps are marked */
+	/* Only what can have caused the length of this message is judged; NULL: everything. */
+	const struct truncated *message;
 };
 
 #define SUSPECTS_MAX 32u
