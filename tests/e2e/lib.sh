@@ -7,6 +7,7 @@
 #   like TEXT STRING PATTERN; unlike ...       an extended regular expression, over the string in one line; an empty one is
 #                                              unlike nothing: it fails
 #   silent TEXT FILE                           the file is there, and libprobe wrote nothing to it
+#   libprobe_lines FILE                        its lines that are of libprobe or about it
 #   skip TEXT REASON                           cannot be tried here
 #   finish                                     the last line of a script: the plan, and the exit status
 #   background COMMAND...                      its process id is in $!; killed at the end
@@ -135,10 +136,15 @@ unlike() {
 	fi
 }
 
+# A clone's folder is called libprobe, too: its name in a path, as in a warning of Python, is not a line of ours.
+libprobe_lines() {
+	grep -aE 'libprobe: |libprobe\.so' "$@"
+}
+
 silent() {
 	if [ ! -f "$2" ]; then
 		fail "$1" "there is no $2"
-	elif grep -a libprobe "$2" >"$tmp/not_silent"; then
+	elif libprobe_lines "$2" >"$tmp/not_silent"; then
 		fail "$1" "$(cat "$tmp/not_silent")"
 	else
 		pass "$1"

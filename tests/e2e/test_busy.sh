@@ -62,7 +62,7 @@ for f in ${BUSY_FLAVOURS:-$flavours}; do
 			"$(awk '$1 == "finalize" { n++; if ($2 >= 4) print } END { if (!n) print "none" }' "$tmp/err")" ''
 		is "$f, $n ranks: a CSV for each" "$(find "$out" -name 'calls_0-99.csv' -size +0 | wc -l)" $n
 		is "$f, $n ranks: no journal is left" "$(find "$out" -name journal.bin)" ''
-		is "$f, $n ranks: nothing is reported" "$(grep libprobe "$tmp/err")" ''
+		is "$f, $n ranks: nothing is reported" "$(libprobe_lines "$tmp/err")" ''
 	done
 	# One process beside each processor's: the writer loses its processor for a few ms again and again, in the middle of its
 	# writing, while the job fills the journal at full speed. One in ten calls was lost.

@@ -203,7 +203,7 @@ wish() { # TEXT: the settings of its row
 train='mpirun -n 2 probe run -o'
 wish_run() { # TEXT FOLDER
 	ok "README: $1" in_walk "export PROBE_STEP_MARKER=MPI_Reduce $(wish "$1"); $train $2 -- train_digits --steps 14"
-	is "README: $1: nothing is wrong with the line" "$(grep libprobe "$tmp/in_walk")" ''
+	is "README: $1: nothing is wrong with the line" "$(libprobe_lines "$tmp/in_walk")" ''
 }
 wish_run 'only rank 0, steps 10 to 12' w1
 is '... and only these are recorded' "$(cut -d, -f1 "$walk"/w1/rank*/calls_*.csv | grep -v step | sort -un | tr '\n' ' ')$(cd "$walk/w1" && ls -d rank*/calls_* | cut -d/ -f1 | sort -u)" '10 11 12 rank0'
