@@ -11,7 +11,7 @@ seconds=${BUSY_SECONDS:-$([ -n "${LONG:-}" ] && echo 2 || echo 1)}
 as=()
 if [ "$(id -u)" = 0 ] && setpriv --reuid 65534 --clear-groups true 2>/dev/null; then
 	as=(setpriv --reuid 65534 --clear-groups)
-	chmod 755 "$tmp"
+	lib=$(copy_in_reach "$lib")
 fi
 
 burn() { # [HOW MANY]
@@ -32,6 +32,7 @@ loop() {
 	local flavour=$1 ranks=$2 prog
 	shift 2
 	prog=$(realpath "$B/apps/$flavour/mpi_busy")
+	[ ${#as[@]} = 0 ] || prog=$(copy_in_reach "$prog")
 	# Open MPI's ranks and its mpirun must be one user's.
 	if [ ${#as[@]} = 0 ] || [ "$flavour" = openmpi ]; then
 		said=$(mpi_run "$flavour" "$ranks" "$@" "$prog" "$seconds" 2>"$tmp/err")
