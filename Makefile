@@ -89,7 +89,7 @@ help:
 	@echo '                PTVENV=0: without PyTorch, PROBE_TEST_PYTHON=python: with that one'
 	@echo 'make unit, e2e  a part of them (T= too)'
 	@echo 'make test-long  tests that take hours: the suite of MPICH, long forms of those above (T= too)'
-	@echo 'make ptvenv     PyTorch for the tests that need it (1 GB); make test does it too'
+	@echo 'make ptvenv     PyTorch for the tests that need it (0.2 GB to download; TORCH_INDEX=URL: a mirror); make test does it too'
 	@echo 'make msvenv     MindSpore for the long tests that need it (2 GB; CPython 3.11: MINDSPORE_PYTHON=)'
 	@echo 'make faults     trainings with one fault each, and how often the report names it (RUNS=8 of each class, CLEAN=50, SEED=1)'
 	@echo 'make bench      what libprobe costs, against its targets (LONG=1: more; PEERS=1: other tools)'
@@ -209,16 +209,16 @@ e2e: all apps
 	@B=$(B) tests/run.sh -j$(BESIDE) -l $(B)/test-logs/e2e $(TEST_USER:%=-u %) $(call selected,$(E2E))
 
 # PyTorch for the tests that need it, in a virtual environment of its own; they are skipped without it. It takes some
-# minutes and 1 GB the first time: from PyTorch's own index, whose packages are without CUDA. Where that is not reached the one
-# of PyPI is taken, which needs CUDA's libraries, 3 GB to download.
+# minutes, 0.2 GB to download and 1 GB of disk the first time: from PyTorch's own index, whose packages are without CUDA.
+# Where that is not reached the one of PyPI is taken, which needs CUDA's libraries: 2.8 GB to download, 4.7 GB of disk.
 TORCH_VERSION ?= 2.13.0
 TORCH_INDEX   ?= https://download.pytorch.org/whl/cpu
 .PHONY: ptvenv
 ptvenv: $(B)/ptvenv/.with-torch-$(TORCH_VERSION)
 $(B)/ptvenv/.with-torch-$(TORCH_VERSION):
-	$(call say,VENV,$(B)/ptvenv: PyTorch $(TORCH_VERSION) 1 GB) python3 -m venv $(B)/ptvenv
+	$(call say,VENV,$(B)/ptvenv: PyTorch $(TORCH_VERSION)$(comma) 0.2 GB to download) python3 -m venv $(B)/ptvenv
 	@$(B)/ptvenv/bin/pip install --quiet --retries 0 --timeout 15 --no-deps --index-url $(TORCH_INDEX) torch==$(TORCH_VERSION) \
-		>/dev/null 2>&1 || echo '  VENV   $(TORCH_INDEX) is not reached: PyTorch of PyPI, 3 GB to download'
+		>/dev/null 2>&1 || echo '  VENV   $(TORCH_INDEX) is not reached (TORCH_INDEX=URL: a mirror): PyTorch of PyPI, 2.8 GB to download'
 	$(Q)$(B)/ptvenv/bin/pip install --quiet torch==$(TORCH_VERSION) numpy expecttest
 	@touch $@
 

@@ -37,3 +37,6 @@ ls -x "$out/rank0"
 echo
 echo "\$ $(shown "$B/probe") report --top 3 $(shown "$out")"
 "$B/probe" report --top 3 "$(shown "$out")"
+
+echo
+echo "To go on with README's first run: export PATH=$B:$B/apps/$mpi:\$PATH"

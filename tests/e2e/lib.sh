@@ -7,6 +7,9 @@
 #   like TEXT STRING PATTERN; unlike ...       an extended regular expression, over the string in one line; an empty one is
 #                                              unlike nothing: it fails
 #   silent TEXT FILE                           the file is there, and libprobe wrote nothing to it
+#   libprobe_lines FILE                        its lines that are of libprobe or about it
+#   copy_in_reach FILE                         copies it to where every user can run it, and prints that path: the tree may be in a
+#                                              home that only root can enter
 #   skip TEXT REASON                           cannot be tried here
 #   finish                                     the last line of a script: the plan, and the exit status
 #   background COMMAND...                      its process id is in $!; killed at the end
@@ -135,10 +138,22 @@ unlike() {
 	fi
 }
 
+# A clone's folder is called libprobe, too: its name in a path, as in a warning of Python, is not a line of ours.
+libprobe_lines() {
+	grep -aE 'libprobe: |libprobe\.so' "$@"
+}
+
+copy_in_reach() {
+	chmod 755 "$tmp"
+	mkdir -p "$tmp/reach"
+	cp "$1" "$tmp/reach/"
+	echo "$tmp/reach/${1##*/}"
+}
+
 silent() {
 	if [ ! -f "$2" ]; then
 		fail "$1" "there is no $2"
-	elif grep -a libprobe "$2" >"$tmp/not_silent"; then
+	elif libprobe_lines "$2" >"$tmp/not_silent"; then
 		fail "$1" "$(cat "$tmp/not_silent")"
 	else
 		pass "$1"

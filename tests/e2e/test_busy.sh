@@ -11,7 +11,7 @@ seconds=${BUSY_SECONDS:-$([ -n "${LONG:-}" ] && echo 2 || echo 1)}
 as=()
 if [ "$(id -u)" = 0 ] && setpriv --reuid 65534 --clear-groups true 2>/dev/null; then
 	as=(setpriv --reuid 65534 --clear-groups)
-	chmod 755 "$tmp"
+	lib=$(copy_in_reach "$lib")
 fi
 
 burn() { # [HOW MANY]
@@ -32,6 +32,7 @@ loop() {
 	local flavour=$1 ranks=$2 prog
 	shift 2
 	prog=$(realpath "$B/apps/$flavour/mpi_busy")
+	[ ${#as[@]} = 0 ] || prog=$(copy_in_reach "$prog")
 	# Open MPI's ranks and its mpirun must be one user's.
 	if [ ${#as[@]} = 0 ] || [ "$flavour" = openmpi ]; then
 		said=$(mpi_run "$flavour" "$ranks" "$@" "$prog" "$seconds" 2>"$tmp/err")
@@ -62,7 +63,7 @@ for f in ${BUSY_FLAVOURS:-$flavours}; do
 			"$(awk '$1 == "finalize" { n++; if ($2 >= 4) print } END { if (!n) print "none" }' "$tmp/err")" ''
 		is "$f, $n ranks: a CSV for each" "$(find "$out" -name 'calls_0-99.csv' -size +0 | wc -l)" $n
 		is "$f, $n ranks: no journal is left" "$(find "$out" -name journal.bin)" ''
-		is "$f, $n ranks: nothing is reported" "$(grep libprobe "$tmp/err")" ''
+		is "$f, $n ranks: nothing is reported" "$(libprobe_lines "$tmp/err")" ''
 	done
 	# One process beside each processor's: the writer loses its processor for a few ms again and again, in the middle of its
 	# writing, while the job fills the journal at full speed. One in ten calls was lost.

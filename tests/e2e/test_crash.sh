@@ -141,7 +141,7 @@ for f in $flavours; do
 	round 'killed at its first calls' all early
 
 	hang missing "[(0, 'all_reduce')]" \
-		'all_reduce #20 on .{,60} step 0 rank 0: inside for [0-9.]+ m?s main \(mpi_hang.c:[0-9]+\) rank 1: never entered it; last call all_reduce #19'
+		'all_reduce #20 on .{,60} step 0 rank 0: inside for [0-9.]+ m?s main \(mpi_hang.c:[0-9]+\) rank 1: never entered it; last call all_reduce #19 [^:]*before main \(mpi_hang.c:[0-9]+\)'
 	hang order "[(0, 'barrier'), (1, 'broadcast')]" \
 		'agree on the operation of call #20 .{,60} rank 0 called MPI_Barrier, rank 1 called MPI_Bcast.* rank 0: inside for .* rank 1: in broadcast #20'
 	hang groups "[(0, 'all_reduce'), (1, 'all_reduce')]" 'all_reduce #20 on .{,60} rank 0: inside .* rank 1: in all_reduce #0 on'

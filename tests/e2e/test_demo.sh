@@ -17,10 +17,12 @@ line_of() { # PATTERN in train_digits.c
 
 said=$(tests/demo.sh "$B" 2>"$tmp/err")
 is 'make demo: status' $? 0
-is 'make demo: nothing on stderr' "$(grep libprobe "$tmp/err")" ''
+is 'make demo: nothing on stderr' "$(libprobe_lines "$tmp/err")" ''
 like 'make demo: the training' "$said" 'test accuracy 9[5-9]\.[0-9] % loss [0-9.]+ weights crc32 [0-9a-f]{8}'
 like 'make demo: the files' "$said" 'calls_0-99.csv.*comms.csv.*meta.json.*modules.csv.*stack_info.csv'
 like 'make demo: the report' "$said" 'ranks 4 \(0-3\) of 4, all finished .*all_reduce MPI_Allreduce MPI_COMM_WORLD'
+line=$(sed -n "s/^To go on with README's first run: //p" <<<"$said")
+is 'make demo: its last line finds the commands of the first run' "$(PATH=/usr/bin:/bin && eval "${line:-false}" && command -v probe train_digits | wc -l)" 2
 rm -rf "$B/demo_output"
 # The commands that it shows after $ can be typed.
 typed=$(sed -n 's/^\$ //p; s/^    mpirun/mpirun/p' <<<"$said")

@@ -110,7 +110,7 @@ if mkdir $group 2>"$tmp/group" && echo 700M >$group/$limit && { : >$group/memory
 	chmod -R a+rX "$tmp"
 	# Without temporary files the journal's rows are not shown; what it says of its process is.
 	like 'memory that ran out: the count of its control group' \
-		"$(TMPDIR=/nowhere setpriv --reuid=65534 --regid=65534 --clear-groups "$probe" report "$out")" \
+		"$(TMPDIR=/nowhere setpriv --reuid=65534 --regid=65534 --clear-groups "$(copy_in_reach "$probe")" report "$out")" \
 		'rank 1 left by a signal: SIGKILL, most likely, because memory ran out: since it started the kernel has ended 1 process of its control group'
 	rmdir $group
 else

@@ -51,7 +51,7 @@ for f in $flavours; do
 	run 'no fault'
 	calls=$(rows "$out" 'len(calls(on("rank0")))')
 	is "$name: calls of a rank" "$((calls > 75))" 1
-	is "$name: nothing is reported" "$(grep -c libprobe "$tmp/with.err")" 0
+	is "$name: nothing is reported" "$(libprobe_lines "$tmp/with.err" | wc -l)" 0
 	whole
 
 	# ---- the journal ----
@@ -88,7 +88,7 @@ for f in $flavours; do
 	accounted
 	run 'short writes' FAULT=write:short
 	happened
-	is "$name: nothing is reported" "$(grep -c libprobe "$tmp/with.err")" 0
+	is "$name: nothing is reported" "$(libprobe_lines "$tmp/with.err" | wc -l)" 0
 	whole
 	run 'writer thread refused' FAULT=pthread_create:11
 	happened
@@ -125,7 +125,7 @@ for f in $flavours; do
 	said 'output folder .*: Read-only file system; nothing is recorded; set PROBE_OUTPUT_DIR'
 	run 'no links, as on FAT' FAULT=linkat:1
 	happened
-	is "$name: nothing is reported" "$(grep -c libprobe "$tmp/with.err")" 0
+	is "$name: nothing is reported" "$(libprobe_lines "$tmp/with.err" | wc -l)" 0
 	whole
 	run 'meta.json cannot be replaced' FAULT=renameat:13
 	happened

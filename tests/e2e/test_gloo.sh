@@ -19,7 +19,7 @@ new_out
 nccl_with 2 "$tmp/gloo_calls"
 same_result 'gloo'
 contract 'gloo' "$out" --partial
-is 'nothing is reported' "$(grep libprobe "$tmp/with.err")" ''
+is 'nothing is reported' "$(libprobe_lines "$tmp/with.err")" ''
 # api, io, elements, bytes, root: what the program passes, of float.
 list() { # rank
 	rows "$out" '"\n".join(" ".join(x or "." for x in (r["api"], r["op"], r["comm_seq"], r["io"], r["dtype"], r["count"], r["bytes"], r["root"])) for r in on("rank'"$1"'"))'

@@ -26,7 +26,7 @@ recorded() { # TEXT [NAME=VALUE ...]
 	ok "$text: every row is the one written by hand" python3 tests/e2e/contract_rows.py "$out" tests/e2e/hccl_contract.expected \
 		"$tmp/with.err"
 	contract "$text" "$out" --partial
-	is "$text: nothing is reported" "$(grep libprobe "$tmp/with.err" | grep -v RTLD_DEEPBIND)" ''
+	is "$text: nothing is reported" "$(libprobe_lines "$tmp/with.err" | grep -v RTLD_DEEPBIND)" ''
 	is "$text: communicators have one number on all their ranks" \
 		"$(rows "$out" 'sorted((c["kind"], c["size"], n) for n, c in ((sum(o["comm"] == c["comm"] for o in C), c) for c in on("rank0", C)))')" \
 		"[('cluster', '2', 2), ('cluster', '2', 2), ('group', '2', 2), ('init', '2', 2), ('sub', '1', 1), ('sub', '2', 2)]"

@@ -121,7 +121,7 @@ for f in $flavours; do
 		printf '%b' "$2" >"$tmp/wrong.yaml"
 		singleton PROBE_CONFIG="$tmp/wrong.yaml" "$apps/mpi_children" alone
 		same_result "$f: configuration: $1"
-		is "$f: configuration: $1: is told once" "$(grep -c libprobe "$tmp/with.err")" 1
+		is "$f: configuration: $1: is told once" "$(libprobe_lines "$tmp/with.err" | wc -l)" 1
 		like "$f: configuration: $1: where it is" "$(cat "$tmp/with.err")" "$3"
 		if [ "${4:-}" = nothing ]; then
 			# Who wrote `rank: [0` does not get all ranks.
@@ -145,18 +145,18 @@ for f in $flavours; do
 	PY
 	singleton PROBE_CONFIG="$tmp/huge.yaml" "$apps/mpi_children" alone
 	same_result "$f: configuration: 10 MB"
-	is "$f: configuration: 10 MB: no flood" "$(($(grep -c libprobe "$tmp/with.err") <= 20))" 1
+	is "$f: configuration: 10 MB: no flood" "$(($(libprobe_lines "$tmp/with.err" | wc -l) <= 20))" 1
 	is "$f: configuration: 10 MB: recorded" "$(rows "$out" 'len(calls(R))')" 10
 	python3 -c 'print("eps: " + "[" * 100000)' >"$tmp/deep.yaml"
 	singleton PROBE_CONFIG="$tmp/deep.yaml" "$apps/mpi_children" alone
 	same_result "$f: configuration: 100000 levels"
 	singleton PROBE_CONFIG="$tmp/none.yaml" "$apps/mpi_children" alone
 	same_result "$f: configuration: missing"
-	like "$f: configuration: missing: one line" "$(grep libprobe "$tmp/with.err")" '^libprobe: [^ ]*none.yaml: cannot be read: No such file or directory; all defaults are used ?$'
+	like "$f: configuration: missing: one line" "$(libprobe_lines "$tmp/with.err")" '^libprobe: [^ ]*none.yaml: cannot be read: No such file or directory; all defaults are used ?$'
 	printf 'mpi:\n  - MPI_Allredcue\n  - MPI_Allreduce\n' >"$tmp/ops.yaml"
 	singleton PROBE_WRAP_OPS="$tmp/ops.yaml" "$apps/mpi_children" alone
 	same_result "$f: a list with an unknown function"
-	like "$f: a list with an unknown function: one line" "$(grep libprobe "$tmp/with.err")" '^libprobe: [^ ]*ops.yaml:2:5: mpi: "MPI_Allredcue": unknown name[^:]*$'
+	like "$f: a list with an unknown function: one line" "$(libprobe_lines "$tmp/with.err")" '^libprobe: [^ ]*ops.yaml:2:5: mpi: "MPI_Allredcue": unknown name[^:]*$'
 	singleton PROBE_DISABLE=1 "$apps/mpi_children" alone
 	same_result "$f: PROBE_DISABLE=1"
 	is "$f: PROBE_DISABLE=1: no folder" "$(ls "$out" 2>&1 | grep -c 'No such file')" 1

@@ -238,7 +238,8 @@ if [ "$(id -u)" = 0 ] && setpriv --reuid 65534 --clear-groups true 2>/dev/null; 
 	like 'a folder of one user that names the journal of another' "$("$probe" recover "$tmp/theirs" 2>&1)" 'belongs to another user'
 	is 'the journal stays' "$(leftovers)" "${path%:*}"
 	chmod 755 "$tmp" "$out" "$out/rank0"
-	setpriv --reuid 65534 --clear-groups "$probe" recover --clean "$out" >"$tmp/said" 2>&1
+	setpriv --reuid 65534 --clear-groups "$(copy_in_reach "$probe")" recover --clean "$out" >"$tmp/said" 2>&1
+	like 'another user is told so' "$(cat "$tmp/said")" 'rank 0: shm:[0-9a-fx:]*: Permission denied'
 	is 'another user removes nothing' "$(leftovers)" "${path%:*}"
 	"$probe" recover "$out" >/dev/null
 else
@@ -303,7 +304,8 @@ if [ "$(id -u)" = 0 ] && setpriv --reuid 65534 --clear-groups true 2>/dev/null; 
 	chown 65534 "$out" && chmod 755 "$tmp"
 	touch "$tmp/counter" && chmod 666 "$tmp/counter"
 	as_user() { setpriv --reuid 65534 --clear-groups "$@"; }
-	as_user env LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" "$app" 5 "$tmp/counter" stay >"$tmp/one" 2>"$tmp/one.err" </dev/null &
+	their_lib=$(copy_in_reach "$lib") their_app=$(copy_in_reach "$app")
+	as_user env LD_PRELOAD="$their_lib" PROBE_OUTPUT_DIR="$out" "$their_app" 5 "$tmp/counter" stay >"$tmp/one" 2>"$tmp/one.err" </dev/null &
 	pid=$!
 	started+=($pid)
 	wait_until 30 has_rows || fail 'an ordinary user: starts' "$(cat "$tmp/one.err")"
@@ -316,8 +318,8 @@ if [ "$(id -u)" = 0 ] && setpriv --reuid 65534 --clear-groups true 2>/dev/null; 
 	new_out
 	mkdir "$out"
 	chown 65534 "$out"
-	as_user env LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" "$app" 5 "$tmp/counter" >"$tmp/one" 2>&1
-	ok 'an ordinary user: recover reads and frees it all the same' as_user "$probe" recover "$out"
+	as_user env LD_PRELOAD="$their_lib" PROBE_OUTPUT_DIR="$out" "$their_app" 5 "$tmp/counter" >"$tmp/one" 2>&1
+	ok 'an ordinary user: recover reads and frees it all the same' as_user "$(copy_in_reach "$probe")" recover "$out"
 	is 'an ordinary user: every call' "$(recorded)" 5
 	is 'an ordinary user: no journal is left' "$(ls "$out/rank0" | grep journal)" ''
 else

@@ -17,7 +17,7 @@ nccl_with 2 APP_LOAD="$load" "$app"
 same_result 'oneCCL'
 ok 'every row is the one written by hand' python3 tests/e2e/contract_rows.py "$out" tests/e2e/oneccl_calls.expected "$tmp/with.err"
 contract 'oneCCL' "$out" --partial
-is 'nothing is reported' "$(grep libprobe "$tmp/with.err")" ''
+is 'nothing is reported' "$(libprobe_lines "$tmp/with.err")" ''
 is 'the communicator has one number' "$(rows "$out" '[(c["lib"], c["kind"], c["size"], c["rank"]) for c in C], len({c["comm"] for c in C})')" \
 	"([('oneccl', 'init', '2', '0'), ('oneccl', 'init', '2', '1')], 1)"
 finish

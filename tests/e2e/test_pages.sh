@@ -27,6 +27,9 @@ ln -s "$probe" "$bin/probe"
 ln -s "$(realpath "$B/apps/$flavour/train_digits")" "$bin/train_digits"
 printf '#!/bin/sh\nexec train_digits --epochs 1 "$@"\n' >"$walk/train"
 ln -s "$lib" "$walk/libprobe.so"
+# As in the folder of `make demo`.
+ln -s "$(realpath "$B")" "$walk/build"
+ln -s "$PWD/tests" "$walk/tests"
 if [ "$flavour" = mpich ]; then
 	printf '#!/bin/sh\nexport LD_PRELOAD="$LD_PRELOAD${LD_PRELOAD:+:}%s"\nexec mpirun.mpich "$@"\n' "$(realpath "$B/apps/mpich/libucxyield.so" 2>/dev/null)" >"$bin/mpirun"
 	[ -e "$B/apps/mpich/libucxyield.so" ] || printf '#!/bin/sh\nexec mpirun.mpich "$@"\n' >"$bin/mpirun"
@@ -46,7 +49,6 @@ if [ -n "${python:-}" ]; then
 		shift
 		ranks_by_hand "\$ranks" "\$@"
 	END
-	cp tests/apps/train_ddp.py "$walk/train_ddp.py"
 	cp tests/apps/train_ddp.py "$walk/train.py"
 fi
 chmod +x "$bin"/* "$walk/train"
@@ -196,12 +198,12 @@ is 'README: six faults' "$rows" 6
 # ---- the wishes ----
 
 wish() { # TEXT: the settings of its row
-	grep -F "| $1 |" README.md | grep -oE '`PROBE_[^`]*`' | head -1 | tr -d '`'
+	grep -F "| $1 |" README.md | grep -m1 -oE '`PROBE_[^`]*`' | tr -d '`' | grep . || echo "$1" >>"$tmp/no_wish"
 }
 train='mpirun -n 2 probe run -o'
 wish_run() { # TEXT FOLDER
 	ok "README: $1" in_walk "export PROBE_STEP_MARKER=MPI_Reduce $(wish "$1"); $train $2 -- train_digits --steps 14"
-	is "README: $1: nothing is wrong with the line" "$(grep libprobe "$tmp/in_walk")" ''
+	is "README: $1: nothing is wrong with the line" "$(libprobe_lines "$tmp/in_walk")" ''
 }
 wish_run 'only rank 0, steps 10 to 12' w1
 is '... and only these are recorded' "$(cut -d, -f1 "$walk"/w1/rank*/calls_*.csv | grep -v step | sort -un | tr '\n' ' ')$(cd "$walk/w1" && ls -d rank*/calls_* | cut -d/ -f1 | sort -u)" '10 11 12 rank0'
@@ -219,11 +221,24 @@ like 'README: a slow rank is a finding' "$(probe report "$walk/f4")" ' (slow|str
 if [ -n "${python:-}" ]; then
 	in_walk "export $(wish 'the gradients of one module, and nothing else'); probe run -o w6 torchrun --nproc_per_node 2 train.py --steps 4"
 	is 'README: the gradients of one module, and nothing else' "$(cut -d, -f6 "$walk"/w6/rank*/calls_*.csv 2>/dev/null | grep -vcx op) $(ls "$walk"/w6/rank0 | grep -c '^grad_reduced')" '0 1'
-	in_walk "export $(wish 'the job stopped at a spike of the loss (5 % above its average; PyTorch)'); probe run -o w7 torchrun --nproc_per_node 2 train.py --steps 4"
-	is 'README: the job stopped at a spike of the loss: nothing is wrong with the line' "$(grep 'libprobe.*alerts' "$tmp/in_walk")" ''
+	sed 's/^    loss.backward()/    train_step.n = getattr(train_step, "n", 0) + 1\n    loss = loss * (3 if train_step.n == 14 else 1)\n&/' "$walk/train.py" >"$walk/spike.py"
+	in_walk "export $(wish 'the job stopped a few steps after a spike of the loss (5 % above its average, from the 11th step on; PyTorch)'); probe run -o w7 torchrun --nproc_per_node 2 spike.py --steps 200"
+	like 'README: the job stopped a few steps after a spike of the loss' "$(probe report "$walk/w7")" \
+		'(ended|died) +step 1[3-9]: rank [01] left by .*alert of rule AnomalyTurbulence in step 13 of rank'
 	in_walk "$(grep -F '| the operator that made the first NaN |' README.md | grep -oE '`probe run[^`]*`' | tr -d '`' | sed 's/ \.\.\. train.py/ -o w4 --nproc_per_node 2 train.py --nan-at 7:1/; s/run --preset nan torchrun -o w4/run --preset nan -o w4 torchrun/')"
 	like 'README: the operator that made the first NaN' "$(probe report "$walk/w4")" 'in the result of log'
 fi
+
+is 'README: each of these wishes is a row of the table' "$(cat "$tmp/no_wish" 2>/dev/null)" ''
+
+# ---- after make demo ----
+
+tree=$tmp/tree
+mkdir "$tree"
+ln -s "$(realpath "$B")" "$tree/build"
+line=$(grep -m1 '^export PATH=.*/apps/' README.md | sed "s|/apps/mpich:|/apps/$flavour:|")
+found=$(cd "$tree" && PATH=/usr/bin:/bin && eval "$line" && command -v probe train_digits)
+is 'README: its PATH finds what the first run needs' "$found" "$tree/build/probe"$'\n'"$tree/build/apps/$flavour/train_digits"
 
 # ---- launchers ----
 

@@ -59,7 +59,7 @@ runs() { # TEXT USER: as it would without us, and every row is there, in the sec
 	same_result "$1"
 	is "$1: one folder beside it" "$(second | wc -l)" 1
 	like "$1: and it says so" "$(cat "$tmp/with.err")" "libprobe: .*rank0.*: writing to $out/rank0-pid[0-9]+ instead"
-	is "$1: in one line" "$(grep -c libprobe "$tmp/with.err")" 1
+	is "$1: in one line" "$(libprobe_lines "$tmp/with.err" | wc -l)" 1
 	is "$1: the rows are there" "$(grep -c . "$out/$(second)"/calls_0-99.csv 2>/dev/null)" "$lines"
 	is "$1: no other user may write there" "$(find "$out/$(second)" -perm /022)" ''
 }

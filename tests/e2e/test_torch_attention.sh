@@ -31,7 +31,7 @@ new_out
 train 8 PROBE_KINDS=$kinds PROBE_ATTENTION_INTERVAL=1
 same_output 'attention'
 is 'logits exactly, by two bounds and by the upper one; entropy of 8 rows' "$(differing "$tmp/truth" .^)" '352 [] []'
-is 'nothing on stderr' "$(grep -c libprobe "$tmp/with.err")" 0
+is 'nothing on stderr' "$(libprobe_lines "$tmp/with.err" | wc -l)" 0
 new_out
 train 0 PROBE_KINDS=$kinds PROBE_ATTENTION_INTERVAL=3 PROBE_TARGETS='layers.0,layers.4,layers.6' PROBE_PRESET=ops PROBE_FLOPS_INTERVAL=1
 same_output 'attention, operators recorded'

@@ -32,7 +32,7 @@ scene() { # SCENE [OPTIONS of backward_truth.py]
 	is "$scene: hooks change nothing" "$(cmp "$tmp/plain" "$tmp/hooked" 2>&1)" ''
 	with "$tmp/all.yaml" "$scene" PROBE_BACKWARD=true
 	same_output "$scene"
-	is "$scene: nothing on stderr" "$(grep -a libprobe "$tmp/with.err")" ''
+	is "$scene: nothing on stderr" "$(libprobe_lines "$tmp/with.err")" ''
 	contract "$scene" "$out"
 	ok "$scene: nodes as hooks see them, and who made them" python3 tests/e2e/backward_truth.py "$out" "$tmp/truth" "$@"
 }

@@ -39,7 +39,7 @@ same_output 'routers of experts'
 # What a counter has counted before its second look is not known.
 is 'routers of four forms: entropy, similarity, tokens, balance' \
 	"$(differing '^0 (tokens_per_expert|expert_balance) layers.3')" '212 [] []'
-is 'nothing on stderr' "$(grep -c libprobe "$tmp/with.err")" 0
+is 'nothing on stderr' "$(libprobe_lines "$tmp/with.err" | wc -l)" 0
 new_out
 train PROBE_KINDS=tokens_per_expert,expert_balance PROBE_ROUTER_TARGETS='layers\.[01]\.'
 same_output 'some routers, no capacity'

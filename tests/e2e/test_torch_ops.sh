@@ -21,7 +21,7 @@ python_plain "$tmp/plain" $app
 is 'operators: ends well without us' $status 0
 with_list 'aten:\n  - "aten::*"'
 same_output 'all operators'
-is 'all operators: nothing on stderr but what there was' "$(grep -a libprobe "$tmp/with.err")" ''
+is 'all operators: nothing on stderr but what there was' "$(libprobe_lines "$tmp/with.err")" ''
 contract 'all operators' "$out"
 ok 'all operators: shapes and statistics as Python measures them' python3 tests/e2e/ops_truth.py "$out" "$tmp/truth"
 is 'phases' "$(rows "$out" 'sorted({r["phase"] for r in R})')" "['backward', 'forward', 'optimizer']"

@@ -20,7 +20,7 @@ scene() { # TEXT HOW [NAME=VALUE ...]
 	resume "$tmp/plain" "$1"
 	resume "$tmp/with" "$@" PROBE_OUTPUT_DIR="$out" LD_PRELOAD="$lib"
 	is "$text: the same with and without the preload" "$(cat "$tmp/with")" "$(cat "$tmp/plain")"
-	is "$text: ends well, nothing is reported" "$(tail -1 "$tmp/with")$(grep libprobe "$tmp/with.err")" 'status 0'
+	is "$text: ends well, nothing is reported" "$(tail -1 "$tmp/with")$(libprobe_lines "$tmp/with.err")" 'status 0'
 	start=$(sed -n 's/^start //p' "$tmp/with")
 	said=$("$probe" report "$out" 2>&1)
 }

@@ -99,7 +99,7 @@ unset PROBE_WRAP_OPS
 RANK=0 WORLD_SIZE=1 PYTHONHASHSEED=7 MKL_CBWR=AUTO LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" PROBE_CONFIG="$tmp/log.json" \
 	MONITOR_OUTPUT_DIR="$tmp/mon" "$python" $app --manual 11 >"$tmp/with" 2>"$tmp/with.err" </dev/null
 is 'cc_log_only: the job goes on, to the same results' "$? $(cat "$tmp/with")" "0 $(cat "$tmp/plain")"
-like '... and one line says where the log is' "$(grep libprobe "$tmp/with.err")" '^libprobe: rank 0: cc_log_only: where collectives are called from is in .*/cc_log.json; the job goes on *$'
+like '... and one line says where the log is' "$(libprobe_lines "$tmp/with.err")" '^libprobe: rank 0: cc_log_only: where collectives are called from is in .*/cc_log.json; the job goes on *$'
 is 'cc_log_only: lines, types and groups of the first two steps, each once' "$("$python" - "$tmp"/mon/*-rank0-*/cc_log.json $app <<-'PY'
 	import json, sys
 	log = json.load(open(sys.argv[1]))

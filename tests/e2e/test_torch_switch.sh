@@ -83,7 +83,7 @@ for r in 0 1; do
 	like "rank $r: communication came on" "$(monitored $r other name)" "all_reduce/rank$r/post_0"
 	ok "rank $r: after the first time" test "$(monitored $r exp_avg | cut -d- -f1)" -gt "$(monitored $r grad_reduced | cut -d- -f2)"
 done
-is 'nothing was refused, nothing lost' "$(grep libprobe "$tmp/with.err" | grep -v note)" ''
+is 'nothing was refused, nothing lost' "$(libprobe_lines "$tmp/with.err" | grep -v note)" ''
 
 # A dump.
 dumped() { # RANK: steps that have a dump, and what the last one has

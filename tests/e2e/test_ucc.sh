@@ -19,7 +19,7 @@ ok 'the list of rows is computed' python3 tests/e2e/ucc_truth.py
 python3 tests/e2e/ucc_truth.py >"$tmp/list"
 ok 'every row is the one of the list' python3 tests/e2e/contract_rows.py "$out" "$tmp/list" "$tmp/with.err"
 contract 'UCC' "$out" --partial
-is 'nothing is reported' "$(grep libprobe "$tmp/with.err")" ''
+is 'nothing is reported' "$(libprobe_lines "$tmp/with.err")" ''
 is 'the team has one number' "$(rows "$out" '[(c["lib"], c["kind"], c["size"], c["rank"]) for c in C], len({c["comm"] for c in C})')" \
 	"([('ucc', 'team', '2', '0'), ('ucc', 'team', '2', '1')], 1)"
 is 'time in the call that completed it counts as waiting' "$(rows "$out" 'all(0 < int(r["wait_ns"]) <= int(r["dur_ns"]) for r in calls(R))')" True

@@ -79,7 +79,7 @@ scene() { # SCENE PATTERN-OF-ITS-OUTPUT [NAME=VALUE ...]
 	new_out
 	two "$tmp/with" "$scene" LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" "$@"
 	same_result "$scene: $(grep -c '^\[rank' "$tmp/plain") lines"
-	is "$scene: nothing is reported" "$(grep libprobe "$tmp/with.err")" ''
+	is "$scene: nothing is reported" "$(libprobe_lines "$tmp/with.err")" ''
 	contract "$scene" "$out" --partial
 }
 

@@ -26,7 +26,7 @@ mpi_run openmpi 2 LD_PRELOAD="$lib:$(realpath "$witness")" PROBE_OUTPUT_DIR="$ou
 echo $? >"$tmp/with.status"
 cat "$tmp"/said.[01] >"$tmp/with"
 same_result 'training and collectives'
-is 'nothing is reported' "$(grep libprobe "$tmp/with.err")" ''
+is 'nothing is reported' "$(libprobe_lines "$tmp/with.err")" ''
 contract 'Horovod' "$out" --partial
 ok "the $(awk -F, 'FNR > 1 {n += $2} END {print n}' "$tmp"/pmpi.?.calls) calls of MPI as the witness measured them" \
 	python3 tests/e2e/pmpi_compare.py "$out" "$tmp/pmpi"

@@ -17,7 +17,7 @@ for mode in pynative graph jit; do
 	same_result "$mode: losses and weights"
 	contract "$mode" "$out" --partial
 	is "$mode: a folder for each rank, none for msrun or its scheduler" "$(rows "$out" dirs)" "['rank0', 'rank1']"
-	is "$mode: nothing is reported" "$(grep libprobe "$tmp/with.err")" ''
+	is "$mode: nothing is reported" "$(libprobe_lines "$tmp/with.err")" ''
 	is "$mode: a reduction for each parameter and step, the parameters from rank 0" \
 		"$(rows "$out" '[sorted(Counter((r["op"], r["dtype"], r["count"]) for r in calls(on(d))).items()) for d in dirs]')" \
 		"[[(('all_reduce', 'float32', '10'), 6), (('all_reduce', 'float32', '5120'), 6), (('all_reduce', 'float32', '72'), 6), (('all_reduce', 'float32', '8'), 6), (('broadcast', 'float32', '10'), 1), (('broadcast', 'float32', '5120'), 1), (('broadcast', 'float32', '72'), 1), (('broadcast', 'float32', '8'), 1)], [(('all_reduce', 'float32', '10'), 6), (('all_reduce', 'float32', '5120'), 6), (('all_reduce', 'float32', '72'), 6), (('all_reduce', 'float32', '8'), 6), (('broadcast', 'float32', '10'), 1), (('broadcast', 'float32', '5120'), 1), (('broadcast', 'float32', '72'), 1), (('broadcast', 'float32', '8'), 1)]]"

@@ -21,7 +21,7 @@ for how in '' --graph; do
 	timeout -k 5 600 "$ms_python" $app $how >"$tmp/plain" 2>"$tmp/plain.err" </dev/null
 	is "kernels$how: ends well without us" $? 0
 	kernels_with 'mindspore:\n  - "*"' "$ms_python" $app --truth "$tmp/truth" $how
-	is "kernels$how: ends well with us, and says nothing" "$status $(grep -a libprobe "$tmp/with.err")" '0 '
+	is "kernels$how: ends well with us, and says nothing" "$status $(libprobe_lines "$tmp/with.err")" '0 '
 	ok "kernels$how: results, losses and weights" cmp "$tmp/plain" "$tmp/with"
 	contract "kernels$how" "$out" --partial
 	ok "kernels$how: shapes, types, values before and after as MindSpore has them" python3 tests/long/ms_truth.py "$out" "$tmp/truth"
@@ -57,7 +57,7 @@ timeout -k 5 600 "$ms_python" $app >"$tmp/plain" 2>"$tmp/plain.err" </dev/null
 kernels_with 'mindspore:\n  - "*"' PYTHONPATH="$tmp/other" "$ms_python" $app
 ok 'unknown release: the same results' cmp "$tmp/plain" "$tmp/with"
 is 'unknown release: no kernels' "$status $(ls "$out" 2>/dev/null)" '0 '
-like 'unknown release: one line says so' "$(grep -a libprobe "$tmp/with.err")" '3.99.0: the layout of this release is unknown'
+like 'unknown release: one line says so' "$(libprobe_lines "$tmp/with.err")" '3.99.0: the layout of this release is unknown'
 PYTHONPATH="$tmp/other" PROBE_WRAP_OPS="$tmp/list.yaml" timeout -k 5 600 "$probe" check --all -- "$ms_python" $app >"$tmp/check" 2>&1 </dev/null
 like 'unknown release: probe check' "$(grep -a mindspore.kernels "$tmp/check")" failed
 
@@ -88,7 +88,7 @@ for field in data bytes dtype shape primitive_name wild; do
 	kernels_with 'mindspore:\n  - "*"' "$ms_python" $app
 	is "wrong $field: ends well, no kernels" "$status $(ls "$out" 2>/dev/null)" '0 '
 	ok "wrong $field: the same results" cmp "$tmp/plain" "$tmp/with"
-	like "wrong $field: one line says so" "$(grep -a libprobe "$tmp/with.err")" 'objects do not match the headers of this release'
+	like "wrong $field: one line says so" "$(libprobe_lines "$tmp/with.err")" 'objects do not match the headers of this release'
 	[ $field = shape ] && {
 		new_out
 		ms_with 2 tests/apps/train_ms.py --steps 2

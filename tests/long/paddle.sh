@@ -57,7 +57,7 @@ if find_python paddle paddlepaddle "${PADDLE_PYTHON:-}"; then
 	two "$tmp/with" LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" tests/apps/py/paddle_calls.py
 	same_result "Paddle $("$python" -c 'import paddle; print(paddle.__version__)' 2>/dev/null | tail -1)"
 	contract 'Paddle' "$out" --partial
-	is 'nothing is reported' "$(grep libprobe "$tmp/with.err")" ''
+	is 'nothing is reported' "$(libprobe_lines "$tmp/with.err")" ''
 	# What the program asks for, in floats; DataParallel broadcasts weights and bias at first, and adds up all 18 gradients in each step.
 	is 'each collective, by its bytes' \
 		"$(rows "$out" '[(r["api"][6:], int(r["bytes"]) // 4) for r in on("rank0") if r["io"] == "out"]')" \
@@ -74,7 +74,7 @@ if find_python jax jax "${JAX_PYTHON:-}"; then
 	two "$tmp/with" LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" tests/apps/py/jax_calls.py
 	sums=$(by_rank "$tmp/plain")
 	same_result "JAX $("$python" -c 'import jax; print(jax.__version__)')"
-	is 'nothing is reported' "$(grep libprobe "$tmp/with.err")" ''
+	is 'nothing is reported' "$(libprobe_lines "$tmp/with.err")" ''
 	is 'its collectives have no names that could be bound' "$(ls "$out" 2>/dev/null)" ''
 
 	# ---- by MPI ----

@@ -111,7 +111,7 @@ pytorch() {
 	inside "$release" 'timeout 300 bash build/ranks.sh build/probe run -o build/torch_out -- python3 tests/apps/train_ddp.py --steps 12 --nan-at 7:1'
 	is "$name: probe run: ends well" $? 0
 	is "$name: probe run: the same output" "$(diff "$tmp/plain" "$roots/$release/src/build/rank0.said")" ''
-	is "$name: probe run: nothing is reported" "$(grep libprobe "$roots/$release"/src/build/rank[01].err)" ''
+	is "$name: probe run: nothing is reported" "$(libprobe_lines "$roots/$release"/src/build/rank[01].err)" ''
 	line=$(grep -n 'loss.backward()' tests/apps/train_ddp.py | cut -d: -f1)
 	like "$name: probe report: the first NaN, its rank and line" "$(inside "$release" 'build/probe report build/torch_out' 2>&1)" \
 		"nan +first in step 7, rank 1: [^:]* in the input of all_reduce #[0-9]+ .*called from train_step \(train_ddp.py:$line\)"

@@ -66,6 +66,16 @@ static void record(struct rank *r, struct crash_truth *truth, uint64_t seed)
 		pause();
 }
 
+/*
+ * Waits until the first thread has made 200 calls, at most 2 s: a busy machine may not have run the
+ * child once after 25 ms.
+ */
+static void wait_for_calls(const struct crash_truth *truth)
+{
+	for (unsigned i = 0; i < 10000 && truth->how[200] == T_NOTHING; i++)
+		nap(200);
+}
+
 static void kill_after(pid_t pid, uint32_t us)
 {
 	int status;
@@ -94,7 +104,12 @@ static bool one_round(struct crash_truth *truth, uint64_t round_seed)
 	pid = fork();
 	if (pid == 0)
 		record(&r, truth, round_seed);
-	kill_after(pid, roll(&seed, 2) ? roll(&seed, 3000) : roll(&seed, 25000));
+	if (roll(&seed, 2)) {
+		kill_after(pid, roll(&seed, 3000));
+	} else {
+		wait_for_calls(truth);
+		kill_after(pid, roll(&seed, 25000));
+	}
 	spilled = r.j.head->spilled > 0;
 	journal_close(&r.j);
 	for (uint32_t k = roll(&seed, 4); k; k--) {

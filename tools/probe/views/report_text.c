@@ -343,7 +343,7 @@ static const char *const why_text[] = {
 	[ABSENT_THINNED] = "not known: it skips calls (max_overhead)",
 };
 
-static void print_absent_ranks(const struct report *r, const struct absent *a)
+static void print_absent_ranks(struct report *r, const struct absent *a)
 {
 	char *who = out_format_ranks(a->rank, a->n), *what = NULL;
 
@@ -361,6 +361,8 @@ static void print_absent_ranks(const struct report *r, const struct absent *a)
 		printf(": none was recorded");
 	}
 	putchar('\n');
+	if (a->why != ABSENT_OTHER && a->last)
+		report_stack(r, a->last->rank, a->last->stack, 8);
 	free(who);
 	free(what);
 }
