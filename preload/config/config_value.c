@@ -367,11 +367,15 @@ static size_t word_end(const char *text, size_t len)
 	return i;
 }
 
-/* If there are no words, the default is used, as for an empty list in the file. */
-static const char *parse_words(const struct config_key *k, const char *text, size_t len, char **out)
+/*
+ * If there are no words, the default is used, as for an empty list in the file. report: gets a line
+ * for each wrong word; NULL: the first wrong one is the last that is read.
+ */
+static const char *parse_reported_words(
+	const struct config_key *k, const char *text, size_t len, char **out, struct report *report)
 {
 	const char *given = text, *wrong = NULL;
-	char *all = NULL;
+	char *all = NULL, quoted[REPORT_VALUE_MAX];
 
 	while (len && is_space(text[len - 1]))
 		len--;
@@ -380,7 +384,7 @@ static const char *parse_words(const struct config_key *k, const char *text, siz
 	/* The text is a list in JSON notation, unless its bracket is closed earlier. */
 	if (len > 1 && text[0] == '[' && text[len - 1] == ']' && !memchr(text + 1, ']', len - 2))
 		text++, len -= 2;
-	while (len && !wrong) {
+	while (len && (!wrong || report)) {
 		size_t n = word_end(text, len), rest = n + (n < len);
 		const char *word = text;
 
@@ -392,10 +396,16 @@ static const char *parse_words(const struct config_key *k, const char *text, siz
 			word++, n--;
 		if (n > 1 && (word[0] == '"' || word[0] == '\'') && word[n - 1] == word[0])
 			word++, n -= 2;
-		wrong = words_add(k, &all, word, n);
+
+		const char *bad = words_add(k, &all, word, n);
+
+		if (bad && report)
+			report_at(report, 0, 0, "%s: %s: %s; no entry of this value is used",
+				k->name, report_quote(quoted, word, n), bad);
+		wrong = wrong ? wrong : bad;
 	}
 	if (!wrong && !all && given != k->dflt)
-		return parse_words(k, k->dflt, strlen(k->dflt), out);
+		return parse_reported_words(k, k->dflt, strlen(k->dflt), out, NULL);
 	if (!wrong && !all && !(all = strdup("")))
 		wrong = config_oom;
 	if (wrong)
@@ -403,6 +413,23 @@ static const char *parse_words(const struct config_key *k, const char *text, siz
 	else
 		*out = all;
 	return wrong;
+}
+
+static const char *parse_words(const struct config_key *k, const char *text, size_t len, char **out)
+{
+	return parse_reported_words(k, text, len, out, NULL);
+}
+
+void config_report_entries(
+	const struct config_key *k, const char *text, size_t len, struct report *report)
+{
+	char *all = NULL;
+
+	if (k->type == KEY_ALERTS)
+		alert_list_check(text, len, report);
+	else if (k->type == KEY_WORDS && memchr(text, ',', len) &&
+		 !parse_reported_words(k, text, len, &all, report))
+		free(all);
 }
 
 static const char *parse_ranges(const char *text, size_t len, struct ranges *out)

@@ -16,6 +16,8 @@
 /* limit for stored paths: names of files are appended, and PATH_MAX is 4096 */
 #define CONFIG_PATH_MAX 4000
 
+struct report;
+
 /* Bases of relative paths and of ~/. */
 struct path_base {
 	const char *cwd; /* absolute; NULL: unknown, relative paths stay relative */
@@ -77,6 +79,13 @@ void ranges_free(struct ranges *r);
  * skipped. Returns NULL, or a text about the error.
  */
 const char *words_add(const struct config_key *k, char **all, const char *text, size_t len);
+
+/*
+ * Reports each wrong entry of a list that config_set() refused. A wrong entry makes the whole value
+ * wrong. A value of one entry needs no such line: the message about the value names it.
+ */
+void config_report_entries(
+	const struct config_key *k, const char *text, size_t len, struct report *report);
 
 /*
  * Parses a decimal number in the C locale, whatever the job's is. Returns false if the text is

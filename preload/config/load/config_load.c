@@ -31,6 +31,25 @@ void loader_wrong(struct loader *l, const struct config_key *k, size_t line, siz
 		config_accepted(k, accepted, sizeof(accepted)), config_default_text(k));
 }
 
+/* Reports a wrong entry of a list whose other entries are used: the current event. */
+static void report_wrong_entry(
+	struct loader *l, const struct reader *r, const struct config_key *k, const char *what)
+{
+	char accepted[CONFIG_ACCEPTED_MAX], quoted[REPORT_VALUE_MAX];
+	bool scalar = r->event.type == YAML_SCALAR_EVENT;
+
+	if (what == config_oom) {
+		l->error = -ENOMEM;
+		return;
+	}
+	if (scalar)
+		report_quote(quoted, (const char *)r->event.data.scalar.value,
+			r->event.data.scalar.length);
+	reader_report(r, "%s: %s%s%s; accepted: %s; this entry is skipped", k->name,
+		scalar ? quoted : "", scalar ? ": " : "", what,
+		config_accepted(k, accepted, sizeof(accepted)));
+}
+
 static void set_default(struct loader *l, const struct config_key *k)
 {
 	const char *wrong = config_set_default(l->cfg, k, &l->base);
@@ -165,22 +184,22 @@ static int read_list_of_texts(struct loader *l, struct reader *r, const struct c
  */
 static int read_words(struct loader *l, struct reader *r, const struct config_key *k, bool mapping)
 {
-	char *all = NULL, quoted[REPORT_VALUE_MAX];
+	char *all = NULL;
+	bool wrong_entry = false;
 	int end = mapping ? YAML_MAPPING_END_EVENT : YAML_SEQUENCE_END_EVENT, ev;
 
 	while ((ev = reader_next(r)) > 0 && ev != end) {
 		const char *text = (const char *)r->event.data.scalar.value, *wrong;
 
 		if (ev != YAML_SCALAR_EVENT) {
-			loader_wrong(l, k, r->event.start_mark.line + 1,
-				r->event.start_mark.column + 1, reader_shape(r), "");
+			report_wrong_entry(l, r, k, reader_shape(r));
+			wrong_entry = true;
 			reader_skip(r);
 		} else {
 			wrong = words_add(k, &all, text, r->event.data.scalar.length);
 			if (wrong)
-				loader_wrong(l, k, r->event.start_mark.line + 1,
-					r->event.start_mark.column + 1, wrong,
-					report_quote(quoted, text, r->event.data.scalar.length));
+				report_wrong_entry(l, r, k, wrong);
+			wrong_entry |= wrong != NULL;
 		}
 		if (mapping) {
 			ev = reader_next(r);
@@ -194,8 +213,12 @@ static int read_words(struct loader *l, struct reader *r, const struct config_ke
 		free(all);
 		return ev;
 	}
-	if (!all)
+	if (!all) {
+		if (wrong_entry && *k->dflt)
+			report_at(&l->report, 0, 0, "%s: no entry is left; the default %s is used",
+				k->name, config_default_text(k));
 		return 0;
+	}
 	config_drop(l->cfg, k);
 	*(char **)config_at(l->cfg, k) = all;
 	l->from_file[k - config_keys] = true;

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "config/alert_list.h"
 #include "config/config_load.h"
 
 #define PREFIX "PROBE_"
@@ -39,8 +38,7 @@ static void wrong_value(struct loader *l, const struct config_key *k, const char
 		l->error = -ENOMEM;
 		return;
 	}
-	if (k->type == KEY_ALERTS)
-		alert_list_check(value, strlen(value), &l->report);
+	config_report_entries(k, value, strlen(value), &l->report);
 	/* The value is shown as it was written, without quotes. */
 	report_quote(quoted, value, strlen(value));
 	quoted[strlen(quoted) - 1] = 0;
