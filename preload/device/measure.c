@@ -392,8 +392,7 @@ static void close_slot(struct device_batch *b)
 		b->lost += m->launch.jobs + b->shared;
 		log_loss(LOSS_DEVICE,
 			"libprobe's kernel launches pending on a device use all of its %zu MiB "
-			"there: "
-			"further tensors are not measured until the device has caught up",
+			"there: further tensors are not measured until the device has caught up",
 			(size_t)UNITS * UNIT_PARTS * sizeof(struct stats_part) >> 20);
 		return;
 	}

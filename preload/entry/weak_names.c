@@ -28,9 +28,8 @@ static bool hide_if_nobody_has_it(const char *name, void *arg)
 		!elfsym_hide_own(name))
 		log_loss(LOSS_ENTRY,
 			"%s: no library defines it, and it cannot be hidden: code that tests it "
-			"with a "
-			"weak "
-			"reference calls it and fails; start that program without the preload",
+			"with a weak reference calls it and fails; start that program without the "
+			"preload",
 			name);
 
 	return true;

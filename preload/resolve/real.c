@@ -113,8 +113,8 @@ void *real_find(const struct api_spec *spec, uintptr_t pc, bool *several)
 
 /* ---- libraries being loaded ---- */
 
-static _Atomic uint32_t loads,
-	under_way; /* how often loading has begun; number of threads that may still be loading */
+/* how often loading has begun; number of threads that may still be loading */
+static _Atomic uint32_t loads, under_way;
 static __thread bool loading THREAD_TLS;
 
 void real_start_loading(void)

@@ -42,8 +42,7 @@ static void write_abi_header(struct out *o, const struct library *lib)
 	const struct abi *a = &lib->abi;
 
 	write_format(o, "\n/* Implementations whose constants differ: the index of abi_const.at[]. "
-			"*/\nenum "
-			"{\n");
+			"*/\nenum {\n");
 	for (unsigned i = 0; i < a->nflavour; i++)
 		write_format(o, "\tABI_%s_%s,\n", copy_upper_case(s->library),
 			copy_upper_case(a->flavour[i]));

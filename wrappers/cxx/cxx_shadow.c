@@ -38,8 +38,8 @@ static _Atomic(struct table *) tables[TABLES_MAX];
 struct type_info {
 	void *const *functions;
 	const char *name; /* a leading * means: local to one file */
-	const struct type_info
-		*base; /* for __si_class_type_info: the only base, which is not virtual */
+	/* for __si_class_type_info: the only base, which is not virtual */
+	const struct type_info *base;
 };
 
 static bool is_readable_word(const void *p)

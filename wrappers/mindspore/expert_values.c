@@ -495,8 +495,7 @@ static void record_full_step(void)
 {
 	log_loss(LOSS_ENTRY,
 		"MindSpore: more than %u calls or %u tensors of routers in step %u: further ones "
-		"are not "
-		"measured",
+		"are not measured",
 		CALLS_MAX, PLACES / 2, content_step - 1);
 }
 

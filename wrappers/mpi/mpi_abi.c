@@ -80,8 +80,8 @@ static int find_flavour(void)
  */
 static bool find_functions(void)
 {
-	static _Atomic uint32_t
-		missed_at; /* real_get_loads() + 1 when the functions were not found */
+	/* real_get_loads() + 1 when the functions were not found */
+	static _Atomic uint32_t missed_at;
 	uint32_t loads = real_get_loads() + 1;
 	const char *missing = NULL;
 

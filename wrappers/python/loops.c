@@ -18,8 +18,8 @@
  */
 struct instruction_set {
 	uint8_t minor; /* 3.<minor> */
-	uint8_t extended
-		[2]; /* EXTENDED_ARG and its specialised form; the first one twice: it has none */
+	/* EXTENDED_ARG and its specialised form; the first one twice: it has none */
+	uint8_t extended[2];
 	uint8_t backward[7]; /* instructions that jump back, ended by 0 */
 	/*
 	 * For each instruction, the number of cache entries after it; 0 also for numbers that are not

@@ -56,8 +56,9 @@ static struct {
 	void *(*cell_get)(const void *);
 	void *(*method_self)(const void *);
 	void (*visit_gc)(int (*)(void *, void *), void *);
+	/* 0: not exported */
 	uintptr_t float_type, long_type, bool_type, module_type, cell_type, method_type,
-		member_type; /* 0: not exported */
+		member_type;
 } api;
 
 enum { UNKNOWN_OBJECTS, READABLE_OBJECTS, REFUSED_OBJECTS };

@@ -110,8 +110,8 @@ static bool find_uncaught_functions(void)
 
 static void *get_object_type_word(const void *o)
 {
-	return *(void *const *)((const char *)o +
-				8); /* PyObject: ob_type, except in builds without a GIL */
+	/* PyObject: ob_type, except in builds without a GIL */
+	return *(void *const *)((const char *)o + 8);
 }
 
 /*

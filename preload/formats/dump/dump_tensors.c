@@ -83,8 +83,7 @@ int dump_tensors_drain(struct files *f)
 		close(dirfd);
 	if (first)
 		log_loss(LOSS_DUMP,
-			"dump: files of tensors cannot be written: %s; they are skipped, and "
-			"named "
+			"dump: files of tensors cannot be written: %s; they are skipped, and named "
 			"in dump.json",
 			io_error_text(first));
 	return first;

@@ -323,8 +323,7 @@ static void finish_grad_probe(void *state)
 	if (g->lost)
 		log_loss(LOSS_DUMP,
 			"grad_probe: files of signs of %u gradients were in the memory of the "
-			"process "
-			"that was killed: they are lost, their rows are there",
+			"process that was killed: they are lost, their rows are there",
 			g->lost);
 }
 

@@ -168,9 +168,8 @@ static struct tensor_copy *find_or_add_signs(const struct buffer *b, uint32_t id
 	if (!c) {
 		log_loss(LOSS_DUMP,
 			"grad_probe: no room for the signs of %llu elements: such signs are "
-			"skipped; "
-			"raise "
-			"dump_buffer_mib or dump_limit_mib, or choose fewer by param_list",
+			"skipped; raise dump_buffer_mib or dump_limit_mib, or choose fewer by "
+			"param_list",
 			(unsigned long long)b->count);
 		return NULL;
 	}

@@ -139,8 +139,8 @@ static struct {
 enum { UNKNOWN, KNOWN, REFUSED };
 static _Atomic int state;
 static const void *undefined; /* the single TensorImpl of all undefined tensors */
-static pthread_mutex_t learning =
-	PTHREAD_MUTEX_INITIALIZER; /* a leaf; only ever tried, never waited for; a forked child initialises it again */
+/* a leaf; only ever tried, never waited for; a forked child initialises it again */
+static pthread_mutex_t learning = PTHREAD_MUTEX_INITIALIZER;
 
 #define FIELD(impl, type, at) (*(const type *)((const char *)(impl) + layout.key_set + (at)))
 
