@@ -151,7 +151,8 @@ static void report_unwritten_meta(int err, bool last)
 {
 	log_loss(LOSS_WRITE, "writing meta.json in %s: %s; %s; %s", output.folder.path,
 		io_error_text(err),
-		last ? "rows are complete; the folder looks unfinished until `probe recover` has run"
+		last ? "rows are complete; the folder looks unfinished until `probe recover` has "
+		       "run"
 		     : "rows are not concerned; it keeps its earlier content and is written again",
 		io_get_remedy(err, "let the process write there"));
 }
