@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -17,6 +18,7 @@
 #include "training/params/expert_rows.h"
 #include "training/params/experts.h"
 #include "training/params/kind.h"
+#include "training/params/metric.h"
 #include "wrappers/mindspore/kernel_phase.h"
 #include "wrappers/mindspore/kernel_values.h"
 #include "wrappers/mindspore/parameters.h"
@@ -201,6 +203,15 @@ static void measure_weight(struct router *r, uint32_t step)
 		r->similarity = NAN;
 }
 
+/*
+ * True if the weight's address is known for the whole step, so that the similarity is computed only
+ * when another matrix is compared with it.
+ */
+static bool is_measured_on_demand(const struct router *r)
+{
+	return r->named && loaded_generation && r->generation == loaded_generation;
+}
+
 static bool can_be_router(const struct buffer *b)
 {
 	const int64_t *dims = b->counts;
@@ -234,7 +245,7 @@ static struct router *find_router_of_copy(const struct buffer *b, uint32_t step)
 			continue;
 		if (isnan(similarity) && !compute_router_similarity(b, &similarity))
 			return NULL;
-		if (r->named && r->generation == loaded_generation && loaded_generation)
+		if (is_measured_on_demand(r))
 			measure_weight(r, step);
 		if (r->measured != step ||
 			!(is_equal(similarity, r->similarity) || is_equal(similarity, r->of_copy)))
@@ -317,15 +328,15 @@ static struct unnamed_row {
 	uint8_t kind;
 	int16_t part;
 } * unnamed_rows; /* UNNAMED_ROWS_MAX; NULL: none yet */
-static uint32_t nunnamed;
+static _Atomic uint32_t nunnamed; /* read without the lock: are there any */
 static uint64_t unnamed_logits;
 
 static void write_routing_row(const struct unnamed_row *w)
 {
 	const char *router = train_get_short_name(routers[w->router].name);
 
-	if (write_expert_row((struct train_value){.step = w->step}, w->kind, router, w->part,
-		    w->value))
+	if (write_expert_row(
+		    (struct train_value){.step = w->step}, w->kind, router, w->part, w->value))
 		ms_set_kind_written(w->kind);
 }
 
@@ -411,6 +422,8 @@ void ms_write_unnamed_experts(void)
 {
 	struct stats_fenv fenv;
 
+	if (!atomic_load_explicit(&nunnamed, memory_order_acquire))
+		return;
 	stats_fenv_set(&fenv);
 	pthread_mutex_lock(&lock);
 	write_unnamed_rows();
@@ -542,7 +555,8 @@ static void read_input(const struct kernel_tensors *in, unsigned i, struct read_
 	if (!r)
 		r = find_router(&b, content_step);
 	if (r) {
-		measure_weight(r, content_step);
+		if (!is_measured_on_demand(r) || train_get_kinds() & KIND_BIT(ROUTER_SIMILARITY))
+			measure_weight(r, content_step);
 		read->router[read->n] = r;
 		memcpy(read->dims[read->n++], s.v.counts, sizeof(*read->dims));
 	}
@@ -562,7 +576,7 @@ static uint32_t record_logits(struct router *r, const struct buffer *logits)
 		record_full_step();
 		return 0;
 	}
-	if (r->wrote != content_step && !isnan(r->similarity))
+	if (r->wrote != content_step && r->measured == content_step && !isnan(r->similarity))
 		add_routing_row(r, TK_ROUTER_SIMILARITY, EXPERT_PART_NONE, r->similarity);
 	r->wrote = content_step;
 	if (train_get_kinds() & KIND_BIT(EXPERT_ENTROPY) &&

@@ -25,6 +25,7 @@
 #include "training/params/expert_rows.h"
 #include "training/params/experts.h"
 #include "training/params/kind.h"
+#include "training/params/metric.h"
 #include "wrappers/python/objects.h"
 #include "wrappers/torch/names/module_names.h"
 #include "wrappers/torch/numbers/module_frames.h"
