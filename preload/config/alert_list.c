@@ -271,7 +271,7 @@ static const char *imply_kinds(struct config *cfg, uint32_t kinds)
 		free(all);
 		return wrong;
 	}
-	config_drop(cfg, k);
+	config_free_value(cfg, k);
 	cfg->kinds = all;
 	return NULL;
 }
@@ -302,7 +302,7 @@ static const char *add_spike_rule(struct config *cfg)
 	if (len)
 		all[len++] = '\n';
 	memcpy(all + len, line, t.len + 1);
-	config_drop(cfg, k);
+	config_free_value(cfg, k);
 	cfg->alerts = all;
 	return NULL;
 }

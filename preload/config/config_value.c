@@ -14,11 +14,11 @@
 
 const char config_oom[] = "out of memory";
 
-static bool same_word(const char *text, size_t len, const char *word)
+static bool is_same_word(const char *text, size_t len, const char *word)
 {
 	size_t i = 0;
 
-	while (i < len && word[i] && lower_case(text[i]) == lower_case(word[i]))
+	while (i < len && word[i] && get_lower_case(text[i]) == get_lower_case(word[i]))
 		i++;
 	return i == len && !word[i];
 }
@@ -28,7 +28,7 @@ static const char *parse_bool(const char *text, size_t len, bool *out)
 	static const char *const word[] = {"false", "no", "off", "0", "true", "yes", "on", "1"};
 
 	for (size_t i = 0; i < 8; i++) {
-		if (same_word(text, len, word[i])) {
+		if (is_same_word(text, len, word[i])) {
 			*out = i >= 4;
 			return NULL;
 		}
@@ -100,7 +100,7 @@ static const char *parse_float(
 static const char *parse_share(
 	const struct config_key *k, const char *text, size_t len, double *out)
 {
-	if (same_word(text, len, "off")) {
+	if (is_same_word(text, len, "off")) {
 		*out = 0;
 		return NULL;
 	}
@@ -115,7 +115,7 @@ static const char *parse_enum(
 	const char *const *words = config_key_words(k);
 
 	for (int i = 0; words[i]; i++) {
-		if (same_word(text, len, words[i])) {
+		if (is_same_word(text, len, words[i])) {
 			*out = (unsigned)i;
 			return NULL;
 		}
@@ -129,7 +129,7 @@ static const char *add_choice(
 	const char *const *words = config_key_words(k);
 
 	for (int i = 0; words[i]; i++)
-		if (same_word(text, len, words[i])) {
+		if (is_same_word(text, len, words[i])) {
 			*out |= UINT64_C(1) << i;
 			return NULL;
 		}
@@ -344,7 +344,7 @@ const char *words_add(const struct config_key *k, char **all, const char *text, 
 }
 
 /* Returns the end of the next text in a, "b", [x,y]z: a comma outside quotes and brackets. */
-static size_t word_end(const char *text, size_t len)
+static size_t find_word_end(const char *text, size_t len)
 {
 	int depth = 0;
 	char quote = 0;
@@ -385,7 +385,7 @@ static const char *parse_reported_words(
 	if (len > 1 && text[0] == '[' && text[len - 1] == ']' && !memchr(text + 1, ']', len - 2))
 		text++, len -= 2;
 	while (len && (!wrong || report)) {
-		size_t n = word_end(text, len), rest = n + (n < len);
+		size_t n = find_word_end(text, len), rest = n + (n < len);
 		const char *word = text;
 
 		text += rest;
@@ -453,18 +453,18 @@ static void free_string(const struct config_key *k, char **at)
 	*at = NULL;
 }
 
-void config_drop(struct config *cfg, const struct config_key *k)
+void config_free_value(struct config *cfg, const struct config_key *k)
 {
 	if (config_is_text(k))
-		free_string(k, config_at(cfg, k));
+		free_string(k, config_get_member(cfg, k));
 	else if (k->type == KEY_RANGES)
-		ranges_free(config_at(cfg, k));
+		ranges_free(config_get_member(cfg, k));
 }
 
 const char *config_set(struct config *cfg, const struct config_key *k, const char *text, size_t len,
 	const struct path_base *base)
 {
-	void *at = config_at(cfg, k);
+	void *at = config_get_member(cfg, k);
 	char *s = NULL;
 	struct ranges r;
 	const char *wrong = NULL;
@@ -503,14 +503,14 @@ const char *config_set(struct config *cfg, const struct config_key *k, const cha
 			: k->type == KEY_MARKER	 ? parse_marker(text, len, &s)
 						 : parse_string(text, len, &s);
 		if (!wrong) {
-			config_drop(cfg, k);
+			config_free_value(cfg, k);
 			*(char **)at = s;
 		}
 		break;
 	case KEY_RANGES:
 		wrong = parse_ranges(text, len, &r);
 		if (!wrong) {
-			config_drop(cfg, k);
+			config_free_value(cfg, k);
 			*(struct ranges *)at = r;
 		}
 		break;
@@ -525,8 +525,8 @@ const char *config_set_default(
 
 	/* No memory, or the working directory's path is too long: uses the text as written. */
 	if (wrong && config_is_text(k)) {
-		config_drop(cfg, k);
-		*(char **)config_at(cfg, k) = (char *)k->dflt;
+		config_free_value(cfg, k);
+		*(char **)config_get_member(cfg, k) = (char *)k->dflt;
 	}
 	return wrong;
 }

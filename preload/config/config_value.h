@@ -39,7 +39,7 @@ const char *config_set_default(
 	struct config *cfg, const struct config_key *k, const struct path_base *base);
 
 /* Frees the value of key k and clears it. */
-void config_drop(struct config *cfg, const struct config_key *k);
+void config_free_value(struct config *cfg, const struct config_key *k);
 
 #define CONFIG_ACCEPTED_MAX 320
 /* Describes the accepted values in buf: "an integer from 1 to 4096". Returns buf. */
@@ -93,7 +93,7 @@ void config_report_entries(
  */
 bool number_parse(const char *text, size_t len, double *out);
 
-static inline void *config_at(const struct config *cfg, const struct config_key *k)
+static inline void *config_get_member(const struct config *cfg, const struct config_key *k)
 {
 	return (char *)cfg + k->offset;
 }
@@ -129,12 +129,12 @@ static inline bool is_space(char c)
  * For ASCII letters. tolower() depends on the locale: in Turkish, the lower case of I is another
  * letter.
  */
-static inline char lower_case(char c)
+static inline char get_lower_case(char c)
 {
 	return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
 }
 
-static inline char upper_case(char c)
+static inline char get_upper_case(char c)
 {
 	return c >= 'a' && c <= 'z' ? (char)(c - 32) : c;
 }

@@ -560,7 +560,7 @@ const struct config_key *config_key_find(const char *name, size_t len, bool env)
 
 		if (strlen(k) != len)
 			continue;
-		while (n < len && name[n] == (env ? upper_case(k[n]) : k[n]))
+		while (n < len && name[n] == (env ? get_upper_case(k[n]) : k[n]))
 			n++;
 		if (n == len)
 			return &config_keys[i];
@@ -584,13 +584,14 @@ unsigned count_text_edits(const char *a, size_t n, const char *b, size_t m)
 
 		now[0] = i;
 		for (unsigned j = 1; j <= m; j++) {
-			unsigned same = lower_case(a[i - 1]) == lower_case(b[j - 1]) ||
+			unsigned same = get_lower_case(a[i - 1]) == get_lower_case(b[j - 1]) ||
 					(a[i - 1] == '-' && b[j - 1] == '_');
 
 			now[j] = smaller_of(
 				last[j - 1] + !same, smaller_of(last[j], now[j - 1]) + 1);
-			if (i > 1 && j > 1 && lower_case(a[i - 1]) == lower_case(b[j - 2]) &&
-				lower_case(a[i - 2]) == lower_case(b[j - 1]))
+			if (i > 1 && j > 1 &&
+				get_lower_case(a[i - 1]) == get_lower_case(b[j - 2]) &&
+				get_lower_case(a[i - 2]) == get_lower_case(b[j - 1]))
 				now[j] = smaller_of(now[j], before[j - 2] + 1);
 		}
 	}

@@ -161,7 +161,7 @@ static void handle_copy_end(void *state, struct journal_tensor *record, bool who
 
 	whole = whole && s->at == s->to->bytes;
 	record->flags |= whole ? TF_SAVED : TF_LEFT_OUT;
-	tensor_pool_done(s->to, whole);
+	tensor_pool_close_copy(s->to, whole);
 	if (tensor_pool_is_filling())
 		session_hooks.wake_writer();
 }

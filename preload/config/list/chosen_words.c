@@ -116,7 +116,7 @@ static bool has_part(const char *name, size_t n, const char *word, size_t len)
 	for (size_t at = 0; len > 2 && at + len <= n; at++) {
 		size_t i = 0;
 
-		while (i < len && lower_case(name[at + i]) == lower_case(word[i]))
+		while (i < len && get_lower_case(name[at + i]) == get_lower_case(word[i]))
 			i++;
 		if (i == len)
 			return true;

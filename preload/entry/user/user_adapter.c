@@ -68,7 +68,7 @@ static void *find_query(_Atomic(void *) *cached, const char *name)
 	struct provider p;
 	void *f = atomic_load_explicit(cached, memory_order_relaxed);
 
-	if (f || !elfsym_all(name, &p, 1))
+	if (f || !elfsym_find_all(name, &p, 1))
 		return f;
 	f = p.ifunc ? ((void *(*)(void))p.addr)() : p.addr;
 	atomic_store_explicit(cached, f, memory_order_relaxed);

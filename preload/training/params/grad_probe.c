@@ -219,7 +219,7 @@ unsigned grad_probe_measure(
 		numbers[n++] = (double)g.zeros / (double)grad->count;
 	stats_fenv_reset(&fenv);
 	if (copy)
-		tensor_pool_done(copy, true);
+		tensor_pool_close_copy(copy, true);
 	if (tensor_pool_is_filling())
 		session_hooks.wake_writer();
 	return n;

@@ -81,7 +81,7 @@ static mutable_grad_fn *find_mutable_grad(void)
 	mutable_grad_fn *f = atomic_load_explicit(&found, memory_order_relaxed);
 	struct provider p;
 
-	if (f || elfsym_all(MUTABLE_GRAD, &p, 1) <= 0 || p.ifunc)
+	if (f || elfsym_find_all(MUTABLE_GRAD, &p, 1) <= 0 || p.ifunc)
 		return f;
 	f = (mutable_grad_fn *)p.addr;
 	atomic_store_explicit(&found, f, memory_order_relaxed);

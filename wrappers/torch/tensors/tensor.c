@@ -66,7 +66,7 @@ static const struct {
 static unsigned read_element_size(unsigned type)
 {
 	const char *(*records)(void);
-	const uint16_t *next = elfsym_data("_ZN6caffe28TypeMeta13nextTypeIndexE");
+	const uint16_t *next = elfsym_find_data("_ZN6caffe28TypeMeta13nextTypeIndexE");
 	const char *first;
 	uint64_t size;
 
@@ -178,7 +178,7 @@ void *torch_find_function(const char *name)
 {
 	struct provider p;
 
-	return elfsym_all(name, &p, 1) > 0 && !p.ifunc ? p.addr : NULL;
+	return elfsym_find_all(name, &p, 1) > 0 && !p.ifunc ? p.addr : NULL;
 }
 
 /*
@@ -330,7 +330,7 @@ static void find_layout(const void *impl)
 	if (pthread_mutex_trylock(&learning))
 		return;
 	if (atomic_load(&state) == UNKNOWN) {
-		undefined = elfsym_data("_ZN3c1019UndefinedTensorImpl10_singletonE");
+		undefined = elfsym_find_data("_ZN3c1019UndefinedTensorImpl10_singletonE");
 		layout.key_set = found;
 		layout.header = found == OLD_K ? 24 : 16;
 		layout.device = found == OLD_K;
