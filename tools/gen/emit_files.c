@@ -123,7 +123,7 @@ static void write_query(struct out *o, const char *name, const struct query *q)
 		q->comm ? "true" : "false", q->out ? "true" : "false", q->bytes);
 }
 
-/* The parameters of wrappers/ccl. */
+/* Writes the library's struct for wrappers/ccl, if its communicators start from an id of bytes. */
 static void write_ccl(struct out *o, const struct spec *s)
 {
 	if (!s->id_bytes)

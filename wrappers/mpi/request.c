@@ -344,8 +344,8 @@ static bool can_ask_at_once(const struct call *c)
 }
 
 /*
- * Queries MPI when a request is complete according to its handle for the first time. Returns
- * false if it is not complete.
+ * A handle says for the first time that its request is complete: asks MPI whether that is true.
+ * Returns false if it is not.
  */
 __attribute__((noinline)) static bool check_request_done(uint64_t h)
 {

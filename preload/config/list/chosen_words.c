@@ -26,7 +26,7 @@ struct similar {
 	} at[SIMILAR_MAX];
 };
 
-/* The name that a word is compared with, until `take` returns true. */
+/* Called with each name that a word may stand for. Returns true to stop. */
 typedef bool take_name_fn(const char *name, size_t len, void *arg);
 
 static bool match_texts(const char *texts, take_name_fn *take, void *arg)
