@@ -131,7 +131,7 @@ for f in $flavours; do
 	happened
 	is "$name: every row is there" "$(rows "$out" '[len(calls(on(d))) for d in dirs]')" "[$calls, $calls]"
 	said 'writing meta.json in .*: Permission denied; .*let the process write there'
-	unlike "$name: no record is said to be in danger" "$(cat "$tmp/with.err")" 'records wait|lost'
+	unlike "$name: the line mentions no lost records" "$(cat "$tmp/with.err")" 'records wait|lost'
 	reported=$("$probe" report "$out" 2>&1)
 	like "$name: the report has both ranks" "$reported" ' ranks 2 \(0,1\) of 2, '
 	unlike "$name: the report calls no rank killed" "$reported" 'killed|died'
