@@ -168,7 +168,8 @@ static int read_rule(struct reader *r, struct list *l)
 }
 
 /* As alert_list_read(). consequence: of a wrong rule, for the messages. */
-static int read_alert_rule_list(struct reader *r, const char *consequence, char **out, const char **wrong)
+static int read_alert_rule_list(
+	struct reader *r, const char *consequence, char **out, const char **wrong)
 {
 	struct list l = {.consequence = consequence};
 	int ev = (int)r->event.type;
@@ -211,7 +212,8 @@ static const char *parse_reported(const char *text, size_t len, char **out, stru
 	*out = NULL;
 	while (!err && (ev = reader_next(&r)) > 0 && ev != YAML_STREAM_END_EVENT) {
 		if (ev == YAML_SEQUENCE_START_EVENT || ev == YAML_MAPPING_START_EVENT) {
-			err = read_alert_rule_list(&r, "no rule of this value is used", out, &wrong);
+			err = read_alert_rule_list(
+				&r, "no rule of this value is used", out, &wrong);
 			break;
 		}
 		if (ev == YAML_SCALAR_EVENT && !reader_is_null(&r))
