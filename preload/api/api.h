@@ -90,8 +90,8 @@ struct api {
 	_Atomic uint32_t word;
 	_Atomic uint32_t dict; /* dictionary id in the journal, 0: none yet */
 	_Atomic(void *) real;
-	_Atomic(uintptr_t)
-		copy; /* lowest address of the library that contains `real`; 0: not looked up yet */
+	/* lowest address of the library that contains `real`; 0: not looked up yet */
+	_Atomic(uintptr_t) copy;
 	const struct api_spec *spec; /* for a compiled wrapper: NULL before api_fill() */
 	_Atomic uint64_t hits; /* counted in `probe check` runs only */
 	_Atomic bool elsewhere; /* dlsym by handle returned another real function than `real` */

@@ -25,7 +25,7 @@ struct query {
  * Calls `function`. Returns the rank or size, or -1 if the function stored none. *code: its
  * return value, 0 if this is the number itself.
  */
-static inline int64_t get_comm_number(
+static inline int64_t query_read_number(
 	const struct query *q, void *function, uint64_t comm, int64_t *code)
 {
 	union {

@@ -502,7 +502,7 @@ void call_set_ending_comm(struct call *c, const struct adapter *lib, uint64_t ha
 		c->ending = comm_claim(lib, handle);
 }
 
-static void close_ending_comm(struct call *c, bool ended)
+static void close_comm_claim(struct call *c, bool ended)
 {
 	if (c->ending)
 		comm_close_claim(c->ending, ended);
@@ -539,7 +539,7 @@ static inline __attribute__((always_inline)) void leave_wrapped_call(
 	if (c->mode == CALL_WATCH) {
 		if (lib->leave)
 			lib->leave(c, ret);
-		close_ending_comm(c, c->ok);
+		close_comm_claim(c, c->ok);
 		return;
 	}
 	if (c->word & API_HOOKED && lib->leave)
@@ -587,7 +587,7 @@ static void finish_on_private_stack(void *arg)
 	leave_wrapped_call(l->c, thread_inside(), l->ret);
 	/* Calls that end an object always take this path. */
 	if (l->c->mode == CALL_HOOK)
-		close_ending_comm(l->c, l->c->ok);
+		close_comm_claim(l->c, l->c->ok);
 }
 
 int64_t call_leave(struct call *c, int64_t ret)
@@ -628,11 +628,11 @@ static void unwind_on_private_stack(void *arg)
 		c->end = clock_ticks();
 		if (c->api->spec->lib->leave)
 			c->api->spec->lib->leave(c, 0);
-		close_ending_comm(c, false);
+		close_comm_claim(c, false);
 		return;
 	}
 	if (c->mode == CALL_HOOK)
-		close_ending_comm(c, false);
+		close_comm_claim(c, false);
 	if (c->rec && !is_elsewhere(c, thread_inside())) {
 		c->op.flags |= CF_UNWOUND;
 		c->op.nout = 0;

@@ -374,8 +374,7 @@ __attribute__((noinline)) static void count_dropped_record(struct thread *t)
 	if (atomic_load_explicit(&session.journal.refused_ns, memory_order_relaxed))
 		log_loss(LOSS_FULL,
 			"the journal is full at %llu KiB and cannot grow: the disk or a limit does "
-			"not "
-			"allow it; records are lost, see meta.json",
+			"not allow it; records are lost, see meta.json",
 			(unsigned long long)journal_get_size(&session.journal) >> 10);
 	else
 		log_loss(LOSS_FULL,

@@ -23,8 +23,8 @@ struct thread {
 	uint64_t unnumbered; /* its calls without a number common to all ranks (thinning.h) */
 	uint32_t tid;
 	uint32_t rounds; /* rounds of thread-specific destructors so far */
-	uint64_t
-		counted; /* libprobe's own ticks that were counted exactly: thread_add_exact_time() */
+	/* libprobe's own ticks that were counted exactly: thread_add_exact_time() */
+	uint64_t counted;
 	uint64_t made; /* ticks at its first recorded call */
 	uint64_t comm_ticks; /* ticks in communicating calls, and in waits for them */
 	uint64_t waited; /* ticks for which it yielded the processor (reserve_or_run_writer()) */

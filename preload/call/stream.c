@@ -351,8 +351,8 @@ static uint64_t compute_device_time(const struct operation *w)
 {
 	uint64_t begin, end, first, last;
 
-	if (!w->before || !w->after || !device_times(w->before, &begin, &end) ||
-		!device_times(w->after, &first, &last) || first < end)
+	if (!w->before || !w->after || !device_get_times(w->before, &begin, &end) ||
+		!device_get_times(w->after, &first, &last) || first < end)
 		return 0;
 	return first - end;
 }

@@ -97,7 +97,7 @@ void stream_point_begin(
 void stream_point_end(struct stream_point *p)
 {
 	if (p->open)
-		for (uint32_t lost = device_batch_end(&p->batch); lost; lost--)
+		for (uint32_t lost = device_batch_close(&p->batch); lost; lost--)
 			count_unmeasured();
 	p->open = false;
 }
@@ -117,7 +117,7 @@ static bool open_batch(struct stream_point *p, const void *memory)
 
 	if (p->open || p->refused)
 		return p->open;
-	p->open = device_batch_begin(&p->batch, p->backend, p->stream, memory, &dropped);
+	p->open = device_batch_open(&p->batch, p->backend, p->stream, memory, &dropped);
 	p->refused = !p->open;
 	if (dropped)
 		count_unmeasured();
@@ -179,7 +179,7 @@ uint32_t stream_point_mark(struct stream_point *p, bool alone)
 	if (alone && !p->open && p->backend && p->backend->driver && tensor_watch.reach &&
 		get_calls_keys(get_config())->device <= CONFIG_DEVICE_KERNEL && !tensor_watch.bytes)
 		open_batch(p, NULL);
-	return p->open ? device_batch_mark(&p->batch, alone) : 0;
+	return p->open ? device_batch_add_mark(&p->batch, alone) : 0;
 }
 
 void stream_init_device(void)

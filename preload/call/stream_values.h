@@ -23,8 +23,8 @@ void stream_init_device(void);
 struct stream_point {
 	const struct device_backend *backend; /* NULL: no device runtime */
 	uint64_t stream;
-	const struct operation
-		*op; /* call whose buffers may be sliced (call/data/slice.h), or NULL */
+	/* call whose buffers may be sliced (call/data/slice.h), or NULL */
+	const struct operation *op;
 	bool open, refused; /* the launch was opened; it could not be opened */
 	struct device_batch batch;
 };

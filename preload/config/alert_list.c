@@ -12,9 +12,8 @@
 #include "terms/train_kind.h"
 #include "config/config_value.h"
 
-#define SKIPPED "the rule is skipped"
-
 struct list {
+	const char *consequence; /* of a wrong rule, for the messages */
 	char *lines;
 	size_t len;
 	unsigned n;
@@ -27,7 +26,8 @@ static void record_wrong_rule(struct list *l, const char *wrong)
 		l->wrong = wrong;
 }
 
-static void report_field(struct reader *r, const char *field, const char *wrong)
+static void report_field(
+	struct reader *r, const struct list *l, const char *field, const char *wrong)
 {
 	const char *text = (const char *)r->event.data.scalar.value;
 	const char *accepted = alert_field_accepted(field);
@@ -36,14 +36,15 @@ static void report_field(struct reader *r, const char *field, const char *wrong)
 	if (!accepted)
 		reader_report(r,
 			"alerts: %s: not a field of a rule; accepted: rule, kind, names, "
-			"op, threshold, direction, warmup, action, n, preset; " SKIPPED,
-			report_quote(quoted, field, strlen(field)));
+			"op, threshold, direction, warmup, action, n, preset; %s",
+			report_quote(quoted, field, strlen(field)), l->consequence);
 	else if (r->event.type == YAML_SCALAR_EVENT)
-		reader_report(r, "alerts: %s: %s: %s; accepted: %s; " SKIPPED, field,
-			report_quote(quoted, text, r->event.data.scalar.length), wrong, accepted);
+		reader_report(r, "alerts: %s: %s: %s; accepted: %s; %s", field,
+			report_quote(quoted, text, r->event.data.scalar.length), wrong, accepted,
+			l->consequence);
 	else
-		reader_report(r, "alerts: %s: %s; accepted: %s; " SKIPPED, field, reader_shape(r),
-			accepted);
+		reader_report(r, "alerts: %s: %s; accepted: %s; %s", field, reader_shape(r),
+			accepted, l->consequence);
 }
 
 static const char *check_name_pattern(const char *text, size_t len)
@@ -64,7 +65,8 @@ static const char *check_name_pattern(const char *text, size_t len)
 }
 
 /* Stores one value of a field, the current event. Returns NULL, or the error (reported). */
-static const char *take_rule_value(struct reader *r, struct alert_rule *rule, const char *field)
+static const char *read_rule_value(
+	struct reader *r, const struct list *l, struct alert_rule *rule, const char *field)
 {
 	const char *text = (const char *)r->event.data.scalar.value, *wrong;
 	size_t len = r->event.data.scalar.length;
@@ -79,24 +81,24 @@ static const char *take_rule_value(struct reader *r, struct alert_rule *rule, co
 			wrong = alert_rule_set(rule, field, text, len);
 	}
 	if (wrong && wrong != config_oom)
-		report_field(r, field, wrong);
+		report_field(r, l, field, wrong);
 	return wrong;
 }
 
 /* Reads the value of a field, after its key. Returns 0 or an error of reader_next(). */
-static int take_rule_field(
-	struct reader *r, struct alert_rule *rule, const char *field, const char **wrong)
+static int read_rule_field(struct reader *r, const struct list *l, struct alert_rule *rule,
+	const char *field, const char **wrong)
 {
 	const char *bad;
 	int ev = reader_next(r);
 
 	if (ev != YAML_SEQUENCE_START_EVENT) {
-		bad = ev > 0 ? take_rule_value(r, rule, field) : NULL;
+		bad = ev > 0 ? read_rule_value(r, l, rule, field) : NULL;
 		*wrong = *wrong ? *wrong : bad;
 		return ev < 0 ? ev : reader_skip(r);
 	}
 	while ((ev = reader_next(r)) > 0 && ev != YAML_SEQUENCE_END_EVENT) {
-		bad = take_rule_value(r, rule, field);
+		bad = read_rule_value(r, l, rule, field);
 		*wrong = *wrong ? *wrong : bad;
 		ev = reader_skip(r);
 		if (ev < 0)
@@ -128,7 +130,7 @@ static const char *add_rule_line(struct list *l, const struct alert_rule *rule)
 }
 
 /* Reads a rule, whose mapping the current event begins. Returns 0 or an error of reader_next(). */
-static int take_rule(struct reader *r, struct list *l)
+static int read_rule(struct reader *r, struct list *l)
 {
 	size_t line = r->event.start_mark.line + 1, col = r->event.start_mark.column + 1;
 	struct alert_rule rule = {0};
@@ -146,7 +148,7 @@ static int take_rule(struct reader *r, struct list *l)
 		field[len] = 0;
 		ev = reader_skip(r);
 		if (ev >= 0)
-			ev = take_rule_field(r, &rule, field, &wrong);
+			ev = read_rule_field(r, l, &rule, field, &wrong);
 		if (ev < 0)
 			return ev;
 	}
@@ -157,30 +159,32 @@ static int take_rule(struct reader *r, struct list *l)
 		if (!whole)
 			whole = add_rule_line(l, &rule);
 		if (whole && whole != config_oom)
-			report_at(r->report, line, col, "alerts: %s; accepted: %s; " SKIPPED, whole,
-				alert_field_accepted("rule"));
+			report_at(r->report, line, col, "alerts: %s; accepted: %s; %s", whole,
+				alert_field_accepted("rule"), l->consequence);
 		wrong = whole;
 	}
 	record_wrong_rule(l, wrong);
 	return 0;
 }
 
-int alert_list_read(struct reader *r, char **out, const char **wrong)
+/* As alert_list_read(). consequence: of a wrong rule, for the messages. */
+static int read_alert_rule_list(
+	struct reader *r, const char *consequence, char **out, const char **wrong)
 {
-	struct list l = {0};
+	struct list l = {.consequence = consequence};
 	int ev = (int)r->event.type;
 
 	if (ev == YAML_MAPPING_START_EVENT) {
-		ev = take_rule(r, &l);
+		ev = read_rule(r, &l);
 	} else {
 		while ((ev = reader_next(r)) > 0 && ev != YAML_SEQUENCE_END_EVENT) {
 			if (ev == YAML_MAPPING_START_EVENT) {
-				ev = take_rule(r, &l);
+				ev = read_rule(r, &l);
 			} else {
 				reader_report(r,
 					"alerts: %s where a rule is expected, such as {rule: "
-					"spike, threshold: 3}; it is skipped",
-					reader_shape(r));
+					"spike, threshold: 3}; %s",
+					reader_shape(r), consequence);
 				record_wrong_rule(&l, "not a rule");
 				ev = reader_skip(r);
 			}
@@ -193,8 +197,13 @@ int alert_list_read(struct reader *r, char **out, const char **wrong)
 	return ev < 0 ? ev : 0;
 }
 
+int alert_list_read(struct reader *r, char **out, const char **wrong)
+{
+	return read_alert_rule_list(r, "the rule is skipped", out, wrong);
+}
+
 /* As alert_list_parse(), with a line in the report for each value that is wrong. */
-static const char *parse_rules(const char *text, size_t len, char **out, struct report *report)
+static const char *parse_reported(const char *text, size_t len, char **out, struct report *report)
 {
 	const char *wrong = NULL;
 	struct reader r;
@@ -203,7 +212,8 @@ static const char *parse_rules(const char *text, size_t len, char **out, struct 
 	*out = NULL;
 	while (!err && (ev = reader_next(&r)) > 0 && ev != YAML_STREAM_END_EVENT) {
 		if (ev == YAML_SEQUENCE_START_EVENT || ev == YAML_MAPPING_START_EVENT) {
-			err = alert_list_read(&r, out, &wrong);
+			err = read_alert_rule_list(
+				&r, "no rule of this value is used", out, &wrong);
 			break;
 		}
 		if (ev == YAML_SCALAR_EVENT && !reader_is_null(&r))
@@ -228,14 +238,14 @@ const char *alert_list_parse(const char *text, size_t len, char **out)
 {
 	struct report silent = {.file = ""};
 
-	return parse_rules(text, len, out, &silent);
+	return parse_reported(text, len, out, &silent);
 }
 
 void alert_list_check(const char *text, size_t len, struct report *report)
 {
 	char *lines;
 
-	parse_rules(text, len, &lines, report);
+	parse_reported(text, len, &lines, report);
 	free(lines);
 }
 
@@ -263,7 +273,7 @@ static const char *imply_kinds(struct config *cfg, uint32_t kinds)
 		free(all);
 		return wrong;
 	}
-	config_drop(cfg, k);
+	config_free_value(cfg, k);
 	cfg->kinds = all;
 	return NULL;
 }
@@ -294,7 +304,7 @@ static const char *add_spike_rule(struct config *cfg)
 	if (len)
 		all[len++] = '\n';
 	memcpy(all + len, line, t.len + 1);
-	config_drop(cfg, k);
+	config_free_value(cfg, k);
 	cfg->alerts = all;
 	return NULL;
 }

@@ -25,10 +25,10 @@ struct loader {
  * Reports a wrong value in the file; k keeps its default. what: the error; value: quoted, or ""
  * if `what` contains it.
  */
-void loader_wrong(struct loader *l, const struct config_key *k, size_t line, size_t col,
+void loader_record_wrong(struct loader *l, const struct config_key *k, size_t line, size_t col,
 	const char *what, const char *value);
 
 /* Applies the variables PROBE_<KEY> of env: NULL-terminated NAME=value strings, or NULL. */
-void loader_env(struct loader *l, char *const env[]);
+void loader_read_env(struct loader *l, char *const env[]);
 
 #endif

@@ -19,7 +19,7 @@ struct tree_block {
 	char data[] __attribute__((aligned(8)));
 };
 
-static void *tree_alloc(struct config_tree *t, size_t bytes)
+static void *tree_get_memory(struct config_tree *t, size_t bytes)
 {
 	struct tree_block *b = t->block;
 
@@ -42,7 +42,7 @@ static void *tree_alloc(struct config_tree *t, size_t bytes)
 
 static char *copy_tree_text(struct config_tree *t, const void *s, size_t n)
 {
-	char *p = tree_alloc(t, n + 1);
+	char *p = tree_get_memory(t, n + 1);
 
 	if (p) {
 		memcpy(p, s, n);
@@ -70,7 +70,7 @@ struct tree_reader {
 	struct anchors anchors;
 };
 
-static struct tree_node *make_tree_node(struct tree_reader *t, enum tree_kind kind)
+static struct tree_node *add_tree_node(struct tree_reader *t, enum tree_kind kind)
 {
 	struct tree_node *n = NULL;
 
@@ -80,7 +80,7 @@ static struct tree_node *make_tree_node(struct tree_reader *t, enum tree_kind ki
 		t->r.error = -E2BIG;
 		return NULL;
 	}
-	n = tree_alloc(t->tree, sizeof(*n));
+	n = tree_get_memory(t->tree, sizeof(*n));
 	if (n)
 		*n = (struct tree_node){.kind = kind,
 			.line = t->r.event.start_mark.line + 1,
@@ -90,7 +90,7 @@ static struct tree_node *make_tree_node(struct tree_reader *t, enum tree_kind ki
 	return n;
 }
 
-static void keep_anchor(struct tree_reader *t, const yaml_char_t *name, const struct tree_node *n)
+static void record_anchor(struct tree_reader *t, const yaml_char_t *name, const struct tree_node *n)
 {
 	struct anchors *a = &t->anchors;
 
@@ -112,7 +112,7 @@ static const struct tree_node *find_tree_anchor(const struct tree_reader *t, con
 static struct tree_node *read_scalar_node(struct tree_reader *t)
 {
 	const yaml_event_t *e = &t->r.event;
-	struct tree_node *n = make_tree_node(t, TREE_SCALAR);
+	struct tree_node *n = add_tree_node(t, TREE_SCALAR);
 
 	if (!n)
 		return NULL;
@@ -121,7 +121,7 @@ static struct tree_node *read_scalar_node(struct tree_reader *t)
 	n->text = copy_tree_text(t->tree, e->data.scalar.value, n->len);
 	if (!n->text)
 		t->r.error = -ENOMEM;
-	keep_anchor(t, e->data.scalar.anchor, n);
+	record_anchor(t, e->data.scalar.anchor, n);
 	return n->text ? n : NULL;
 }
 
@@ -130,7 +130,7 @@ static struct tree_node *read_alias_node(struct tree_reader *t)
 {
 	const struct tree_node *of =
 		find_tree_anchor(t, (const char *)t->r.event.data.alias.anchor);
-	struct tree_node *n = make_tree_node(t, TREE_SCALAR);
+	struct tree_node *n = add_tree_node(t, TREE_SCALAR);
 
 	if (!n)
 		return NULL;
@@ -189,7 +189,7 @@ static struct tree_node *read_tree_node(struct tree_reader *t)
 		return read_alias_node(t);
 	if (e->type == YAML_SCALAR_EVENT)
 		return read_scalar_node(t);
-	n = make_tree_node(t, e->type == YAML_MAPPING_START_EVENT ? TREE_MAP : TREE_LIST);
+	n = add_tree_node(t, e->type == YAML_MAPPING_START_EVENT ? TREE_MAP : TREE_LIST);
 	if (!n)
 		return NULL;
 
@@ -202,7 +202,7 @@ static struct tree_node *read_tree_node(struct tree_reader *t)
 	if (!read_tree_children(t, n))
 		return NULL;
 	/* The name is noted only now: used inside its own node, it has no value. */
-	keep_anchor(t, (const yaml_char_t *)anchor, n);
+	record_anchor(t, (const yaml_char_t *)anchor, n);
 	return n;
 }
 
@@ -278,7 +278,7 @@ bool tree_is_null(const struct tree_node *n)
 	return !n || (n->kind == TREE_SCALAR && !n->quoted && is_tree_word(n, words));
 }
 
-bool tree_bool(const struct tree_node *n, bool *v)
+bool tree_read_bool(const struct tree_node *n, bool *v)
 {
 	static const char *const yes[] = {"true", "True", "TRUE", "yes", "on", NULL};
 	static const char *const no[] = {"false", "False", "FALSE", "no", "off", NULL};
@@ -289,7 +289,7 @@ bool tree_bool(const struct tree_node *n, bool *v)
 	return *v || is_tree_word(n, no);
 }
 
-bool tree_number(const struct tree_node *n, double *v)
+bool tree_read_number(const struct tree_node *n, double *v)
 {
 	return n && n->kind == TREE_SCALAR && !n->quoted && number_parse(n->text, n->len, v);
 }
@@ -298,7 +298,7 @@ bool tree_is_integer(const struct tree_node *n)
 {
 	double v;
 
-	return tree_number(n, &v) && !strpbrk(n->text, ".eE");
+	return tree_read_number(n, &v) && !strpbrk(n->text, ".eE");
 }
 
 bool tree_is_text(const struct tree_node *n)
@@ -307,13 +307,14 @@ bool tree_is_text(const struct tree_node *n)
 	bool b;
 
 	return n && n->kind == TREE_SCALAR &&
-	       (n->quoted || (!tree_is_null(n) && !tree_bool(n, &b) && !tree_number(n, &number)));
+	       (n->quoted || (!tree_is_null(n) && !tree_read_bool(n, &b) &&
+				     !tree_read_number(n, &number)));
 }
 
 /* ---- JSON ---- */
 
 /* Length of the comment at s; 0: there is none. */
-static size_t comment_length(const char *s, size_t len)
+static size_t measure_comment(const char *s, size_t len)
 {
 	const char *end;
 
@@ -332,18 +333,18 @@ bool config_is_json(const char *text, size_t len)
 	size_t i = len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0, n = 1;
 
 	for (; i < len && n; i += n)
-		n = is_space(text[i]) ? 1 : comment_length(text + i, len - i);
+		n = is_space(text[i]) ? 1 : measure_comment(text + i, len - i);
 	return i < len && text[i] == '{';
 }
 
-static int hex_unit(const char *s, size_t len)
+static int parse_hex_unit(const char *s, size_t len)
 {
 	int v = 0;
 
 	if (len < 6 || s[0] != '\\' || s[1] != 'u')
 		return -1;
 	for (int i = 2; i < 6; i++) {
-		char c = lower_case(s[i]);
+		char c = get_lower_case(s[i]);
 
 		if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f')))
 			return -1;
@@ -358,7 +359,7 @@ static int hex_unit(const char *s, size_t len)
  */
 static bool join_surrogates(const char *s, size_t len, char **to)
 {
-	int hi = hex_unit(s, len), lo = len > 6 ? hex_unit(s + 6, len - 6) : -1;
+	int hi = parse_hex_unit(s, len), lo = len > 6 ? parse_hex_unit(s + 6, len - 6) : -1;
 	uint32_t c;
 
 	if (hi < 0xd800 || hi > 0xdbff || lo < 0xdc00 || lo > 0xdfff)
@@ -380,7 +381,7 @@ char *config_plain_json(const char *text, size_t len, size_t *plain_len)
 	if (!plain)
 		return NULL;
 	for (size_t i = 0; i < len; i++) {
-		if (!quoted && (n = comment_length(text + i, len - i))) {
+		if (!quoted && (n = measure_comment(text + i, len - i))) {
 			for (size_t k = 0; k < n; k++)
 				*to++ = text[i + k] == '\n' ? '\n' : ' ';
 			i += n - 1;

@@ -51,10 +51,10 @@ const struct tree_node *tree_get(const struct tree_node *map, const char *key);
 bool tree_is_null(const struct tree_node *n);
 
 /* Sets *v to a boolean in YAML's or JSON's spelling. Returns false if n is not a boolean. */
-bool tree_bool(const struct tree_node *n, bool *v);
+bool tree_read_bool(const struct tree_node *n, bool *v);
 
 /* Sets *v to a number without quotes. Returns false if n is not a number. */
-bool tree_number(const struct tree_node *n, double *v);
+bool tree_read_number(const struct tree_node *n, double *v);
 /* True for a number without quotes, point and exponent. */
 bool tree_is_integer(const struct tree_node *n);
 

@@ -14,11 +14,11 @@
 
 const char config_oom[] = "out of memory";
 
-static bool same_word(const char *text, size_t len, const char *word)
+static bool is_same_word(const char *text, size_t len, const char *word)
 {
 	size_t i = 0;
 
-	while (i < len && word[i] && lower_case(text[i]) == lower_case(word[i]))
+	while (i < len && word[i] && get_lower_case(text[i]) == get_lower_case(word[i]))
 		i++;
 	return i == len && !word[i];
 }
@@ -28,7 +28,7 @@ static const char *parse_bool(const char *text, size_t len, bool *out)
 	static const char *const word[] = {"false", "no", "off", "0", "true", "yes", "on", "1"};
 
 	for (size_t i = 0; i < 8; i++) {
-		if (same_word(text, len, word[i])) {
+		if (is_same_word(text, len, word[i])) {
 			*out = i >= 4;
 			return NULL;
 		}
@@ -100,7 +100,7 @@ static const char *parse_float(
 static const char *parse_share(
 	const struct config_key *k, const char *text, size_t len, double *out)
 {
-	if (same_word(text, len, "off")) {
+	if (is_same_word(text, len, "off")) {
 		*out = 0;
 		return NULL;
 	}
@@ -115,7 +115,7 @@ static const char *parse_enum(
 	const char *const *words = config_key_words(k);
 
 	for (int i = 0; words[i]; i++) {
-		if (same_word(text, len, words[i])) {
+		if (is_same_word(text, len, words[i])) {
 			*out = (unsigned)i;
 			return NULL;
 		}
@@ -129,7 +129,7 @@ static const char *add_choice(
 	const char *const *words = config_key_words(k);
 
 	for (int i = 0; words[i]; i++)
-		if (same_word(text, len, words[i])) {
+		if (is_same_word(text, len, words[i])) {
 			*out |= UINT64_C(1) << i;
 			return NULL;
 		}
@@ -344,7 +344,7 @@ const char *words_add(const struct config_key *k, char **all, const char *text, 
 }
 
 /* Returns the end of the next text in a, "b", [x,y]z: a comma outside quotes and brackets. */
-static size_t word_end(const char *text, size_t len)
+static size_t find_word_end(const char *text, size_t len)
 {
 	int depth = 0;
 	char quote = 0;
@@ -367,11 +367,15 @@ static size_t word_end(const char *text, size_t len)
 	return i;
 }
 
-/* If there are no words, the default is used, as for an empty list in the file. */
-static const char *parse_words(const struct config_key *k, const char *text, size_t len, char **out)
+/*
+ * If there are no words, the default is used, as for an empty list in the file. report: gets a line
+ * for each wrong word; NULL: the first wrong one is the last that is read.
+ */
+static const char *parse_reported_words(
+	const struct config_key *k, const char *text, size_t len, char **out, struct report *report)
 {
 	const char *given = text, *wrong = NULL;
-	char *all = NULL;
+	char *all = NULL, quoted[REPORT_VALUE_MAX];
 
 	while (len && is_space(text[len - 1]))
 		len--;
@@ -380,8 +384,8 @@ static const char *parse_words(const struct config_key *k, const char *text, siz
 	/* The text is a list in JSON notation, unless its bracket is closed earlier. */
 	if (len > 1 && text[0] == '[' && text[len - 1] == ']' && !memchr(text + 1, ']', len - 2))
 		text++, len -= 2;
-	while (len && !wrong) {
-		size_t n = word_end(text, len), rest = n + (n < len);
+	while (len && (!wrong || report)) {
+		size_t n = find_word_end(text, len), rest = n + (n < len);
 		const char *word = text;
 
 		text += rest;
@@ -392,10 +396,16 @@ static const char *parse_words(const struct config_key *k, const char *text, siz
 			word++, n--;
 		if (n > 1 && (word[0] == '"' || word[0] == '\'') && word[n - 1] == word[0])
 			word++, n -= 2;
-		wrong = words_add(k, &all, word, n);
+
+		const char *bad = words_add(k, &all, word, n);
+
+		if (bad && report)
+			report_at(report, 0, 0, "%s: %s: %s; no entry of this value is used",
+				k->name, report_quote(quoted, word, n), bad);
+		wrong = wrong ? wrong : bad;
 	}
 	if (!wrong && !all && given != k->dflt)
-		return parse_words(k, k->dflt, strlen(k->dflt), out);
+		return parse_reported_words(k, k->dflt, strlen(k->dflt), out, NULL);
 	if (!wrong && !all && !(all = strdup("")))
 		wrong = config_oom;
 	if (wrong)
@@ -403,6 +413,23 @@ static const char *parse_words(const struct config_key *k, const char *text, siz
 	else
 		*out = all;
 	return wrong;
+}
+
+static const char *parse_words(const struct config_key *k, const char *text, size_t len, char **out)
+{
+	return parse_reported_words(k, text, len, out, NULL);
+}
+
+void config_report_entries(
+	const struct config_key *k, const char *text, size_t len, struct report *report)
+{
+	char *all = NULL;
+
+	if (k->type == KEY_ALERTS)
+		alert_list_check(text, len, report);
+	else if (k->type == KEY_WORDS && memchr(text, ',', len) &&
+		 !parse_reported_words(k, text, len, &all, report))
+		free(all);
 }
 
 static const char *parse_ranges(const char *text, size_t len, struct ranges *out)
@@ -426,18 +453,18 @@ static void free_string(const struct config_key *k, char **at)
 	*at = NULL;
 }
 
-void config_drop(struct config *cfg, const struct config_key *k)
+void config_free_value(struct config *cfg, const struct config_key *k)
 {
 	if (config_is_text(k))
-		free_string(k, config_at(cfg, k));
+		free_string(k, config_get_member(cfg, k));
 	else if (k->type == KEY_RANGES)
-		ranges_free(config_at(cfg, k));
+		ranges_free(config_get_member(cfg, k));
 }
 
 const char *config_set(struct config *cfg, const struct config_key *k, const char *text, size_t len,
 	const struct path_base *base)
 {
-	void *at = config_at(cfg, k);
+	void *at = config_get_member(cfg, k);
 	char *s = NULL;
 	struct ranges r;
 	const char *wrong = NULL;
@@ -476,14 +503,14 @@ const char *config_set(struct config *cfg, const struct config_key *k, const cha
 			: k->type == KEY_MARKER	 ? parse_marker(text, len, &s)
 						 : parse_string(text, len, &s);
 		if (!wrong) {
-			config_drop(cfg, k);
+			config_free_value(cfg, k);
 			*(char **)at = s;
 		}
 		break;
 	case KEY_RANGES:
 		wrong = parse_ranges(text, len, &r);
 		if (!wrong) {
-			config_drop(cfg, k);
+			config_free_value(cfg, k);
 			*(struct ranges *)at = r;
 		}
 		break;
@@ -498,8 +525,8 @@ const char *config_set_default(
 
 	/* No memory, or the working directory's path is too long: uses the text as written. */
 	if (wrong && config_is_text(k)) {
-		config_drop(cfg, k);
-		*(char **)config_at(cfg, k) = (char *)k->dflt;
+		config_free_value(cfg, k);
+		*(char **)config_get_member(cfg, k) = (char *)k->dflt;
 	}
 	return wrong;
 }

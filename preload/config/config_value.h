@@ -16,6 +16,8 @@
 /* limit for stored paths: names of files are appended, and PATH_MAX is 4096 */
 #define CONFIG_PATH_MAX 4000
 
+struct report;
+
 /* Bases of relative paths and of ~/. */
 struct path_base {
 	const char *cwd; /* absolute; NULL: unknown, relative paths stay relative */
@@ -37,7 +39,7 @@ const char *config_set_default(
 	struct config *cfg, const struct config_key *k, const struct path_base *base);
 
 /* Frees the value of key k and clears it. */
-void config_drop(struct config *cfg, const struct config_key *k);
+void config_free_value(struct config *cfg, const struct config_key *k);
 
 #define CONFIG_ACCEPTED_MAX 320
 /* Describes the accepted values in buf: "an integer from 1 to 4096". Returns buf. */
@@ -79,12 +81,19 @@ void ranges_free(struct ranges *r);
 const char *words_add(const struct config_key *k, char **all, const char *text, size_t len);
 
 /*
+ * Reports each wrong entry of a list that config_set() refused. A wrong entry makes the whole value
+ * wrong. A value of one entry needs no such line: the message about the value names it.
+ */
+void config_report_entries(
+	const struct config_key *k, const char *text, size_t len, struct report *report);
+
+/*
  * Parses a decimal number in the C locale, whatever the job's is. Returns false if the text is
  * not a number, or too large. Call within fpenv_enter.
  */
 bool number_parse(const char *text, size_t len, double *out);
 
-static inline void *config_at(const struct config *cfg, const struct config_key *k)
+static inline void *config_get_member(const struct config *cfg, const struct config_key *k)
 {
 	return (char *)cfg + k->offset;
 }
@@ -120,12 +129,12 @@ static inline bool is_space(char c)
  * For ASCII letters. tolower() depends on the locale: in Turkish, the lower case of I is another
  * letter.
  */
-static inline char lower_case(char c)
+static inline char get_lower_case(char c)
 {
 	return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
 }
 
-static inline char upper_case(char c)
+static inline char get_upper_case(char c)
 {
 	return c >= 'a' && c <= 'z' ? (char)(c - 32) : c;
 }

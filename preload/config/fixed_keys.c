@@ -37,15 +37,15 @@ bool config_key_fixed(const struct config_key *k, const struct config *was, cons
 
 int config_copy_key(struct config *to, const struct config *from, const struct config_key *k)
 {
-	void *at = config_at(to, k);
-	const void *was = config_at(from, k);
+	void *at = config_get_member(to, k);
+	const void *was = config_get_member(from, k);
 
 	if (config_is_text(k)) {
 		char *s = strdup(*(char *const *)was);
 
 		if (!s)
 			return -ENOMEM;
-		config_drop(to, k);
+		config_free_value(to, k);
 		*(char **)at = s;
 		return 0;
 	}
@@ -64,7 +64,7 @@ int config_copy_key(struct config *to, const struct config *from, const struct c
 			return -ENOMEM;
 		if (r->n)
 			memcpy(copy.item, r->item, r->n * sizeof(*copy.item));
-		config_drop(to, k);
+		config_free_value(to, k);
 		*(struct ranges *)at = copy;
 		break;
 	}

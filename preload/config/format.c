@@ -232,7 +232,7 @@ static void write_number_list(struct out *o, const char *lines)
 int config_format(const struct config *cfg, const struct config_key *k, char *buf, size_t cap)
 {
 	int saved = errno;
-	const void *at = config_at(cfg, k);
+	const void *at = config_get_member(cfg, k);
 	struct out o = {buf, cap, 0};
 	struct fpenv env;
 

@@ -116,7 +116,7 @@ void config_print_markdown(bool common, config_sink_fn *sink, void *arg);
  * Searches for file `name` (probe.yaml, support_wrap_ops.yaml) in <lib_dir>/../configs, then
  * <lib_dir>/../share/libprobe. lib_path: path of libprobe.so or of the probe command. Returns the
  * malloc'd path of a readable file, or NULL: the compiled-in copy is then to be used
- * (config_builtin).
+ * (config_get_builtin).
  */
 char *config_find(const char *name, const char *lib_path);
 
@@ -130,6 +130,6 @@ char *config_find_list(
 	const struct config *cfg, const char *lib_path, config_report_fn *missing, void *arg);
 
 /* Returns the text of configs/<name> at build time, or NULL if there was no such file. */
-const char *config_builtin(const char *name);
+const char *config_get_builtin(const char *name);
 
 #endif

@@ -187,10 +187,8 @@ const struct config_key config_keys[] = {
 		"Output folder, in which each rank has a folder of its own"),
 	WORDS(format, "[\"csv\"]", output_format_names,
 		"Formats to write: csv this program's files in rank<R>/, compact the same with the "
-		"calls "
-		"in less space (probe csv converts them to CSV files), dump and monitor msprobe's "
-		"files, "
-		"tensorboard event files, api no files (probe_stats_get)"),
+		"calls in less space (probe csv converts them to CSV files), dump and monitor "
+		"msprobe's files, tensorboard event files, api no files (probe_stats_get)"),
 	{ROW(journal_dir, KEY_PATH, char *, "",
 		 "Folder of the journals; shm: shared memory segments; empty: the rank's folder"),
 		.words = WORDS_OF(journal_words)},
@@ -231,35 +229,29 @@ const struct config_key config_keys[] = {
 		"process is pinned; 0: none"),
 	INT(stats_threads_min_bytes, "4194304", 0, BYTES_MAX,
 		"Minimum size of a tensor, in bytes of contiguous memory, that stats_threads help "
-		"to "
-		"measure"),
+		"to measure"),
 	INT(min_bytes, "0", 0, BYTES_MAX,
 		"Minimum size of a call's largest buffer in bytes; calls with smaller ones are not "
 		"recorded"),
 	INT(max_bytes, "0", 0, BYTES_MAX,
 		"Maximum size in bytes of a buffer with statistics; larger buffers are recorded "
-		"without; "
-		"0: no limit"),
+		"without; 0: no limit"),
 	SHARE(max_overhead, "off",
 		"Maximum share of the time that recording may cost; above it, values of the "
-		"largest "
-		"tensors are not measured, then fewer and fewer calls are recorded"),
+		"largest tensors are not measured, then fewer and fewer calls are recorded"),
 	INT(overhead_window_ms, "10000", 1, 3600000,
 		"Milliseconds over which the cost is measured for max_overhead, before more or "
-		"less is "
-		"recorded"),
+		"less is recorded"),
 	ENUM(device, config_device, "auto", device_names,
 		"How buffers in device memory are measured: by a kernel on the call's stream "
-		"(auto, "
-		"kernel), in a copy that the stream makes, or not at all"),
+		"(auto, kernel), in a copy that the stream makes, or not at all"),
 	INT(device_copy_mib, "64", 1, 16384,
 		"Page-locked host memory in MiB for copies of buffers on a device. A buffer that "
 		"is larger, or finds no room next to pending copies, has no statistics (counted)"),
 	BOOL(nested, "false", "Also record calls made inside other recorded calls"),
 	BOOL(backward, "false",
 		"Also record the gradients that the autograd nodes of the listed operators receive "
-		"and "
-		"return"),
+		"and return"),
 	BOOL(stack, "true", "Record the call stack (native and Python) of each call"),
 	INT(stack_depth, "32", 1, 128,
 		"Maximum number of native frames in a stack; the innermost ones are kept"),
@@ -269,8 +261,7 @@ const struct config_key config_keys[] = {
 			  "expressions searched in path[line] function; empty: all calls"),
 	BOOL(names, "false",
 		"Find the names of a training's parameters (PyTorch, MindSpore), for column name "
-		"of the "
-		"calls and for names.csv"),
+		"of the calls and for names.csv"),
 	BOOL(print_struct, "false",
 		"Write module_struct.json: the modules and parameters of a training"),
 	RANGES(rank, "Ranks that record; empty: all"),
@@ -284,18 +275,15 @@ const struct config_key config_keys[] = {
 	RANGES(profile_rank, "Record calls only on these of the recording ranks; empty: all"),
 	BOOL(dynamic_on, "true",
 		"Record; false: nothing is recorded until this becomes true in the file, or probe "
-		"ctl "
-		"switches recording on"),
+		"ctl switches recording on"),
 	BOOL(dynamic_monitor, "false",
 		"Switch on and off like msprobe's monitor with DYNAMIC_MONITOR=True"),
 	WORDS(armable, "", any_words,
 		"Sections of the list (mpi, nccl) or functions that may be switched on later; "
-		"their "
-		"collectives are counted from the start"),
+		"their collectives are counted from the start"),
 	INT(ctl_margin_s, "90", 0, 86400,
 		"Seconds from the command probe ctl to the step at which all ranks switch; at "
-		"least 10 "
-		"steps"),
+		"least 10 steps"),
 	MARKER(step_marker, "Function whose call ends a step, or (python:FILE:FUNCTION) each of "
 			    "whose calls begins a "
 			    "step; empty: steps are found automatically"),
@@ -305,8 +293,7 @@ const struct config_key config_keys[] = {
 			    "first steps, from 0; or any; empty: 0"),
 	ENUM(step_boundary, step_boundary, "optimizer", boundary_names,
 		"Where a step ends: at the end of the optimizer's step, or (iteration) at the "
-		"start of "
-		"the next iteration's forward pass"),
+		"start of the next iteration's forward pass"),
 	INT(grad_acc_steps, "0", 0, 1e9,
 		"Number of micro steps in a step, after which micro_step starts from 0 again; 0: "
 		"micro_step counts the backward passes since the last step"),
@@ -322,8 +309,7 @@ const struct config_key config_keys[] = {
 		"start_iteration on are moved to rank<R>.<n>"),
 	WORDS(append_between, "", any_words,
 		"With append_output: format monitor continues in the rank's newest folder; with "
-		"two "
-		"times (Dec03_21-34-40) in the newest folder made between them"),
+		"two times (Dec03_21-34-40) in the newest folder made between them"),
 	CHOICE(scalars, scalar_names,
 		"Numbers of each step written to scalars_<a>-<b>.csv; true: all"),
 	ENUM(loss_reduction, config_loss_reduction, "auto", reduction_names,
@@ -385,14 +371,12 @@ const struct config_key config_keys[] = {
 		"are counted"),
 	INT(flops_interval, "100", 1, STEP_MAX,
 		"If model_flops_per_step is not given: count operations in one of n steps, and in "
-		"each "
-		"step with new shapes"),
+		"each step with new shapes"),
 	FLOAT(peak_flops, "0.0", 0, DBL_MAX,
 		"Peak floating-point operations per second of one card, for mfu; 0: not given"),
 	CHOICE(monitor_log, monitor_log_names,
 		"Lines to write to rank<R>/monitor.log in each step, as MindSpore Transformers "
-		"logs "
-		"them; docs/reference/metrics.md"),
+		"logs them; docs/reference/metrics.md"),
 	BOOL(monitor_stderr, "false", "Also print the lines of monitor_log on stderr"),
 	INT(print_interval, "1", 1, STEP_MAX,
 		"Write the loss lines of monitor_log at every n-th step"),
@@ -411,8 +395,7 @@ const struct config_key config_keys[] = {
 		"Steps of the whole training, for monitor_log; 0: epochs times steps_per_epoch"),
 	ENUM(preset, config_preset, "none", preset_names,
 		"Default values for a purpose, used for keys that are not set; the same as probe "
-		"run "
-		"--preset"),
+		"run --preset"),
 	WORDS(kinds, "", train_kind_names,
 		"Parameter statistics written in each step, one file for each kind; empty: none"),
 	WORDS(ops, TRAIN_OPS_TEXT, train_op_names, "Columns of the files of kinds, in this order"),
@@ -420,15 +403,13 @@ const struct config_key config_keys[] = {
 		"Write kind grad_unreduced after each micro step, not only after the last"),
 	BOOL(squash_name, "false",
 		"Shorten names in the files of kinds: they begin at layers, embeddings, final, "
-		"output or "
-		"norm"),
+		"output or norm"),
 	WORDS(targets, "", any_words,
 		"Parameters and modules of kinds: names, beginnings of names, regular expressions, "
 		"=NAME (no modules within it); empty: all"),
 	WORDS(router_targets, "", any_words,
 		"Modules that choose experts, for kinds of experts: regular expressions searched "
-		"in "
-		"their names; empty: those named gate or router"),
+		"in their names; empty: those named gate or router"),
 	FLOAT(expert_capacity_factor, "0.0", 0, DBL_MAX,
 		"Capacity of an expert, divided by the mean number of tokens of an expert; for "
 		"drop_rate; 0: not given"),
@@ -436,8 +417,7 @@ const struct config_key config_keys[] = {
 		"Write kinds of attention in one of n steps, beginning with step 0"),
 	INT(attention_rows, "64", 0, UINT32_MAX,
 		"Number of rows of a head, evenly spaced, over which attention_entropy and "
-		"softmax_max "
-		"are averaged; 0: all"),
+		"softmax_max are averaged; 0: all"),
 	WORDS(watch_functions, "", any_words,
 		"Python functions, python:FILE:FUNCTION each, whose numeric arguments and results "
 		"are written to watched_<a>-<b>.csv; empty: none"),
@@ -548,8 +528,7 @@ const struct config_key config_keys[] = {
 		"With cc_distribution: also the inputs of collectives and messages"),
 	BOOL(cc_log_only, "false",
 		"In place of cc_distribution: the places where collectives and messages are called "
-		"in "
-		"the first two steps, with type and group, in cc_log.json"),
+		"in the first two steps, with type and group, in cc_log.json"),
 	BOOL(stack_info, "false",
 		"Format monitor: also stack_info.csv, the stacks of the recorded calls, and of "
 		"each module in the first monitored step"),
@@ -581,7 +560,7 @@ const struct config_key *config_key_find(const char *name, size_t len, bool env)
 
 		if (strlen(k) != len)
 			continue;
-		while (n < len && name[n] == (env ? upper_case(k[n]) : k[n]))
+		while (n < len && name[n] == (env ? get_upper_case(k[n]) : k[n]))
 			n++;
 		if (n == len)
 			return &config_keys[i];
@@ -605,13 +584,14 @@ unsigned count_text_edits(const char *a, size_t n, const char *b, size_t m)
 
 		now[0] = i;
 		for (unsigned j = 1; j <= m; j++) {
-			unsigned same = lower_case(a[i - 1]) == lower_case(b[j - 1]) ||
+			unsigned same = get_lower_case(a[i - 1]) == get_lower_case(b[j - 1]) ||
 					(a[i - 1] == '-' && b[j - 1] == '_');
 
 			now[j] = smaller_of(
 				last[j - 1] + !same, smaller_of(last[j], now[j - 1]) + 1);
-			if (i > 1 && j > 1 && lower_case(a[i - 1]) == lower_case(b[j - 2]) &&
-				lower_case(a[i - 2]) == lower_case(b[j - 1]))
+			if (i > 1 && j > 1 &&
+				get_lower_case(a[i - 1]) == get_lower_case(b[j - 2]) &&
+				get_lower_case(a[i - 2]) == get_lower_case(b[j - 1]))
 				now[j] = smaller_of(now[j], before[j - 2] + 1);
 		}
 	}

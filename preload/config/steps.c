@@ -10,7 +10,7 @@ static uint64_t larger_of(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-static uint64_t interval_of_steps(const struct config *c)
+static uint64_t get_step_interval(const struct config *c)
 {
 	const struct steps_keys *keys = get_steps_keys(c);
 
@@ -18,9 +18,9 @@ static uint64_t interval_of_steps(const struct config *c)
 }
 
 /* Returns the first of start_step, start_step + step_interval ... that is not below `from`. */
-static uint64_t first_due_step(const struct config *c, uint64_t from)
+static uint64_t find_first_due_step(const struct config *c, uint64_t from)
 {
-	uint64_t start = (uint64_t)get_steps_keys(c)->start_step, n = interval_of_steps(c);
+	uint64_t start = (uint64_t)get_steps_keys(c)->start_step, n = get_step_interval(c);
 
 	return from <= start ? start : start + (from - start + n - 1) / n * n;
 }
@@ -43,11 +43,11 @@ static uint64_t allowed_before(const struct config *c, uint64_t step)
 
 	for (uint32_t i = 0; i < (keys->step.n ? keys->step.n : 1); i++) {
 		struct range r = listed_steps(c, i);
-		uint64_t first = first_due_step(c, larger_of(r.lo, begin)),
+		uint64_t first = find_first_due_step(c, larger_of(r.lo, begin)),
 			 end = r.hi < step ? r.hi + 1 : step;
 
 		if (first < end)
-			n += (end - 1 - first) / interval_of_steps(c) + 1;
+			n += (end - 1 - first) / get_step_interval(c) + 1;
 	}
 	return n;
 }
@@ -57,19 +57,19 @@ bool config_step_wanted(const struct config *c, uint64_t step)
 	const struct steps_keys *keys = get_steps_keys(c);
 
 	if (!keys->dynamic_on || keys->collect_times < 0 || !ranges_contain(&keys->step, step) ||
-		first_due_step(c, step) != step)
+		find_first_due_step(c, step) != step)
 		return false;
 	return !keys->collect_times || allowed_before(c, step) < (uint64_t)keys->collect_times;
 }
 
-uint64_t config_step_next(const struct config *c, uint64_t from)
+uint64_t config_find_next_step(const struct config *c, uint64_t from)
 {
 	const struct steps_keys *keys = get_steps_keys(c);
 
 	from = larger_of(larger_of(from, (uint64_t)keys->start_iteration), keys->in_force_from);
 	for (uint32_t i = 0; i < (keys->step.n ? keys->step.n : 1); i++) {
 		struct range r = listed_steps(c, i);
-		uint64_t step = first_due_step(c, larger_of(r.lo, from));
+		uint64_t step = find_first_due_step(c, larger_of(r.lo, from));
 
 		if (step <= r.hi && step <= LAST_STEP)
 			return config_step_wanted(c, step) ? step : UINT64_MAX;

@@ -62,8 +62,8 @@ struct device_backend {
 	int (*poll)(uint32_t snapshot, const void **at);
 	/* Ends a snapshot. Its memory is reused only when the stream has passed the mark. */
 	void (*drop)(uint32_t snapshot);
-	const struct device_driver
-		*driver; /* measures values on the device (measure.h); NULL: not possible */
+	/* measures values on the device (measure.h); NULL: not possible */
+	const struct device_driver *driver;
 };
 
 /* All backends that were compiled in, NULL-terminated; none if there are no adapters. */

@@ -97,7 +97,7 @@ static void *map_memory(size_t bytes)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-static bool make_ready(struct measure_context *m, const struct device_driver *d)
+static bool start_context(struct measure_context *m, const struct device_driver *d)
 {
 	const size_t slots = SLOTS * sizeof(struct stats_slot);
 	const size_t counters = SLOTS * STATS_COUNTERS * sizeof(uint32_t);
@@ -130,7 +130,7 @@ static void load_kernel_on_private_stack(void *arg)
 {
 	struct making *a = arg;
 
-	a->ready = make_ready(a->m, a->d);
+	a->ready = start_context(a->m, a->d);
 }
 
 /* The driver compiles the kernel on the thread that asks, with an unknown need of stack. */
@@ -143,7 +143,7 @@ static bool load_on_deep_stack(struct measure_context *m, const struct device_dr
 }
 
 /* Called in the context. Returns its entry, usable or not; NULL: there are too many. */
-static struct measure_context *make_context(
+static struct measure_context *add_context(
 	const struct device_driver *d, const struct device_guard *g)
 {
 	struct measure_context *m;
@@ -185,7 +185,7 @@ static struct measure_context *make_context(
 static void prepare_entered(const struct device_driver *d, struct device_guard *g, bool entered)
 {
 	if (entered && !find_measure_context(g))
-		make_context(d, g);
+		add_context(d, g);
 	d->leave(g);
 }
 
@@ -207,7 +207,7 @@ void device_prepare(const struct device_backend *b)
 
 /* ---- launches ---- */
 
-static uint32_t slot_done(const struct measure_context *m, uint32_t i)
+static uint32_t get_slot_done(const struct measure_context *m, uint32_t i)
 {
 	return __atomic_load_n(&m->slot[i].done, __ATOMIC_ACQUIRE);
 }
@@ -217,7 +217,7 @@ static bool is_ready(struct measure_context *m)
 	int state = atomic_load_explicit(&m->state, memory_order_acquire);
 
 	/* The first launch, of slot 0, has cleared the counters. */
-	if (state == CONTEXT_WARMING && slot_done(m, 0) == 1) {
+	if (state == CONTEXT_WARMING && get_slot_done(m, 0) == 1) {
 		state = CONTEXT_READY;
 		atomic_store_explicit(&m->state, state, memory_order_release);
 	}
@@ -228,7 +228,7 @@ static bool is_ready(struct measure_context *m)
  * Returns the stream's counter, created if necessary; NULL: too many streams have pending
  * launches.
  */
-static uint32_t *stream_pending(struct measure_context *m, uint64_t stream)
+static uint32_t *get_stream_counter(struct measure_context *m, uint64_t stream)
 {
 	unsigned unused = STREAMS;
 
@@ -246,7 +246,7 @@ static uint32_t *stream_pending(struct measure_context *m, uint64_t stream)
 
 static void free_launched(struct measure_context *m, struct launched *l)
 {
-	uint32_t *pending = l->units ? stream_pending(m, l->stream) : NULL;
+	uint32_t *pending = l->units ? get_stream_counter(m, l->stream) : NULL;
 
 	if (pending && *pending)
 		--*pending;
@@ -265,7 +265,7 @@ static void sweep_launched(struct measure_context *m)
 		struct launched *l = &m->launched[i];
 
 		if (l->used && !atomic_load_explicit(&l->wanted, memory_order_acquire) &&
-			(!l->number || slot_done(m, i) == l->number))
+			(!l->number || get_slot_done(m, i) == l->number))
 			free_launched(m, l);
 	}
 }
@@ -281,7 +281,8 @@ static uint32_t count_under_way(const struct measure_context *m, uint64_t stream
 	for (uint32_t i = 0; i < SLOTS; i++) {
 		const struct launched *l = &m->launched[i];
 
-		n += l->units && l->number && l->stream == stream && slot_done(m, i) != l->number;
+		n += l->units && l->number && l->stream == stream &&
+		     get_slot_done(m, i) != l->number;
 	}
 	return n;
 }
@@ -315,12 +316,12 @@ static uint32_t find_units(const struct measure_context *m, uint32_t n)
 
 static bool has_stream_slot(struct measure_context *m, uint64_t stream)
 {
-	uint32_t *pending = stream_pending(m, stream);
+	uint32_t *pending = get_stream_counter(m, stream);
 
 	if (pending && *pending < MEASURE_STREAM_MAX)
 		return true;
 	sweep_launched(m);
-	pending = stream_pending(m, stream);
+	pending = get_stream_counter(m, stream);
 	return pending &&
 	       (*pending < MEASURE_STREAM_MAX || count_under_way(m, stream) < MEASURE_STREAM_MAX);
 }
@@ -347,7 +348,7 @@ static bool open_slot(struct device_batch *b)
 	return true;
 }
 
-static uint32_t blocks_of(const struct stats_launch *l)
+static uint32_t compute_launch_blocks(const struct stats_launch *l)
 {
 	const struct stats_job *last = &l->job[l->jobs - 1];
 
@@ -361,7 +362,7 @@ static uint32_t encode_measure_id(
 	       (number & 0xfff);
 }
 
-static uint32_t next_number(struct measure_context *m)
+static uint32_t get_next_number(struct measure_context *m)
 {
 	/*
 	 * The number must not be 0, also in the bits of it that a pending result's number
@@ -378,13 +379,13 @@ static void close_slot(struct device_batch *b)
 {
 	struct measure_context *m = b->context;
 	struct launched *l = &m->launched[b->slot];
-	uint32_t blocks = blocks_of(&m->launch), units = blocks / UNIT_PARTS + 1;
-	uint32_t unit = find_units(m, units), *pending = stream_pending(m, b->stream);
+	uint32_t blocks = compute_launch_blocks(&m->launch), units = blocks / UNIT_PARTS + 1;
+	uint32_t unit = find_units(m, units), *pending = get_stream_counter(m, b->stream);
 
 	if (unit == UNITS) {
 		sweep_launched(m);
 		unit = find_units(m, units);
-		pending = stream_pending(m, b->stream);
+		pending = get_stream_counter(m, b->stream);
 	}
 	/* The launch fails; its results report this when they are queried. */
 	if (unit == UNITS || !pending) {
@@ -392,8 +393,7 @@ static void close_slot(struct device_batch *b)
 		b->lost += m->launch.jobs + b->shared;
 		log_loss(LOSS_DEVICE,
 			"libprobe's kernel launches pending on a device use all of its %zu MiB "
-			"there: "
-			"further tensors are not measured until the device has caught up",
+			"there: further tensors are not measured until the device has caught up",
 			(size_t)UNITS * UNIT_PARTS * sizeof(struct stats_part) >> 20);
 		return;
 	}
@@ -448,7 +448,7 @@ static struct measure_context *lock_ready_context(
 	struct measure_context *m = find_measure_context(g);
 
 	if (!m)
-		m = make_context(d, g);
+		m = add_context(d, g);
 	if (!m)
 		return NULL;
 	if (!is_ready(m)) {
@@ -460,7 +460,7 @@ static struct measure_context *lock_ready_context(
 	return *dropped ? NULL : m;
 }
 
-bool device_batch_begin(struct device_batch *batch, const struct device_backend *b, uint64_t stream,
+bool device_batch_open(struct device_batch *batch, const struct device_backend *b, uint64_t stream,
 	const void *memory, bool *dropped)
 {
 	const struct device_driver *d = b->driver;
@@ -488,7 +488,7 @@ static uint32_t write_job(struct device_batch *b, uint32_t index)
 	if (!l->used) { /* the first tensor of this launch */
 		l->used = true;
 		l->wanted = 0;
-		l->number = next_number(m);
+		l->number = get_next_number(m);
 	}
 	l->wanted++;
 	return encode_measure_id(m, b->slot, index, l->number);
@@ -538,8 +538,9 @@ uint32_t device_batch_add(struct device_batch *b, const struct device_tensor *t,
 	}
 	if (!b->driver->covers(&b->guard, t->lo, t->hi))
 		return 0;
-	if (b->slot != NO_SLOT && (m->launch.jobs == STATS_JOBS ||
-					  blocks_of(&m->launch) + job.blocks > STATS_PARTS)) {
+	if (b->slot != NO_SLOT &&
+		(m->launch.jobs == STATS_JOBS ||
+			compute_launch_blocks(&m->launch) + job.blocks > STATS_PARTS)) {
 		close_slot(b);
 		b->slot = NO_SLOT;
 	}
@@ -549,14 +550,14 @@ uint32_t device_batch_add(struct device_batch *b, const struct device_tensor *t,
 		return 0;
 	}
 	n = m->launch.jobs;
-	job.first_block = blocks_of(&m->launch);
+	job.first_block = compute_launch_blocks(&m->launch);
 	m->launch.job[n] = job;
 	m->launched[b->slot].job[n] = measured;
 	m->launch.jobs = n + 1;
 	return write_job(b, n);
 }
 
-uint32_t device_batch_mark(struct device_batch *b, bool alone)
+uint32_t device_batch_add_mark(struct device_batch *b, bool alone)
 {
 	if (b->slot == NO_SLOT && !alone)
 		return 0;
@@ -567,7 +568,7 @@ uint32_t device_batch_mark(struct device_batch *b, bool alone)
 	return write_job(b, STATS_JOBS);
 }
 
-uint32_t device_batch_end(struct device_batch *b)
+uint32_t device_batch_close(struct device_batch *b)
 {
 	if (!b->context)
 		return 0;
@@ -581,7 +582,7 @@ uint32_t device_batch_end(struct device_batch *b)
 
 /* ---- results ---- */
 
-static struct measure_context *context_of(uint32_t snapshot)
+static struct measure_context *get_snapshot_context(uint32_t snapshot)
 {
 	return &contexts[snapshot >> 27 & (CONTEXTS - 1)];
 }
@@ -597,19 +598,19 @@ static uint32_t find_measure_slot(uint32_t snapshot)
  */
 static int look_at(uint32_t snapshot)
 {
-	struct measure_context *m = context_of(snapshot);
+	struct measure_context *m = get_snapshot_context(snapshot);
 	uint32_t number = m->launched[find_measure_slot(snapshot)].number;
 
 	if (!number || (number & 0xfff) != (snapshot & 0xfff))
 		return -EIO;
-	if (slot_done(m, find_measure_slot(snapshot)) == number)
+	if (get_slot_done(m, find_measure_slot(snapshot)) == number)
 		return 1;
 	return atomic_load_explicit(&m->state, memory_order_relaxed) == CONTEXT_OFF ? -EIO : 0;
 }
 
 int device_measured(uint32_t snapshot, struct stats *out, uint32_t *crc)
 {
-	struct measure_context *m = context_of(snapshot);
+	struct measure_context *m = get_snapshot_context(snapshot);
 	uint32_t slot = find_measure_slot(snapshot), job = snapshot >> 12 & 31;
 	int state = look_at(snapshot);
 
@@ -618,9 +619,9 @@ int device_measured(uint32_t snapshot, struct stats *out, uint32_t *crc)
 	return state;
 }
 
-bool device_times(uint32_t snapshot, uint64_t *begin, uint64_t *end)
+bool device_get_times(uint32_t snapshot, uint64_t *begin, uint64_t *end)
 {
-	const struct measure_context *m = context_of(snapshot);
+	const struct measure_context *m = get_snapshot_context(snapshot);
 
 	if (!SNAPSHOT_IS_MEASURED(snapshot) || look_at(snapshot) != 1)
 		return false;
@@ -631,7 +632,7 @@ bool device_times(uint32_t snapshot, uint64_t *begin, uint64_t *end)
 
 void device_measured_drop(uint32_t snapshot)
 {
-	struct launched *l = &context_of(snapshot)->launched[find_measure_slot(snapshot)];
+	struct launched *l = &get_snapshot_context(snapshot)->launched[find_measure_slot(snapshot)];
 
 	atomic_fetch_sub_explicit(&l->wanted, 1, memory_order_release);
 }

@@ -10,7 +10,7 @@
  * Limits, for each context: 1,024 pending launches, MEASURE_STREAM_MAX on one stream, parts of 65,536 blocks. Beyond them
  * nothing is measured, and that is counted.
  *
- * Locks: one for each context, a leaf except for the driver's own, held from device_batch_begin() to device_batch_end(). A thread
+ * Locks: one for each context, a leaf except for the driver's own, held from device_batch_open() to device_batch_close(). A thread
  * waits for it for at most 0.2 ms. Results are read and dropped without a lock.
  */
 #ifndef PROBE_DEVICE_MEASURE_H
@@ -61,10 +61,10 @@ struct device_batch {
 };
 
 /*
- * False: nothing can be measured on that stream, and device_batch_end() is not needed. memory: an address of a tensor.
+ * False: nothing can be measured on that stream, and device_batch_close() is not needed. memory: an address of a tensor.
  * *dropped: because the kernel is still being loaded, or another thread's launch is blocked in the driver.
  */
-bool device_batch_begin(struct device_batch *batch, const struct device_backend *b, uint64_t stream,
+bool device_batch_open(struct device_batch *batch, const struct device_backend *b, uint64_t stream,
 	const void *memory, bool *dropped);
 
 /*
@@ -78,10 +78,10 @@ uint32_t device_batch_add(struct device_batch *batch, const struct device_tensor
  * Returns the number of a pending result without values, which shows when the stream reaches this
  * point; 0: none. alone: also if no tensor was added.
  */
-uint32_t device_batch_mark(struct device_batch *batch, bool alone);
+uint32_t device_batch_add_mark(struct device_batch *batch, bool alone);
 
 /* Launches the tensors that were added. Returns how many of all of them were dropped: their snapshots never arrive. */
-uint32_t device_batch_end(struct device_batch *batch);
+uint32_t device_batch_close(struct device_batch *batch);
 
 /* Returns 1 if the result is complete, in *out and *crc; 0: not yet; -EIO: it never will be. */
 int device_measured(uint32_t snapshot, struct stats *out, uint32_t *crc);
@@ -90,7 +90,7 @@ int device_measured(uint32_t snapshot, struct stats *out, uint32_t *crc);
  * Returns when the stream began the launch and when it had completed it, in ns of the device's
  * clock. Returns false if that is not known (yet).
  */
-bool device_times(uint32_t snapshot, uint64_t *begin, uint64_t *end);
+bool device_get_times(uint32_t snapshot, uint64_t *begin, uint64_t *end);
 
 void device_measured_drop(uint32_t snapshot);
 

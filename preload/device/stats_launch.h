@@ -22,7 +22,8 @@ typedef int64_t stats_i64;
 #define STATS_THREADS 256 /* per block; the variant for a processor has 1 */
 #endif
 #define STATS_JOBS 30 /* per launch: the arguments must fit into the 4,096 bytes that CUDA allows */
-#define STATS_DIMS 5 /* four dimensions of the tensor, and the two parts of complex numbers */
+#define STATS_DIMS \
+	5 /* of a job: four of the tensor, and one for the two parts of complex numbers */
 #define STATS_PARTS 1024 /* maximum blocks of a launch: each writes its result to scratch memory */
 /* bytes for one block, below which starting another block costs more than it saves */
 #define STATS_STRETCH 16384

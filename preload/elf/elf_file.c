@@ -388,7 +388,7 @@ bool elf_file_defines(const struct elf_file *f, const char *name)
 	const unsigned bits = 8 * sizeof(ElfW(Addr));
 	const ElfW(Addr) *bloom = (const void *)(t + 4);
 	uint64_t bucket = 4 + (uint64_t)t[2] * (sizeof(ElfW(Addr)) / 4), chain = bucket + t[0];
-	uint32_t h = elfsym_hash(name);
+	uint32_t h = compute_gnu_hash(name);
 	ElfW(Addr) w = bloom[h / bits % t[2]];
 
 	if (!(w >> h % bits & w >> (h >> (t[3] & 31)) % bits & 1))

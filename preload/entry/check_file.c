@@ -51,7 +51,7 @@ static void check_api(struct api *a, void *arg)
 {
 	const struct api_spec *s = a->spec;
 	struct provider p[2] = {{0}};
-	int n = elfsym_after_us(get_real_name(s), p, 2);
+	int n = elfsym_find_after_us(get_real_name(s), p, 2);
 	/*
 	 * Adapters with rules of their own have decided already: aten::add is add.Tensor in the
 	 * row.

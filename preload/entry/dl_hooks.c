@@ -45,7 +45,7 @@ static void *find_real_of(const char *name, _Atomic(void *) *cached)
  */
 static bool is_exported_by_us(const char *name)
 {
-	return elfsym_own(name) && strncmp(name, "probe_", 6) != 0;
+	return elfsym_is_own(name) && strncmp(name, "probe_", 6) != 0;
 }
 
 /*
@@ -56,13 +56,13 @@ static bool is_search_after_libprobe(void *handle, const char *name, uintptr_t p
 {
 	struct elf_place at;
 
-	if (elfsym_before_us(name))
+	if (elfsym_is_before_us(name))
 		return false;
 	/*
 	 * From an object after libprobe.so, or a library with a separate scope, RTLD_NEXT does
 	 * not find libprobe.so.
 	 */
-	return handle != RTLD_NEXT || (elfsym_place(pc, &at) && !at.after_libprobe);
+	return handle != RTLD_NEXT || (elfsym_find_place(pc, &at) && !at.after_libprobe);
 }
 
 /*
@@ -75,9 +75,11 @@ static struct tail find_in_scope(struct tail to, void *handle, const char *name,
 	struct provider own, stub;
 	bool wrapper = is_exported_by_us(name), there;
 
-	if ((!wrapper && !elfsym_stub(name, &stub)) || !is_search_after_libprobe(handle, name, pc))
+	if ((!wrapper && !elfsym_find_stub(name, &stub)) ||
+		!is_search_after_libprobe(handle, name, pc))
 		return to;
-	there = real_find_next(name) || (handle == RTLD_DEFAULT && elfsym_scope(name, pc, &own));
+	there = real_find_next(name) ||
+		(handle == RTLD_DEFAULT && elfsym_find_in_scope(name, pc, &own));
 	if (wrapper && !there)
 		return (struct tail){.value = real_find_next(name)};
 	if (!wrapper && there)
@@ -90,7 +92,7 @@ static void *get_wrapper_of_found(void *p, const char *name, uintptr_t pc)
 {
 	struct elf_place at;
 
-	if (!elfsym_place((uintptr_t)p, &at) || !at.code)
+	if (!elfsym_find_place((uintptr_t)p, &at) || !at.code)
 		return p;
 	/*
 	 * p is libprobe's own: found through a handle of the program, whose scope is the global
@@ -99,7 +101,7 @@ static void *get_wrapper_of_found(void *p, const char *name, uintptr_t pc)
 	if (at.us && !is_exported_by_us(name))
 		return p;
 	if (at.us || at.stubs)
-		return elfsym_before_us(name) || real_find_next(name) ? p : real_find_next(name);
+		return elfsym_is_before_us(name) || real_find_next(name) ? p : real_find_next(name);
 	if (!recording_enabled() || (!api_find(name) && !runtime_wants(name, at.path)))
 		return p;
 	return bind_wrapper(name, p, at.path, pc);

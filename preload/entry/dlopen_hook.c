@@ -168,7 +168,7 @@ static bool add_function_name(const struct elf_function *fn, void *arg)
 
 	if (!runtime_wants(fn->name, c->object))
 		return true;
-	if (c->here && elfsym_stub(fn->name, &stub)) {
+	if (c->here && elfsym_find_stub(fn->name, &stub)) {
 		stub_second(fn->name);
 		return true;
 	}
@@ -378,7 +378,7 @@ static void before_load(const char *file, uintptr_t pc, struct loading *l)
 	 * The search path of the caller is known; of the objects that loaded the caller, only the
 	 * program's.
 	 */
-	elfsym_place(pc, &at);
+	elfsym_find_place(pc, &at);
 	by = (struct elf_asker){.path = *at.path ? at.path : "/proc/self/exe",
 		.rpath = at.rpath,
 		.runpath = at.runpath,

@@ -57,7 +57,8 @@ struct found_in {
 
 static struct found_in find_early(const char *name)
 {
-	struct search s = {.name = name, .gnu = elfsym_hash(name), .sysv = object_hash_sysv(name)};
+	struct search s = {
+		.name = name, .gnu = compute_gnu_hash(name), .sysv = compute_sysv_hash(name)};
 	struct found_in in = {0};
 	bool passed_us = false;
 

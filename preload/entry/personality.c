@@ -58,7 +58,7 @@ static __thread struct unwinder *caller THREAD_TLS;
 static void *provided_function(const char *name, uintptr_t by)
 {
 	struct provider p[PROVIDERS];
-	int n = elfsym_all(name, p, PROVIDERS);
+	int n = elfsym_find_all(name, p, PROVIDERS);
 
 	for (int i = 0; i < n && i < PROVIDERS; i++)
 		if (by >= p[i].lo && by < p[i].hi && !p[i].ifunc)
@@ -69,7 +69,7 @@ static void *provided_function(const char *name, uintptr_t by)
 static bool fill_unwinder(struct unwinder *u, uintptr_t by)
 {
 	struct provider p[PROVIDERS];
-	int n = elfsym_all("_Unwind_Resume", p, PROVIDERS);
+	int n = elfsym_find_all("_Unwind_Resume", p, PROVIDERS);
 
 	u->language_data = provided_function("_Unwind_GetLanguageSpecificData", by);
 	u->region_start = provided_function("_Unwind_GetRegionStart", by);

@@ -114,7 +114,7 @@ static bool visit_unstubbed(const struct elf_function *fn, void *arg)
 	struct look *l = arg;
 	struct provider stub;
 
-	if (runtime_wants(fn->name, l->object) && !elfsym_stub(fn->name, &stub))
+	if (runtime_wants(fn->name, l->object) && !elfsym_find_stub(fn->name, &stub))
 		l->visit(fn->name, l->object, l->arg);
 	return true;
 }

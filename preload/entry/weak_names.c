@@ -24,13 +24,12 @@ static bool hide_if_nobody_has_it(const char *name, void *arg)
 {
 	struct provider p;
 
-	if (elfsym_own(name) && !is_defined_by_coming(name, arg) && elfsym_all(name, &p, 1) == 0 &&
-		!elfsym_hide_own(name))
+	if (elfsym_is_own(name) && !is_defined_by_coming(name, arg) &&
+		elfsym_find_all(name, &p, 1) == 0 && !elfsym_hide_own(name))
 		log_loss(LOSS_ENTRY,
 			"%s: no library defines it, and it cannot be hidden: code that tests it "
-			"with a "
-			"weak "
-			"reference calls it and fails; start that program without the preload",
+			"with a weak reference calls it and fails; start that program without the "
+			"preload",
 			name);
 
 	return true;

@@ -106,8 +106,8 @@ static int64_t claim_chunk(struct journal *j, uint32_t slot)
 	return -1;
 }
 
-/* Leaves a chain that was given up, and takes another slot. Returns false if no slot is free. */
-static bool leave_lost_chain(struct chain *c)
+/* If the chain was given up, opens another one in a free slot. Returns false if there is none. */
+static bool open_another_if_lost(struct chain *c)
 {
 	return atomic_load_explicit(&c->slot->state, memory_order_relaxed) != JT_LOST ||
 	       chain_open(c, c->j, c->slot->tid) == 0;
@@ -122,7 +122,7 @@ static inline uint32_t count_early_chunks(const struct journal *j, uint32_t all)
 /* Takes a new chunk. last: the reserved last chunks may be taken too. */
 static bool next_chunk(struct chain *c, bool last, bool *wake)
 {
-	if (!leave_lost_chain(c))
+	if (!open_another_if_lost(c))
 		return false;
 
 	_Atomic uint64_t *free_chunks = &c->j->head->free_chunks;

@@ -25,7 +25,7 @@
 #define FIRST_PIECES 4
 
 /* Head and slots, commits and dictionary, records in flight, chunks; adjacent ones are joined. */
-static unsigned list_first_pieces(const struct journal_geometry *g, const uint64_t space[JP_COUNT],
+static unsigned set_first_pieces(const struct journal_geometry *g, const uint64_t space[JP_COUNT],
 	struct journal_piece piece[FIRST_PIECES])
 {
 	const struct journal_piece all[FIRST_PIECES] = {
@@ -49,7 +49,7 @@ static uint64_t get_first_bytes(const struct journal_geometry *g, const uint64_t
 	struct journal_piece piece[FIRST_PIECES];
 	uint64_t bytes = 0;
 
-	for (unsigned i = 0, n = list_first_pieces(g, space, piece); i < n; i++)
+	for (unsigned i = 0, n = set_first_pieces(g, space, piece); i < n; i++)
 		bytes += piece[i].bytes;
 	return bytes;
 }
@@ -59,7 +59,7 @@ static void add_first_pieces(
 {
 	struct journal_piece piece[FIRST_PIECES];
 
-	for (unsigned i = 0, n = list_first_pieces(g, space, piece); i < n; i++)
+	for (unsigned i = 0, n = set_first_pieces(g, space, piece); i < n; i++)
 		add_journal_piece(h, piece[i].offset, piece[i].bytes);
 }
 
@@ -126,7 +126,7 @@ static void plan_journal(struct journal_geometry *g, size_t bytes)
  * Filled in place, not on the stack: the head is large, and the thread whose call starts the
  * recording may have little stack. space: what each part has at first.
  */
-static void fill_journal_head(struct journal *j, void *p, const struct journal_geometry *g,
+static void init_journal_head(struct journal *j, void *p, const struct journal_geometry *g,
 	const uint64_t space[JP_COUNT], size_t mapped, enum journal_kind kind)
 {
 	struct journal_head *h = p;
@@ -171,7 +171,7 @@ static void fill_journal_head(struct journal *j, void *p, const struct journal_g
  * Size of the mapping, with space to grow. If the program's address space is limited, there is
  * none for more threads, because the program may need it.
  */
-static size_t bytes_at_most(const struct journal_geometry *g)
+static size_t compute_most_bytes(const struct journal_geometry *g)
 {
 	struct rlimit space;
 
@@ -218,8 +218,7 @@ static void *map_new_file(
 
 	if (p == MAP_FAILED)
 		p = reserve_memory(*most = g->bytes);
-	for (unsigned i = 0, n = list_first_pieces(g, space, piece); p != MAP_FAILED && i < n;
-		i++) {
+	for (unsigned i = 0, n = set_first_pieces(g, space, piece); p != MAP_FAILED && i < n; i++) {
 		if (mmap(p + piece[i].offset, piece[i].bytes, PROT_READ | PROT_WRITE,
 			    MAP_SHARED | MAP_FIXED, fd, (off_t)from) == MAP_FAILED) {
 			munmap(p, *most);
@@ -230,16 +229,16 @@ static void *map_new_file(
 	return p;
 }
 
-static int create_in_memory(struct journal *j, const struct journal_geometry *g)
+static int open_in_memory(struct journal *j, const struct journal_geometry *g)
 {
 	uint64_t space[JP_COUNT];
-	size_t most = bytes_at_most(g);
+	size_t most = compute_most_bytes(g);
 	void *p = map_private_memory(g->bytes, &most);
 
 	if (p == MAP_FAILED)
 		return -errno;
 	get_most_space(g, g->bytes, space);
-	fill_journal_head(j, p, g, space, most, JK_MEMORY);
+	init_journal_head(j, p, g, space, most, JK_MEMORY);
 	return 0;
 }
 
@@ -253,14 +252,14 @@ int journal_create(struct journal *j, int dirfd, const char *name, size_t bytes)
 
 	plan_journal(&g, bytes);
 	if (dirfd == -1)
-		return create_in_memory(j, &g);
+		return open_in_memory(j, &g);
 	if (g.bytes > io_get_file_limit())
 		return -EFBIG;
 	get_first_space(&g, space);
 	fd = allocate_journal_file(dirfd, name, get_first_bytes(&g, space), g.bytes);
 	if (fd < 0)
 		return fd;
-	most = bytes_at_most(&g);
+	most = compute_most_bytes(&g);
 	p = map_new_file(fd, &g, space, &most);
 	if (p == MAP_FAILED) {
 		int err = -errno;
@@ -272,7 +271,7 @@ int journal_create(struct journal *j, int dirfd, const char *name, size_t bytes)
 
 	bool locked = flock(fd, LOCK_EX | LOCK_NB) == 0;
 
-	fill_journal_head(j, p, &g, space, most, JK_FILE);
+	init_journal_head(j, p, &g, space, most, JK_FILE);
 	j->head->locked = locked;
 	io_kept_set(&j->lock, fd);
 	return 0;
@@ -289,7 +288,7 @@ int journal_create_segment(struct journal *j, uint64_t seed, size_t bytes, char 
 	int err;
 
 	plan_journal(&g, bytes);
-	most = bytes_at_most(&g);
+	most = compute_most_bytes(&g);
 	p = segment_make(&s, seed, most, &err);
 	/* The size of a segment may be limited: tries a smaller one. */
 	if (!p)
@@ -297,7 +296,7 @@ int journal_create_segment(struct journal *j, uint64_t seed, size_t bytes, char 
 	if (!p)
 		return err;
 	get_most_space(&g, g.bytes, space);
-	fill_journal_head(j, p, &g, space, most, JK_SEGMENT);
+	init_journal_head(j, p, &g, space, most, JK_SEGMENT);
 	segment_format_path(&s, at);
 	snprintf(path, cap, "%s", at);
 	return 0;

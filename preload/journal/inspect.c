@@ -24,7 +24,7 @@ struct look {
 	size_t npending, cap;
 };
 
-static void fill_api_names(const struct look *l, uint32_t id, struct inspect_call *c)
+static void set_api_names(const struct look *l, uint32_t id, struct inspect_call *c)
 {
 	const char *p = journal_dict_get(l->journal, DICT_API, (uint16_t)id);
 
@@ -69,7 +69,7 @@ static void show_open_call(struct look *l, const struct journal_call *r, size_t 
 		.async = async,
 	};
 
-	fill_api_names(l, r->api, &c);
+	set_api_names(l, r->api, &c);
 	c.redop = redop_name[r->redop < REDOP_COUNT ? r->redop : 0];
 	c.dtype = "";
 	if (t) {
@@ -139,7 +139,7 @@ static void walk_chain(struct look *l, uint32_t slot, const struct journal_commi
 	}
 }
 
-static void visit_call(struct look *l, const struct journal_entry *e)
+static void handle_open_call(struct look *l, const struct journal_entry *e)
 {
 	if (e->type != JE_CALL)
 		return;
@@ -153,7 +153,7 @@ static void visit_call(struct look *l, const struct journal_entry *e)
 		record_pending(l, c, e->bytes);
 }
 
-static void visit_end(struct look *l, const struct journal_entry *e)
+static void handle_call_end(struct look *l, const struct journal_entry *e)
 {
 	if (e->type != JE_END)
 		return;
@@ -165,7 +165,7 @@ static void visit_end(struct look *l, const struct journal_entry *e)
 			l->pending[i].call = NULL;
 }
 
-static void show_pending_calls(struct look *l, uint64_t commit)
+static void emit_pending_calls(struct look *l, uint64_t commit)
 {
 	const struct journal_head *h = l->journal->head;
 	uint32_t n = (uint32_t)(journal_get_space(l->journal, JP_PENDING) / PENDING_UNIT);
@@ -188,7 +188,7 @@ static void show_pending_calls(struct look *l, uint64_t commit)
 	}
 }
 
-static void show_waits(struct look *l)
+static void emit_waits(struct look *l)
 {
 	for (uint32_t i = 0, n = journal_get_nthread(l->journal); i < n; i++) {
 		const struct journal_thread *t = journal_get_thread(l->journal, i);
@@ -218,7 +218,7 @@ static void show_waits(struct look *l)
 		}
 		if (!api || atomic_load_explicit(&t->state, memory_order_relaxed) != JT_LIVE)
 			continue;
-		fill_api_names(l, api, &c);
+		set_api_names(l, api, &c);
 		if (t->wait_comm && t->wait_number)
 			c.comm_seq = (int64_t)t->wait_number - 1;
 		else if (t->wait_comm)
@@ -240,22 +240,22 @@ uint32_t inspect_open(
 	if (!commit)
 		return 0;
 	memcpy(commit, journal_get_commit(j, seq), bytes);
-	show_pending_calls(&l, seq);
+	emit_pending_calls(&l, seq);
 	for (uint32_t i = 0; i < n; i++)
-		walk_chain(&l, i, commit, visit_call);
+		walk_chain(&l, i, commit, handle_open_call);
 	if (l.npending)
 		for (uint32_t i = 0; i < n; i++)
-			walk_chain(&l, i, commit, visit_end);
+			walk_chain(&l, i, commit, handle_call_end);
 	for (size_t i = 0; i < l.npending; i++)
 		if (l.pending[i].call)
 			show_open_call(&l, l.pending[i].call, l.pending[i].space, true);
-	show_waits(&l);
+	emit_waits(&l);
 	free(l.pending);
 	free(commit);
 	return l.n;
 }
 
-static void visit_time(struct look *l, const struct journal_entry *e)
+static void handle_call_time(struct look *l, const struct journal_entry *e)
 {
 	const struct journal_call *c = (const struct journal_call *)e;
 	uint64_t at = 0;
@@ -277,7 +277,7 @@ uint64_t find_latest_event(const struct journal *j)
 	for (uint32_t i = 0, n = journal_get_nthread(j); i < n; i++) {
 		const struct journal_thread *t = journal_get_thread(j, i);
 
-		walk_chain(&l, i, journal_get_commit(j, seq), visit_time);
+		walk_chain(&l, i, journal_get_commit(j, seq), handle_call_time);
 		if (t->wait_api && t->wait_tick > l.latest)
 			l.latest = t->wait_tick;
 	}

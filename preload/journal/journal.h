@@ -23,8 +23,8 @@ struct journal {
 	enum journal_kind kind;
 	bool safe; /* the memory is a file or a segment, so it survives the process */
 	bool rdonly;
-	_Atomic uint64_t
-		growing_ns; /* when a thread began to grow it, CLOCK_MONOTONIC; 0: none does */
+	/* when a thread began to grow it, CLOCK_MONOTONIC; 0: none does */
+	_Atomic uint64_t growing_ns;
 	/* when growth was refused (disk, limits), ns of CLOCK_MONOTONIC; 0: it was not */
 	_Atomic uint64_t refused_ns;
 	_Atomic uint32_t slots_from; /* where the search for a free slot starts */
@@ -51,8 +51,8 @@ struct journal_geometry {
 	uint64_t thread_off, commit_off, dict_off, dict_bytes, pending_off, pending_bytes,
 		chunk_off;
 	uint32_t align, nslot, chunk_bytes;
-	uint32_t nchunk,
-		most_chunks; /* maximum numbers: without chunks for more threads, with them */
+	/* maximum numbers: without chunks for more threads, with them */
+	uint32_t nchunk, most_chunks;
 };
 
 /* 1/16 dictionary, 1/8 records in flight, the rest chunks. Returns -EINVAL if no chunk fits. */

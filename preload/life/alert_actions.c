@@ -55,7 +55,7 @@ static void set_preset_keys(struct config *cfg, const struct preset *p)
 		if (!k || config_key_fixed(k, &generation_first.cfg, cfg))
 			continue;
 		if (config_is_text(k))
-			*(char **)config_at(cfg, k) = (char *)k->dflt;
+			*(char **)config_get_member(cfg, k) = (char *)k->dflt;
 		config_set(cfg, k, p->set[i].value, strlen(p->set[i].value), &base);
 	}
 }

@@ -193,7 +193,7 @@ static void register_generations(bool again, const char *by)
 	if (life_config_file && !watch.text)
 		return;
 
-	const struct ctl_change *now = ctl_change_at(&watch.wanted, step);
+	const struct ctl_change *now = ctl_get_change(&watch.wanted, step);
 	unsigned n = 0;
 
 	if (again || compute_change_hash(now) != get_generation()->change) {
@@ -320,7 +320,7 @@ static void record_monitor_end(void)
 	struct file_mark now;
 
 	if (!g->cfg->dynamic_monitor || !g->cfg->dynamic_on || noted == g->number + 1 ||
-		!life_config_named || config_step_next(g->cfg, step_now()) != UINT64_MAX)
+		!life_config_named || config_find_next_step(g->cfg, step_now()) != UINT64_MAX)
 		return;
 	now = read_file_mark(life_config_file);
 	if (!is_mark_equal(&now, &watch.config))

@@ -44,7 +44,8 @@ struct named {
 	const char *key;
 	unsigned n;
 	struct {
-		char name[24], text[LIBRARY_TEXT_MAX];
+		const char *name;
+		char text[LIBRARY_TEXT_MAX];
 	} of[NAMED_MAX];
 };
 
@@ -68,7 +69,7 @@ static void add_named(struct named *l, const char *name, const char *text)
 {
 	pthread_mutex_lock(&session.lock);
 	if (l->n < NAMED_MAX) {
-		snprintf(l->of[l->n].name, sizeof(l->of[0].name), "%s", name);
+		l->of[l->n].name = name;
 		snprintf(l->of[l->n].text, sizeof(l->of[0].text), "%s", text);
 		l->n++;
 		if (session_is_on())

@@ -40,15 +40,19 @@ int session_reconfigure(const char *name, const char *text, size_t len);
 /* Adds or replaces a part of meta.json. json: the value as JSON text. */
 int session_set_meta(uint16_t part, const char *key, const char *json);
 
-/* Reports the version text of a library, for meta.json. Any time after the first call. */
+/*
+ * Reports the version text of a library, for meta.json. Any time after the first call. name: lives as
+ * long as the process.
+ */
 #define LIBRARY_TEXT_MAX 200
 void session_record_library(const char *name, const char *version);
 
 /*
- * Reports that something in this process cannot be observed: what, why, and the remedy, for
- * meta.json. Each is noted once.
+ * Reports that something in this process cannot be observed: the subject, why, and the remedy, for
+ * meta.json. Each is noted once. subject: lives as long as the process; why: fewer than
+ * LIBRARY_TEXT_MAX bytes.
  */
-void session_record_invisible(const char *what, const char *why);
+void session_record_invisible(const char *subject, const char *why);
 
 /*
  * Reports whether a fact of api/layout_fact.h holds, for meta.json. Takes session.lock if the

@@ -78,7 +78,7 @@ static void handle_wrong_change(void *arg, const char *line)
 static int set_generation(struct generation_pair *p, struct making *m)
 {
 	const struct change_text *t = m->t;
-	char **env = ctl_environment(t->change, startup_get_environment());
+	char **env = ctl_get_environment(t->change, startup_get_environment());
 	int err = -ENOMEM;
 
 	if (env)

@@ -248,7 +248,7 @@ static bool is_loaded(const char *name)
 /* True if Python was started with -E, -I or -s, so that it reads no PYTHON... variables. */
 static bool is_environment_ignored(void)
 {
-	const int *flag = elfsym_data("Py_IgnoreEnvironmentFlag");
+	const int *flag = elfsym_find_data("Py_IgnoreEnvironmentFlag");
 
 	return flag && *flag;
 }

@@ -44,7 +44,7 @@ void *real_find_symbol(const char *name)
 {
 	struct provider p;
 
-	return elfsym_after_us(name, &p, 1) ? call_ifunc_resolver(&p) : NULL;
+	return elfsym_find_after_us(name, &p, 1) ? call_ifunc_resolver(&p) : NULL;
 }
 
 void *real_find_next(const char *name)
@@ -54,7 +54,7 @@ void *real_find_next(const char *name)
 	struct elf_place at;
 
 	/* A stub was found for a versioned name: the function after it cannot be looked up. */
-	return p && elfsym_place((uintptr_t)p, &at) && at.stubs ? NULL : p;
+	return p && elfsym_find_place((uintptr_t)p, &at) && at.stubs ? NULL : p;
 }
 
 /*
@@ -68,7 +68,7 @@ static void *choose_for_caller(const char *name, uintptr_t pc, const struct prov
 	for (int i = 0; i < n; i++)
 		if (pc >= p[i].lo && pc < p[i].hi)
 			return call_ifunc_resolver(&p[i]);
-	if (elfsym_scope(name, pc, &own))
+	if (elfsym_find_in_scope(name, pc, &own))
 		return call_ifunc_resolver(&own);
 	log_loss(LOSS_REAL,
 		"%s is defined by %d libraries (%s, %s) and its caller depends on none of them; "
@@ -80,11 +80,11 @@ static void *choose_for_caller(const char *name, uintptr_t pc, const struct prov
 static void *find_name(const char *name, uintptr_t pc, bool *several)
 {
 	struct provider p[PROVIDERS_MAX];
-	int n = elfsym_after_us(name, p, PROVIDERS_MAX);
+	int n = elfsym_find_after_us(name, p, PROVIDERS_MAX);
 
 	/* A stub object may come before libprobe.so in the search, and so may libraries. */
-	if (!n && elfsym_stub(name, &p[0]))
-		n = elfsym_all(name, p, PROVIDERS_MAX);
+	if (!n && elfsym_find_stub(name, &p[0]))
+		n = elfsym_find_all(name, p, PROVIDERS_MAX);
 	*several = false;
 	if (n <= 1)
 		return n ? call_ifunc_resolver(&p[0]) : NULL;
@@ -113,8 +113,8 @@ void *real_find(const struct api_spec *spec, uintptr_t pc, bool *several)
 
 /* ---- libraries being loaded ---- */
 
-static _Atomic uint32_t loads,
-	under_way; /* how often loading has begun; number of threads that may still be loading */
+/* how often loading has begun; number of threads that may still be loading */
+static _Atomic uint32_t loads, under_way;
 static __thread bool loading THREAD_TLS;
 
 void real_start_loading(void)

@@ -53,7 +53,8 @@ struct session {
 	bool rank_told;
 	bool rank_guessed;
 	char run[128];
-	struct clock_base clock; /* at the start; the journal's head has the current one */
+	struct clock_base
+		clock; /* at the start of the recording; for the current one see the journal's head */
 	/* The process whose calls the settings excluded before any was recorded; 0: none. */
 	_Atomic pid_t left_out;
 	/*

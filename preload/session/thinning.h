@@ -31,11 +31,11 @@
 #define THINNING_BYTES_LEAST (UINT64_C(64) << 10)
 
 struct thinning {
-	_Atomic uint64_t
-		values_from; /* bytes of the smallest tensor without values; UINT64_MAX: none */
+	/* bytes of the smallest tensor without values; UINT64_MAX: none */
+	_Atomic uint64_t values_from;
 	_Atomic uint64_t calls_mask; /* 2^k - 1 */
-	_Atomic uint32_t
-		sizes; /* bit i: there was a tensor whose values are not measured at level i + 1 */
+	/* bit i: there was a tensor whose values are not measured at level i + 1 */
+	_Atomic uint32_t sizes;
 };
 
 extern struct thinning thinning __attribute__((visibility("hidden")));

@@ -63,7 +63,7 @@ struct out_block *blocks_add(
 	return &f->blocks[i];
 }
 
-int read_blocks(struct files *f)
+int blocks_load_and_clean(struct files *f)
 {
 	int fd = openat(files_get_dir(f), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
@@ -113,7 +113,7 @@ void blocks_close(struct files *f, const char *path)
 {
 	for (int i = 0; i < FILES_OPEN; i++)
 		if (strcmp(f->file[i].path, path) == 0)
-			files_remove_open(&f->file[i]);
+			files_close_unwritten(&f->file[i]);
 }
 
 /*

@@ -27,13 +27,13 @@ struct out_block *blocks_add(
  * before it wrote, and the results of a killed compression: the plain file is complete as long as
  * it exists. Returns 0 or -errno.
  */
-int read_blocks(struct files *f);
+int blocks_load_and_clean(struct files *f);
 
 /*
  * Closes the file and drops its buffered text; the second function does so for the file with this
  * path.
  */
-void files_remove_open(struct out_file *o);
+void files_close_unwritten(struct out_file *o);
 void blocks_close(struct files *f, const char *path);
 
 #endif

@@ -25,7 +25,7 @@ int files_open(struct files *f, struct journal *j, int dirfd)
 		.j = j, .dirfd = dirfd, .limit = io_get_file_limit(), .text_most = SIZE_MAX};
 	for (int i = 0; i < FILES_OPEN; i++)
 		f->file[i].at.fd = -1;
-	return read_blocks(f);
+	return blocks_load_and_clean(f);
 }
 
 void files_set_config(struct files *f, const struct config *cfg)
@@ -61,7 +61,7 @@ void files_move(struct files *f, struct files *to)
 	*f = *to;
 }
 
-void files_remove_open(struct out_file *o)
+void files_close_unwritten(struct out_file *o)
 {
 	io_kept_close(&o->at);
 	free(o->buf);
@@ -71,7 +71,7 @@ void files_remove_open(struct out_file *o)
 void files_close(struct files *f)
 {
 	for (int i = 0; i < FILES_OPEN; i++)
-		files_remove_open(&f->file[i]);
+		files_close_unwritten(&f->file[i]);
 	files_places_close(f);
 	free(f->blocks);
 	f->blocks = NULL;
@@ -119,7 +119,7 @@ static struct out_file *find_out_file(struct files *f, const char *path)
 	}
 	if (!free_one)
 		return NULL;
-	files_remove_open(free_one);
+	files_close_unwritten(free_one);
 
 	const struct journal_file *c = committed_entry(f, path);
 	const char *name;
@@ -542,7 +542,7 @@ int files_write(struct files *f, struct journal_commit *next)
 			if (o->len && io_kept_is_same(&o->at, NULL) &&
 				ftruncate(o->at.fd, (off_t)o->bytes) < 0)
 				/* ensure_open() cuts it to its committed length next time */
-				files_remove_open(o);
+				files_close_unwritten(o);
 			o->len = 0;
 		}
 		return err;
@@ -573,7 +573,8 @@ int files_write(struct files *f, struct journal_commit *next)
 	return 0;
 }
 
-static int set_committed_length(int dirfd, const char *path, uint64_t bytes, bool lines)
+/* Cuts the file to the length of the last commit. Removes it if that is 0. Returns 0 or -errno. */
+static int reset_file_to_commit(int dirfd, const char *path, uint64_t bytes, bool lines)
 {
 	int err, fd = files_open_own(dirfd, path, O_RDWR);
 
@@ -584,7 +585,7 @@ static int set_committed_length(int dirfd, const char *path, uint64_t bytes, boo
 	return !err && !bytes && unlinkat(dirfd, path, 0) < 0 ? -errno : err;
 }
 
-int files_set_committed_lengths(struct files *f)
+int files_reset_to_commit(struct files *f)
 {
 	const struct journal_commit *c = journal_get_commit(
 		f->j, atomic_load_explicit(&f->j->head->commit_seq, memory_order_relaxed));
@@ -603,10 +604,10 @@ int files_set_committed_lengths(struct files *f)
 		dir = files_place_open(f, path, false, &name);
 		err = dir == -ENOENT ? 0
 		      : dir < 0	     ? dir
-				     : set_committed_length(
+				     : reset_file_to_commit(
 					       dir, name, c->file[i].bytes, kind == SINK_FILE_LINES);
 		if (err)
 			return err;
 	}
-	return read_blocks(f);
+	return blocks_load_and_clean(f);
 }

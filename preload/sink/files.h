@@ -173,7 +173,7 @@ void files_remove_entry(struct files *f);
  * Cuts every file of the valid commit to its committed length: the text after it is still in the
  * journal.
  */
-int files_set_committed_lengths(struct files *f);
+int files_reset_to_commit(struct files *f);
 
 /*
  * Opens a file of the folder. The file must be regular, owned by this user, and have no other

@@ -477,10 +477,10 @@ int sink_add_comm(struct sink *s, const struct journal_comm *e)
 	const char *end = (const char *)e + e->e.bytes, *str[4] = {"", "", "", ""};
 	const char *p = (const char *)(e + 1);
 
+	/* journal_get_entry_at() has checked that the last byte is a NUL. */
 	for (int i = 0; i < 4 && p < end; i++) {
 		str[i] = p;
-		p += strlen(p) +
-		     1; /* journal_get_entry_at() has checked that the last byte is a NUL */
+		p += strlen(p) + 1;
 	}
 
 	struct record_comm r = {.id = e->id,

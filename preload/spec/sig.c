@@ -327,8 +327,7 @@ static bool read_param(struct text *t, struct params *args)
 	if (strncmp(t->p, "...", 3) == 0) {
 		load_fail(t->l, get_signature_position(t),
 			"functions with variable arguments (...) cannot be wrapped: it is not "
-			"known "
-			"what a call passes");
+			"known what a call passes");
 		return false;
 	}
 	if (!read_declarator(t, &p.type, &p.name, &p.at))

@@ -35,8 +35,8 @@ static const uint8_t sigreturn[] = {
 struct frame {
 	uintptr_t pc, sp, fp;
 	uintptr_t fp_at; /* address from which fp was read, not in the trail yet; 0: none */
-	uintptr_t
-		lr_at; /* aarch64, after a signal: address of the saved link register; 0: unknown */
+	/* aarch64, after a signal: address of the saved link register; 0: unknown */
+	uintptr_t lr_at;
 	bool sp_known; /* false: sp is a lower bound */
 	bool fp_known;
 	bool exact; /* pc is the next instruction itself, not the one after a call */

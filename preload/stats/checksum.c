@@ -12,15 +12,15 @@
 
 #include "stats/kernel.h"
 
-static uint32_t get_table(uint32_t crc, const void *p, size_t n)
+static uint32_t compute_crc_by_zlib(uint32_t crc, const void *p, size_t n)
 {
 	return (uint32_t)crc32_z(crc, p, n);
 }
 
-static uint32_t by_table(uint32_t crc, const void *p, size_t n, uint64_t before)
+static uint32_t compute_crc_by_table(uint32_t crc, const void *p, size_t n, uint64_t before)
 {
 	(void)before;
-	return get_table(crc, p, n);
+	return compute_crc_by_zlib(crc, p, n);
 }
 
 #if defined(__x86_64__)
@@ -43,7 +43,7 @@ CLMUL __m128i load_at(const unsigned char *p)
 	return _mm_loadu_si128((const __m128i *)p);
 }
 
-__attribute__((target("pclmul,sse4.1"))) static uint32_t by_clmul(
+__attribute__((target("pclmul,sse4.1"))) static uint32_t compute_crc_by_clmul(
 	uint32_t crc, const void *data, size_t n, uint64_t before)
 {
 	/* x^(512+32), x^(512-32) and x^(128+32), x^(128-32) modulo the polynomial, reflected and shifted by one. */
@@ -55,7 +55,7 @@ __attribute__((target("pclmul,sse4.1"))) static uint32_t by_clmul(
 
 	(void)before;
 	if (n < 128)
-		return get_table(crc, p, n);
+		return compute_crc_by_zlib(crc, p, n);
 	for (int i = 0; i < 4; i++)
 		x[i] = load_at(p + 16 * i);
 	x[0] = _mm_xor_si128(x[0], _mm_cvtsi32_si128((int)~crc));
@@ -71,7 +71,7 @@ __attribute__((target("pclmul,sse4.1"))) static uint32_t by_clmul(
 		x[3] = fold(x[3], near, load_at(p));
 	_mm_storeu_si128((__m128i *)last, x[3]);
 	/* zlib inverts at both ends: with this start value the remainder is 0. */
-	return get_table(get_table(UINT32_MAX, last, sizeof(last)), p, n);
+	return compute_crc_by_zlib(compute_crc_by_zlib(UINT32_MAX, last, sizeof(last)), p, n);
 }
 
 static int has_clmul(void)
@@ -82,7 +82,7 @@ static int has_clmul(void)
 }
 
 #else
-#define by_clmul by_table
+#define compute_crc_by_clmul compute_crc_by_table
 #define has_clmul() 0
 #endif
 
@@ -178,7 +178,7 @@ static stats_checksum_fn *crc32_fn(void)
 		how = has_clmul() ? 2 : 1;
 		atomic_store_explicit(&known, how, memory_order_relaxed);
 	}
-	return how == 2 ? by_clmul : by_table;
+	return how == 2 ? compute_crc_by_clmul : compute_crc_by_table;
 }
 
 static stats_checksum_fn *checksum_fn(enum stats_checksum kind)

@@ -14,7 +14,7 @@ enum {
 	XCR0_AVX512 = 0xe6
 }; /* registers that the kernel saves: XMM, YMM; mask, ZMM */
 
-static uint32_t saved_registers(void)
+static uint32_t get_saved_registers(void)
 {
 	uint32_t lo, hi;
 
@@ -27,7 +27,7 @@ static int has(uint32_t word, uint32_t bits)
 	return (word & bits) == bits;
 }
 
-static void find_variant(int *avx2, int *avx512, int *vnni)
+static void check_cpu_features(int *avx2, int *avx512, int *vnni)
 {
 	const uint32_t base = bit_OSXSAVE | bit_AVX | bit_FMA | bit_F16C;
 	const uint32_t wide = bit_AVX512F | bit_AVX512BW | bit_AVX512DQ | bit_AVX512VL;
@@ -35,7 +35,7 @@ static void find_variant(int *avx2, int *avx512, int *vnni)
 
 	if (!__get_cpuid(1, &a, &b, &c, &d) || !has(c, base))
 		return;
-	xcr0 = saved_registers();
+	xcr0 = get_saved_registers();
 	if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || !has(xcr0, XCR0_AVX) || !has(b, bit_AVX2))
 		return;
 	*avx2 = 1;
@@ -49,7 +49,7 @@ const struct stats_kernels *stats_get_variant(enum stats_isa isa)
 
 	if (isa == STATS_SCALAR)
 		return &stats_scalar;
-	find_variant(&avx2, &avx512, &vnni);
+	check_cpu_features(&avx2, &avx512, &vnni);
 	if (avx512 && (isa == STATS_AVX512 || isa == STATS_AUTO))
 		return vnni ? &stats_avx512_vnni : &stats_avx512;
 	if (avx2 && (isa == STATS_AVX2 || isa == STATS_AUTO))

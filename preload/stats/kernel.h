@@ -51,8 +51,8 @@ struct stats_block {
 	uint32_t range; /* enum stats_range of sum and sq */
 	/* of the elements that are not NaN; if all are NaN: +Inf and -Inf */
 	union stats_value min, max;
-	struct stats_sum sum,
-		sq; /* of the finite elements; |sum.lo| may exceed |sum.hi|, sq.lo is 0 */
+	/* of the finite elements; |sum.lo| may exceed |sum.hi|, sq.lo is 0 */
+	struct stats_sum sum, sq;
 };
 
 /*

@@ -84,7 +84,7 @@ static void compute_difference(uint64_t *a, const uint64_t *b)
 	}
 }
 
-static void compute_double(uint64_t *a)
+static void compute_2_times(uint64_t *a)
 {
 	for (int i = LIMBS; i-- > 1;)
 		a[i] = a[i] << 1 | a[i - 1] >> 63;
@@ -108,7 +108,7 @@ static void compute_power_of_10(struct power *p, int n)
 		/* 2^(bits - 1 + 128) / 5^-n: its quotient has 128 bits. */
 		rest[(bits - 1) / 64] = UINT64_C(1) << ((bits - 1) % 64);
 		for (int i = 0; i < 128; i++) {
-			compute_double(rest);
+			compute_2_times(rest);
 			top <<= 1;
 			if (!is_limbs_less(rest, five)) {
 				compute_difference(rest, five);

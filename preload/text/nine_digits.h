@@ -21,8 +21,8 @@ __extension__ typedef unsigned __int128 u128;
  * half, or at it.
  */
 struct nines {
-	_Atomic uint64_t
-		cut; /* the first m of the second decimal exponent; UINT64_MAX: there is none; 0: not made yet */
+	/* the first m of the second decimal exponent; UINT64_MAX: there is none; 0: not made yet */
+	_Atomic uint64_t cut;
 	struct nine {
 		uint64_t hi; /* of 10^(8 - exp) */
 		int32_t exp;

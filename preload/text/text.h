@@ -28,8 +28,8 @@ void text_char(struct text *t, char c);
 void text_u64(struct text *t, uint64_t v);
 void text_i64(struct text *t, int64_t v);
 void text_hex(struct text *t, uint64_t v, int digits); /* at least `digits` digits */
-void text_double(
-	struct text *t, double v, int digits); /* as %.<digits>g in the C locale; inf, -inf, nan */
+/* as %.<digits>g in the C locale; inf, -inf, nan */
+void text_double(struct text *t, double v, int digits);
 void text_json(
 	/* as a quoted string with escapes; invalid UTF-8 as in text_escape() */
 	struct text *t, const char *s);

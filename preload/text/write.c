@@ -9,9 +9,8 @@
 /* Writes 1 to 8 digits. */
 static inline char *write_digits_to_8(char *p, uint32_t v)
 {
-	uint64_t digits = compute_digits_8(v) | UINT64_C(1)
-							<< 56; /* the bit makes 0 have one digit */
-	unsigned zeros = (unsigned)__builtin_ctzll(digits) & ~7u;
+	const uint64_t last = UINT64_C(1) << 56; /* gives 0 one digit */
+	unsigned zeros = (unsigned)__builtin_ctzll(compute_digits_8(v) | last) & ~7u;
 	uint64_t text = htole64((compute_digits_8(v) | UINT64_C(0x3030303030303030)) >> zeros);
 
 	memcpy(p, &text, 8);

@@ -118,7 +118,7 @@ static int write_rest_of_journal(const struct config *cfg, struct journal *j, in
 	if (err)
 		return err;
 	find_innermost(j, &in);
-	err = files_set_committed_lengths(&sink.files);
+	err = files_reset_to_commit(&sink.files);
 	if (!err)
 		err = drain_open(&drain, j, &sink);
 	if (err) {

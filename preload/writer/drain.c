@@ -199,11 +199,11 @@ static enum step handle_end_entry(struct drain *d, const struct journal_end *e, 
 		d->slot[slot].stuck = e->seq;
 		return STOP_CHAIN;
 	}
-	err = pending_store_take(&d->store, d->next->number, e->seq);
+	err = pending_store_remove(&d->store, d->next->number, e->seq);
 	if (!err) {
 		err = sink_add_call(d->sink, c, e, false);
 		if (err)
-			pending_store_untake(&d->store, e->seq);
+			pending_store_undo_remove(&d->store, e->seq);
 	}
 	return get_step_of_result(err);
 }
@@ -467,11 +467,11 @@ static int write_pending_rows(struct drain *d)
 	const struct journal_call *c;
 	uint32_t at = 0;
 
-	while ((c = pending_store_any(&d->store, &at))) {
-		if (pending_store_take(&d->store, d->next->number, c->seq) < 0)
+	while ((c = pending_store_get_next(&d->store, &at))) {
+		if (pending_store_remove(&d->store, d->next->number, c->seq) < 0)
 			return -ENOMEM;
 		if (sink_add_call(d->sink, c, NULL, true)) {
-			pending_store_untake(&d->store, c->seq);
+			pending_store_undo_remove(&d->store, c->seq);
 			d->full = true;
 			return 0;
 		}

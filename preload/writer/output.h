@@ -40,8 +40,8 @@ struct output {
 	_Atomic unsigned helped; /* passes by the job's threads that freed a part of the journal */
 	_Atomic bool failed; /* the last drain failed to write */
 	_Atomic int end; /* enum end_state */
-	_Atomic uint64_t
-		rank_news; /* set by writer_rank_known() for the next holder of the role; 0: none */
+	/* set by writer_rank_known() for the next holder of the role; 0: none */
+	_Atomic uint64_t rank_news;
 };
 
 extern struct output output;

@@ -138,11 +138,22 @@ static void write_opened(bool last)
 	opened_write(&session.journal, output.folder.dir.fd, &output.sink.opened);
 }
 
-static void report_write(int err)
+static void report_unwritten_rows(int err)
 {
 	log_loss(LOSS_WRITE,
 		"writing to %s: %s; records wait in the journal and are lost when it is full; %s",
 		output.folder.path, io_error_text(err),
+		io_get_remedy(err, "let the process write there"));
+}
+
+/* Rows are not concerned. last: the journal, which stays, is all that shows the process's end. */
+static void report_unwritten_meta(int err, bool last)
+{
+	log_loss(LOSS_WRITE, "writing meta.json in %s: %s; %s; %s", output.folder.path,
+		io_error_text(err),
+		last ? "rows are complete; the folder looks unfinished until `probe recover` has "
+		       "run"
+		     : "rows are not concerned; it keeps its earlier content and is written again",
 		io_get_remedy(err, "let the process write there"));
 }
 
@@ -229,7 +240,7 @@ static int stop_writing(int err, bool last)
 
 	atomic_store(&output.failed, err != 0);
 	if (err)
-		report_write(err);
+		report_unwritten_rows(err);
 	if (files_remove_oldest(&output.sink.files))
 		log_loss(LOSS_LIMIT,
 			"output_limit_mib (%lld) reached: oldest blocks but the first are removed",
@@ -262,7 +273,7 @@ static int stop_writing(int err, bool last)
 		int late = sink_write_meta(&output.sink);
 
 		if (late) {
-			report_write(late);
+			report_unwritten_meta(late, last && !err);
 			if (last && !err) {
 				atomic_store(&h->state, JS_ENDED);
 				err = late;

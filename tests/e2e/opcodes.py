@@ -10,9 +10,12 @@ import sys
 minor = sys.version_info[1]
 entries, numbers = opcode._inline_cache_entries, dis._all_opmap
 text = open(sys.argv[1]).read()
-found = re.search(r"\{\.minor = %d, \.extended = \{(.*?)\}, \.backward = \{(.*?)\}, \.cached = \{(.*?)\}\}" % minor, text, re.S)
+found = re.search(r"\{\.minor = %d, \.extended = \{(.*?)\}, \.backward = \{(.*?)\}, \.caches = \{(.*?)\}\}" % minor, text, re.S)
 extended, backward = ([int(x) for x in found[i].split(",")] for i in (1, 2))
-ranges = [tuple(255 if x == "UNKNOWN" else int(x) for x in r.split(", ")) for r in re.findall(r"\{(.*?)\}", found[3] + "}")]
+ranges = [
+    (int(first), int(last or first), 255 if n == "UNKNOWN" else int(n))
+    for first, last, n in re.findall(r"\[(\d+)(?: \.\.\. (\d+))?\] = (\w+)", found[3])
+]
 
 
 def is_replaced(name):

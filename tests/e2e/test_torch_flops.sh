@@ -89,6 +89,7 @@ own change
 same_output 'a library with kernels of its own'
 is '... and there is no number' "$(values)" ''
 is '... and why' "$(grep -o 'model-flops[^}]*give model_flops_per_step' "$out"/[hr]*/meta.json | grep -c 'flash_attn computes in kernels of its own')" 1
+is '... under the whole name of the number' "$(rows "$out" '[list(m["invisible"]) for m in M.values()]')" "[['model-flops-throughput-per-npu']]"
 own change PROBE_MODEL_FLOPS_PER_STEP=1e6
 is 'the key overrides what is not seen' "$(values)" 'mfu 14 model-flops-throughput-per-npu 14'
 train change PROBE_MODEL_FLOPS_PER_STEP=1e6 PROBE_PEAK_FLOPS=0

@@ -16,7 +16,7 @@ static void drop_report(void *arg, const char *line)
 static void take_change(const struct ctl_change *change)
 {
 	char home[] = "HOME=/h";
-	char **env = ctl_environment(change, (char *[]){home, NULL});
+	char **env = ctl_get_environment(change, (char *[]){home, NULL});
 	struct config cfg;
 
 	if (!env)
@@ -36,7 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (unsigned i = 0; !err && i < c.n; i++) {
 		if (i && c.change[i].effective_step < c.change[i - 1].effective_step)
 			abort();
-		take_change(ctl_change_at(&c, c.change[i].effective_step));
+		take_change(ctl_get_change(&c, c.change[i].effective_step));
 	}
 	ctl_free(&c);
 	return 0;

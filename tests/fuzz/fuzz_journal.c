@@ -259,7 +259,7 @@ static void look_and_recover(struct rank *r)
 	if (journal_open(&r->j, r->dirfd, "journal.bin", false))
 		return;
 	CHECK(sink_open(&r->sink, &r->j, r->dirfd, NULL, FORMAT_BIT(CSV)) == 0);
-	CHECK(files_set_committed_lengths(&r->sink.files) == 0);
+	CHECK(files_reset_to_commit(&r->sink.files) == 0);
 	CHECK(drain_open(&r->drain, &r->j, &r->sink) == 0);
 	CHECK(drain_all(&r->drain, false) == 0);
 	CHECK(drain_all(&r->drain, true) == 0);

@@ -51,7 +51,7 @@ static inline void rank_make(struct rank *r, size_t bytes)
 static inline void rank_sink(struct rank *r)
 {
 	assert_int_equal(sink_open(&r->sink, &r->j, r->dirfd, NULL, FORMAT_BIT(CSV)), 0);
-	assert_int_equal(files_set_committed_lengths(&r->sink.files), 0);
+	assert_int_equal(files_reset_to_commit(&r->sink.files), 0);
 	assert_int_equal(drain_open(&r->drain, &r->j, &r->sink), 0);
 }
 

@@ -13,7 +13,7 @@ static void make(uint64_t handle, int which)
 {
 	static const int64_t dims[] = {2, 3};
 
-	acl_tensor_made(
+	acl_tensor_add(
 		handle, &(struct acl_tensor_args){.dims = dims, .n = 2, .data = &memory[which]});
 }
 
@@ -50,7 +50,7 @@ static void test_ended_list(void **state)
 	(void)state;
 	make(64, 0);
 	make(128, 1);
-	acl_list_made(192, items, 2);
+	acl_list_add(192, items, 2);
 	acl_list_claim(192);
 	assert_int_equal(acl_list_get(192, got), 0);
 	assert_int_equal(found(64), -1);
@@ -60,7 +60,7 @@ static void test_ended_list(void **state)
 	assert_int_equal(found(128), 1);
 	acl_list_claim(192);
 	make(64, 1);
-	acl_list_made(192, items, 1);
+	acl_list_add(192, items, 1);
 	acl_list_settle(192, true);
 	assert_int_equal(acl_list_get(192, got), 1);
 	assert_int_equal(found(64), 1);

@@ -87,6 +87,15 @@ static void what_is_wrong(void **state)
 	assert_lines(&l, 2);
 	assert_int_equal(count_rules(&c), 0);
 	config_free(&c);
+	/* Of a variable, all or nothing is used. The messages must not claim that one rule is skipped. */
+	load_env(&c, "PROBE_ALERTS=[{rule: worse}, {rule: inf, kind: loss}]", &l);
+	assert_said(&l, "; no rule of this value is used");
+	assert_said(&l, "; the default [] is used");
+	assert_lines(&l, 2);
+	assert_int_equal(count_rules(&c), 0);
+	for (unsigned i = 0; i < l.n; i++)
+		assert_null(strstr(l.text[i], "rule is skipped"));
+	config_free(&c);
 }
 
 static void implied(void **state)

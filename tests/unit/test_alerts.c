@@ -117,7 +117,7 @@ static void rank_rules(struct rank *r)
 
 	cfg.alerts = (char *)RULES;
 	assert_int_equal(sink_open(&r->sink, &r->j, r->dirfd, &cfg, FORMAT_BIT(CSV)), 0);
-	assert_int_equal(files_set_committed_lengths(&r->sink.files), 0);
+	assert_int_equal(files_reset_to_commit(&r->sink.files), 0);
 	assert_int_equal(drain_open(&r->drain, &r->j, &r->sink), 0);
 }
 

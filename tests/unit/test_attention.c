@@ -9,27 +9,9 @@
 #include <cmocka.h>
 
 #include "training/params/attention.h"
+#include "buffer_helper.h"
 
 enum { BATCH = 2, HEADS = 3, TOKENS = 21, WIDTH = 5 };
-
-static struct buffer tensor_of(const void *at, uint8_t dtype, size_t size, unsigned ndim,
-	const int64_t *dims, const int64_t *strides)
-{
-	uint64_t n = 1;
-
-	for (unsigned i = 0; i < ndim; i++)
-		n *= (uint64_t)dims[i];
-	return (struct buffer){.base = at,
-		.count = n,
-		.bytes = n * size,
-		.dtype = dtype,
-		.layout = BUFFER_STRIDED,
-		.host = 1,
-		.ndim = (uint8_t)ndim,
-		.n = ndim,
-		.counts = dims,
-		.displs = strides};
-}
 
 /* [batch, tokens, heads, width], seen as [batch, heads, tokens, width]. */
 static double q[BATCH][TOKENS][HEADS][WIDTH], k[BATCH][TOKENS][HEADS][WIDTH];
@@ -66,8 +48,8 @@ static int make_tensors(void **state)
 static void logits_of_four_and_three_dimensions(void **state)
 {
 	static const int64_t flat[] = {BATCH * HEADS, TOKENS, TOKENS};
-	struct buffer four = tensor_of(logits, DT_FLOAT64, 8, 4, square, steps);
-	struct buffer three = tensor_of(logits, DT_FLOAT64, 8, 3, flat, steps + 1);
+	struct buffer four = make_tensor(logits, DT_FLOAT64, 4, square, steps);
+	struct buffer three = make_tensor(logits, DT_FLOAT64, 3, flat, steps + 1);
 	static struct max_logits m, n;
 	double kept = logits[1][2][3][4];
 
@@ -100,7 +82,7 @@ static void bounds_hold(const struct attention_mask *mask, bool (*sees)(int b, i
 	static const int64_t rows[] = {BATCH, HEADS, TOKENS};
 	static const int64_t apart[] = {HEADS * TOKENS, TOKENS, 1};
 	static double lse[BATCH][HEADS][TOKENS];
-	struct buffer v = tensor_of(lse, DT_FLOAT64, 8, 3, rows, apart);
+	struct buffer v = make_tensor(lse, DT_FLOAT64, 3, rows, apart);
 	static struct max_logits m;
 
 	for (int h = 0; h < HEADS; h++) {
@@ -167,9 +149,9 @@ static void logsumexp_bounds_the_largest_logit(void **state)
 	static const int64_t ed[] = {BATCH, 1, TOKENS, TOKENS},
 			     es[] = {TOKENS * TOKENS, 9, TOKENS, 1};
 	static const int64_t other[] = {TOKENS, TOKENS - 1};
-	struct buffer of_each = tensor_of(each, DT_FLOAT32, 4, 4, ed, es);
-	struct buffer of_all = tensor_of(shared, DT_BOOL, 1, 2, ed + 2, es + 2);
-	struct buffer wrong = tensor_of(shared, DT_BOOL, 1, 2, other, es + 2);
+	struct buffer of_each = make_tensor(each, DT_FLOAT32, 4, ed, es);
+	struct buffer of_all = make_tensor(shared, DT_BOOL, 2, ed + 2, es + 2);
+	struct buffer wrong = make_tensor(shared, DT_BOOL, 2, other, es + 2);
 	struct attention_mask mask = {.keys = TOKENS};
 	static struct max_logits m;
 
@@ -209,8 +191,8 @@ static const void *mask_logits(void)
 
 static void spread_is(uint64_t rows_max, const int *row, int n)
 {
-	struct buffer a = tensor_of(q, DT_FLOAT64, 8, 4, dims, strides);
-	struct buffer b = tensor_of(k, DT_FLOAT64, 8, 4, dims, strides);
+	struct buffer a = make_tensor(q, DT_FLOAT64, 4, dims, strides);
+	struct buffer b = make_tensor(k, DT_FLOAT64, 4, dims, strides);
 	struct attention_spread s;
 	long double entropy = 0, most = 0;
 
@@ -233,12 +215,12 @@ static void spread_is(uint64_t rows_max, const int *row, int n)
 	assert_int_equal(s.rows_total, TOKENS);
 	assert_true(fabsl(s.entropy - entropy / n) < 1e-12L &&
 		    fabsl(s.softmax_max - most / n) < 1e-12L);
-	a = tensor_of(mask_logits(), DT_FLOAT64, 8, 4, square, steps);
+	a = make_tensor(mask_logits(), DT_FLOAT64, 4, square, steps);
 	assert_true(compute_logits_spread(&a, rows_max, &s));
 	assert_int_equal(s.rows, n);
 	assert_true(fabsl(s.entropy - entropy / n) < 1e-12L &&
 		    fabsl(s.softmax_max - most / n) < 1e-12L);
-	a = tensor_of(mask_logits(), DT_FLOAT64, 8, 3, square + 1, steps + 1);
+	a = make_tensor(mask_logits(), DT_FLOAT64, 3, square + 1, steps + 1);
 	assert_false(compute_logits_spread(&a, rows_max, &s));
 }
 
@@ -246,8 +228,8 @@ static void entropy_of_all_rows_and_of_some(void **state)
 {
 	static const int some[] = {2, 7, 13, 18};
 	static const int64_t fewer[] = {BATCH, HEADS, TOKENS - 1, WIDTH};
-	struct buffer a = tensor_of(q, DT_FLOAT64, 8, 4, dims, strides);
-	struct buffer b = tensor_of(k, DT_FLOAT64, 8, 4, fewer, strides);
+	struct buffer a = make_tensor(q, DT_FLOAT64, 4, dims, strides);
+	struct buffer b = make_tensor(k, DT_FLOAT64, 4, fewer, strides);
 	struct attention_spread s;
 	double kept = q[0][4][0][1];
 

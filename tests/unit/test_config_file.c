@@ -479,9 +479,9 @@ static void finding(void **state)
 	snprintf(cmd, sizeof(cmd), "rm -r %s", dir);
 	assert_int_equal(system(cmd), 0);
 
-	assert_string_equal(config_builtin("probe.yaml"), "log_level: 1\n");
-	assert_string_equal(config_builtin("support_wrap_ops.yaml"), "mpi:\n  - MPI_Send\n");
-	assert_null(config_builtin("other.yaml"));
+	assert_string_equal(config_get_builtin("probe.yaml"), "log_level: 1\n");
+	assert_string_equal(config_get_builtin("support_wrap_ops.yaml"), "mpi:\n  - MPI_Send\n");
+	assert_null(config_get_builtin("other.yaml"));
 }
 
 int main(void)

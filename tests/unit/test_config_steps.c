@@ -53,7 +53,7 @@ static void one_by_one(void **state)
 		uint64_t first = (uint64_t)c.start_iteration > c.in_force_from
 					 ? (uint64_t)c.start_iteration
 					 : c.in_force_from;
-		uint64_t got = config_step_next(&c, 0);
+		uint64_t got = config_find_next_step(&c, 0);
 		int64_t recorded = 0;
 
 		for (uint64_t s = first; s < STEPS; s++) {
@@ -71,7 +71,7 @@ static void one_by_one(void **state)
 			assert_int_equal(config_step_wanted(&c, s), want);
 			if (want) {
 				assert_int_equal(got, s);
-				got = config_step_next(&c, s + 1);
+				got = config_find_next_step(&c, s + 1);
 			}
 		}
 		/* The next one comes later, or never. */
@@ -90,13 +90,13 @@ static void far_away(void **state)
 	struct config c = {.dynamic_on = true, .step_interval = UINT32_MAX, .step = {1, &r}};
 
 	(void)state;
-	assert_int_equal(config_step_next(&c, 0), UINT32_MAX);
+	assert_int_equal(config_find_next_step(&c, 0), UINT32_MAX);
 	assert_true(config_step_wanted(&c, UINT32_MAX));
-	assert_true(config_step_next(&c, (uint64_t)UINT32_MAX + 1) == UINT64_MAX);
+	assert_true(config_find_next_step(&c, (uint64_t)UINT32_MAX + 1) == UINT64_MAX);
 	c.start_step = UINT32_MAX - 1;
 	c.step_interval = 1;
 	c.collect_times = 1;
-	assert_int_equal(config_step_next(&c, 0), UINT32_MAX - 1);
+	assert_int_equal(config_find_next_step(&c, 0), UINT32_MAX - 1);
 	assert_false(config_step_wanted(&c, UINT32_MAX));
 }
 

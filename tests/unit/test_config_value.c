@@ -375,6 +375,35 @@ static void markers(void **state)
 	}
 }
 
+/* A list in a file keeps its right entries; of a variable all or nothing is used. The messages say which. */
+static void wrong_entries_are_reported_with_what_is_used(void **state)
+{
+	struct config c;
+	struct lines l;
+
+	(void)state;
+	load(&c, "kinds: [actv, wrong]\n", NULL, &l);
+	assert_lines(&l, 1);
+	assert_said(&l, "f.yaml:1:15: kinds: \"wrong\": not one of the names; accepted: ");
+	assert_said(&l, "; this entry is skipped");
+	assert_string_equal(shown(&c, "kinds"), "[\"actv\"]");
+	config_free(&c);
+
+	load(&c, "ops: [wrong]\n", NULL, &l);
+	assert_lines(&l, 2);
+	assert_said(&l, "; this entry is skipped");
+	assert_said(&l, "ops: no entry is left; the default [");
+	config_free(&c);
+
+	load_env(&c, "PROBE_KINDS=actv, wrong, bad", &l);
+	assert_lines(&l, 3);
+	assert_said(&l, "kinds: \"wrong\": not one of the names; no entry of this value is used");
+	assert_said(&l, "kinds: \"bad\": not one of the names; no entry of this value is used");
+	assert_said(&l, "; the default [] is used");
+	assert_string_equal(shown(&c, "kinds"), "[]");
+	config_free(&c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -387,6 +416,7 @@ int main(void)
 		cmocka_unit_test(paths),
 		cmocka_unit_test(rank_lists),
 		cmocka_unit_test(ranges_against_a_bitmap),
+		cmocka_unit_test(wrong_entries_are_reported_with_what_is_used),
 	};
 
 	return cmocka_run_group_tests_name("config_value", tests, NULL, NULL);

@@ -89,12 +89,12 @@ static void *keep_function(unsigned i, void *function, const char *class, void *
 
 static int shadow(void *o)
 {
-	int place = cxx_virtual_place(LIB, REDUCE);
+	int place = cxx_find_virtual_place(LIB, REDUCE);
 	struct cxx_shadow s = {
 		.class = LIB, .n = 1, .place = &place, .entry = give_entry, .arg = &asked};
 
 	assert_true(place >= 0);
-	return cxx_shadow(o, &s);
+	return cxx_set_shadow(o, &s);
 }
 
 /* ---- tests ---- */
@@ -103,13 +103,13 @@ static void test_places(void **state)
 {
 	/* Two destructors come first; of first() the backends' library has a copy of its own. */
 	(void)state;
-	assert_int_equal(cxx_virtual_place(LIB, FIRST), 2);
-	assert_int_equal(cxx_virtual_place(LIB, REDUCE), 3);
-	assert_int_equal(cxx_virtual_place(LIB, "_ZN3toy3Lib6gatherEPKvm"), 4);
+	assert_int_equal(cxx_find_virtual_place(LIB, FIRST), 2);
+	assert_int_equal(cxx_find_virtual_place(LIB, REDUCE), 3);
+	assert_int_equal(cxx_find_virtual_place(LIB, "_ZN3toy3Lib6gatherEPKvm"), 4);
 	/* Other parameters are another function. */
-	assert_int_equal(cxx_virtual_place(LIB, "_ZN3toy3Lib6reduceEPKvi"), -1);
-	assert_int_equal(cxx_virtual_place("N3toy4NoneE", REDUCE), -1);
-	assert_int_equal(cxx_virtual_place("N3toy5OtherE", REDUCE), -1);
+	assert_int_equal(cxx_find_virtual_place(LIB, "_ZN3toy3Lib6reduceEPKvi"), -1);
+	assert_int_equal(cxx_find_virtual_place("N3toy4NoneE", REDUCE), -1);
+	assert_int_equal(cxx_find_virtual_place("N3toy5OtherE", REDUCE), -1);
 }
 
 static void test_classes(void **state)
@@ -117,7 +117,7 @@ static void test_classes(void **state)
 	uint64_t no_object[4] = {0};
 
 	(void)state;
-	assert_non_null(strstr(cxx_object_class(object("make_direct")), "6DirectE"));
+	assert_non_null(strstr(cxx_read_object_class(object("make_direct")), "6DirectE"));
 	assert_true(cxx_object_is(object("make_direct"), LIB));
 	assert_true(cxx_object_is(object("make_further"), LIB));
 	assert_true(cxx_object_is(object("make_stranger"), "N3toy5OtherE"));
@@ -126,17 +126,17 @@ static void test_classes(void **state)
 	assert_false(cxx_object_is(object("make_several_other"), "N3toy5OtherE"));
 	assert_false(cxx_object_is(object("make_virtually"), LIB));
 	assert_false(cxx_object_is(object("make_deep"), LIB));
-	assert_null(cxx_object_class(object("make_several")));
-	assert_null(cxx_object_class(object("make_deep")));
+	assert_null(cxx_read_object_class(object("make_several")));
+	assert_null(cxx_read_object_class(object("make_deep")));
 	/* No objects at all. */
-	assert_null(cxx_object_class(NULL));
-	assert_null(cxx_object_class((void *)8));
-	assert_null(cxx_object_class((char *)object("make_direct") + 1));
-	assert_null(cxx_object_class(no_object));
+	assert_null(cxx_read_object_class(NULL));
+	assert_null(cxx_read_object_class((void *)8));
+	assert_null(cxx_read_object_class((char *)object("make_direct") + 1));
+	assert_null(cxx_read_object_class(no_object));
 	no_object[0] = (uintptr_t)&no_object[2];
-	assert_null(cxx_object_class(no_object));
+	assert_null(cxx_read_object_class(no_object));
 	no_object[0] = (uintptr_t) "a text that is no table of functions";
-	assert_null(cxx_object_class(no_object));
+	assert_null(cxx_read_object_class(no_object));
 }
 
 static void test_shadow(void **state)
@@ -207,13 +207,13 @@ static void test_refused(void **state)
 	assert_int_equal(asked, 0);
 	/* Its class is known from the other test: a new one is needed to see that nothing is replaced. */
 	s.class = "N3toy5OtherE";
-	assert_int_equal(cxx_shadow(object("make_stranger"), &s), -ENOENT);
+	assert_int_equal(cxx_set_shadow(object("make_stranger"), &s), -ENOENT);
 	places[0] = 1;
 	s.entry = keep_function;
-	assert_int_equal(cxx_shadow(object("make_stranger"), &s), -ENOENT);
+	assert_int_equal(cxx_set_shadow(object("make_stranger"), &s), -ENOENT);
 	/* A place after the end of the table. */
 	s.place = places + 1;
-	assert_int_equal(cxx_shadow(object("make_stranger"), &s), -EINVAL);
+	assert_int_equal(cxx_set_shadow(object("make_stranger"), &s), -EINVAL);
 }
 
 /* A table that ends with its page, at memory that cannot be read; and one that has no end. */
@@ -232,9 +232,9 @@ static void test_end_of_table(void **state)
 	table[-2] = NULL;
 	table[-1] = real[-1];
 	table[0] = table[1] = table[2] = real[0];
-	assert_int_equal(cxx_shadow(fake, &s), -ENOENT);
+	assert_int_equal(cxx_set_shadow(fake, &s), -ENOENT);
 	place = 3;
-	assert_int_equal(cxx_shadow(fake, &s), -EINVAL);
+	assert_int_equal(cxx_set_shadow(fake, &s), -EINVAL);
 	/* SLOTS_MAX functions and more. */
 	for (unsigned i = 0; i < words; i++)
 		p[i] = real[0];
@@ -242,10 +242,10 @@ static void test_end_of_table(void **state)
 	p[0] = NULL;
 	p[1] = real[-1];
 	place = 0;
-	assert_int_equal(cxx_shadow(fake, &s), -EINVAL);
+	assert_int_equal(cxx_set_shadow(fake, &s), -EINVAL);
 	/* An offset to the top: a base that is not the first. */
 	p[0] = (void *)-8;
-	assert_int_equal(cxx_shadow(fake, &s), -EINVAL);
+	assert_int_equal(cxx_set_shadow(fake, &s), -EINVAL);
 	munmap(p, 3 * page);
 }
 
@@ -274,7 +274,8 @@ int main(void)
 	base = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
 	snprintf(path, sizeof(path), "%s/libbackends.so", build_dir);
 	backends = dlopen(path, RTLD_NOW);
-	rc = base && backends ? cmocka_run_group_tests_name("cxx_shadow", tests, NULL, NULL) : 1;
+	rc = base && backends ? cmocka_run_group_tests_name("cxx_set_shadow", tests, NULL, NULL)
+			      : 1;
 	if (!base || !backends)
 		fprintf(stderr, "%s\n", dlerror());
 	build_end();

@@ -72,10 +72,10 @@ static uint32_t measure(void *on, const float *at, uint64_t n, bool *dropped)
 	struct device_batch b;
 	uint32_t snapshot;
 
-	if (!device_batch_begin(&b, cuda, (uintptr_t)on, at, dropped))
+	if (!device_batch_open(&b, cuda, (uintptr_t)on, at, dropped))
 		return 0;
 	snapshot = device_batch_add(&b, &t, dropped);
-	device_batch_end(&b);
+	device_batch_close(&b);
 	return snapshot;
 }
 
@@ -266,11 +266,11 @@ static void *hold_lock(void *arg)
 	bool dropped;
 	int *go = arg;
 
-	assert_true(device_batch_begin(&b, cuda, (uintptr_t)stream, NULL, &dropped));
+	assert_true(device_batch_open(&b, cuda, (uintptr_t)stream, NULL, &dropped));
 	__atomic_store_n(go, 1, __ATOMIC_RELEASE);
 	while (__atomic_load_n(go, __ATOMIC_ACQUIRE) != 2)
 		usleep(1000);
-	device_batch_end(&b);
+	device_batch_close(&b);
 	return NULL;
 }
 

@@ -67,9 +67,9 @@ static double max_of(void *on, const float *at, uint64_t n)
 	int done = 0;
 
 	for (int i = 0; i < 5000 && dropped; i++) {
-		if (device_batch_begin(&b, &hip_device, (uintptr_t)on, at, &dropped)) {
+		if (device_batch_open(&b, &hip_device, (uintptr_t)on, at, &dropped)) {
 			snapshot = device_batch_add(&b, &t, &dropped);
-			device_batch_end(&b);
+			device_batch_close(&b);
 		}
 		usleep(dropped ? 1000 : 0);
 	}

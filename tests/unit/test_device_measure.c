@@ -194,10 +194,10 @@ static uint32_t measure(uint64_t stream, const float *at, uint64_t n, bool *drop
 	struct device_batch b;
 	uint32_t snapshot;
 
-	if (!device_batch_begin(&b, &backend, stream, at, dropped))
+	if (!device_batch_open(&b, &backend, stream, at, dropped))
 		return 0;
 	snapshot = device_batch_add(&b, &t, dropped);
-	device_batch_end(&b);
+	device_batch_close(&b);
 	return snapshot;
 }
 
@@ -256,7 +256,7 @@ static void test_a_list_has_its_values(void **state)
 	bool dropped;
 
 	(void)state;
-	assert_true(device_batch_begin(&b, &backend, 1, numbers, &dropped));
+	assert_true(device_batch_open(&b, &backend, 1, numbers, &dropped));
 	for (unsigned i = 0; i < 70; i++) {
 		struct device_tensor t = tensor(numbers + i, 50 * (i + 1) % 4000 + 1);
 
@@ -264,8 +264,8 @@ static void test_a_list_has_its_values(void **state)
 		assert_int_not_equal(snapshot[i], 0);
 		assert_false(dropped);
 	}
-	mark = device_batch_mark(&b, true);
-	device_batch_end(&b);
+	mark = device_batch_add_mark(&b, true);
+	device_batch_close(&b);
 	for (unsigned i = 0; i < 70; i++) {
 		struct stats s;
 
@@ -274,7 +274,7 @@ static void test_a_list_has_its_values(void **state)
 		assert_int_equal(s.n, 50 * (i + 1) % 4000 + 1);
 		assert_int_equal(device_measured(snapshot[i], &s, &crc), 1);
 	}
-	assert_true(device_times(mark, &begin, &end));
+	assert_true(device_get_times(mark, &begin, &end));
 	assert_true(begin && end >= begin);
 	device_measured_drop(mark);
 	for (unsigned i = 0; i < 70; i++)
@@ -296,10 +296,10 @@ static void test_the_same_tensor_is_read_once(void **state)
 	(void)state;
 	t[3].dtype = DT_INT32;
 	t[4].eps = 50;
-	assert_true(device_batch_begin(&b, &backend, 1, numbers, &dropped));
+	assert_true(device_batch_open(&b, &backend, 1, numbers, &dropped));
 	for (unsigned i = 0; i < 5; i++)
 		snapshot[i] = device_batch_add(&b, &t[i], &dropped);
-	device_batch_end(&b);
+	device_batch_close(&b);
 	assert_int_equal(jobs - before, 4);
 	for (unsigned i = 0; i < 5; i++) {
 		struct stats s;
@@ -314,10 +314,10 @@ static void test_the_same_tensor_is_read_once(void **state)
 	}
 	/* More than the results of one launch: each number is valid, and its launch is free again when all are dropped. */
 	for (unsigned k = 0; k < 40; k++) {
-		assert_true(device_batch_begin(&b, &backend, 1, numbers, &dropped));
+		assert_true(device_batch_open(&b, &backend, 1, numbers, &dropped));
 		for (unsigned i = 0; i < AGAIN; i++)
 			snapshot[i] = device_batch_add(&b, &t[0], &dropped);
-		device_batch_end(&b);
+		device_batch_close(&b);
 		for (unsigned i = 0; i < AGAIN; i++) {
 			struct stats s;
 
@@ -418,10 +418,10 @@ static uint32_t measure_large(uint32_t *lost)
 	uint32_t snapshot;
 	bool dropped;
 
-	assert_true(device_batch_begin(&b, &backend, 1, &number, &dropped));
+	assert_true(device_batch_open(&b, &backend, 1, &number, &dropped));
 	snapshot = device_batch_add(&b, &t, &dropped);
 	assert_false(dropped);
-	*lost = device_batch_end(&b);
+	*lost = device_batch_close(&b);
 	return snapshot;
 }
 

@@ -27,7 +27,7 @@ static void operators_that_are_signs_have_their_methods(void **state)
 		const char *prefix = NULL;
 		char api[SITE_NAME_MAX];
 
-		assert_true(dump_site_operator(&s, sign[i].op, &prefix, api, sizeof(api)));
+		assert_true(dump_site_find_operator(&s, sign[i].op, &prefix, api, sizeof(api)));
 		assert_string_equal(prefix, "Tensor");
 		assert_string_equal(api, sign[i].method);
 	}
@@ -40,7 +40,7 @@ static void a_line_without_the_sign_does_not_say(void **state)
 	char api[SITE_NAME_MAX];
 
 	(void)state;
-	assert_false(dump_site_operator(&s, "floor_divide", &prefix, api, sizeof(api)));
+	assert_false(dump_site_find_operator(&s, "floor_divide", &prefix, api, sizeof(api)));
 }
 
 int main(void)

@@ -52,7 +52,7 @@ static void test_libc_and_libm(void **state)
 	assert_non_null(dlopen("libm.so.6", RTLD_LAZY | RTLD_GLOBAL));
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		struct provider p[16] = {{0}};
-		int n = elfsym_all(names[i], p, 16);
+		int n = elfsym_find_all(names[i], p, 16);
 		void *want = dlsym(RTLD_NEXT, names[i]);
 
 		assert_int_equal(n > 0, want != NULL);
@@ -76,7 +76,7 @@ static void test_versions(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		struct provider p[16] = {{0}};
-		int n = elfsym_all(names[i], p, 16);
+		int n = elfsym_find_all(names[i], p, 16);
 		const struct provider *c = in_object(p, n, "libc.so.6");
 		void *h = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
 
@@ -114,7 +114,7 @@ static void test_every_symbol_of_libm(void **state)
 			*at = 0;
 
 		struct provider p[16] = {{0}};
-		const struct provider *m = in_object(p, elfsym_all(name, p, 16), "libm.so");
+		const struct provider *m = in_object(p, elfsym_find_all(name, p, 16), "libm.so");
 
 		if (type == 'V')
 			continue;
@@ -134,20 +134,20 @@ static void test_data_and_ourselves(void **state)
 	struct provider p[4];
 
 	(void)state;
-	assert_ptr_equal(elfsym_data("stdout"), dlsym(RTLD_DEFAULT, "stdout"));
-	assert_null(elfsym_data("no_such_data_anywhere"));
-	assert_null(elfsym_data("errno")); /* thread-local: no address */
+	assert_ptr_equal(elfsym_find_data("stdout"), dlsym(RTLD_DEFAULT, "stdout"));
+	assert_null(elfsym_find_data("no_such_data_anywhere"));
+	assert_null(elfsym_find_data("errno")); /* thread-local: no address */
 	/* This program is "libprobe.so" here. */
 	for (int i = 0; i < 2; i++) {
-		assert_true(elfsym_own("elfsym_test_exported"));
-		assert_false(elfsym_own("getpid"));
-		assert_false(elfsym_own(""));
+		assert_true(elfsym_is_own("elfsym_test_exported"));
+		assert_false(elfsym_is_own("getpid"));
+		assert_false(elfsym_is_own(""));
 	}
 	assert_non_null(dlsym(RTLD_DEFAULT, "elfsym_test_exported"));
-	assert_int_equal(elfsym_all("elfsym_test_exported", p, 4), 0);
-	assert_int_equal(elfsym_after_us("getpid", p, 4), elfsym_all("getpid", p, 4));
+	assert_int_equal(elfsym_find_all("elfsym_test_exported", p, 4), 0);
+	assert_int_equal(elfsym_find_after_us("getpid", p, 4), elfsym_find_all("getpid", p, 4));
 	/* No function. */
-	assert_int_equal(elfsym_all("stdout", p, 4), 0);
+	assert_int_equal(elfsym_find_all("stdout", p, 4), 0);
 }
 
 static bool build(const char *path, const char *source, const char *flags)
@@ -186,7 +186,7 @@ static void check_built(const char *dir, const char *name, const char *flags, un
 		int found;
 
 		snprintf(f, sizeof(f), "built_%s_%u", name, i);
-		found = elfsym_all(f, p, 4);
+		found = elfsym_find_all(f, p, 4);
 		assert_int_equal(found, i < functions);
 		if (found) {
 			assert_ptr_equal(p[0].addr, dlsym(h, f));
@@ -194,12 +194,12 @@ static void check_built(const char *dir, const char *name, const char *flags, un
 		}
 	}
 	snprintf(f, sizeof(f), "undefined_%s", name);
-	assert_int_equal(elfsym_all(f, (struct provider[4]){{0}}, 4), 0);
+	assert_int_equal(elfsym_find_all(f, (struct provider[4]){{0}}, 4), 0);
 	snprintf(f, sizeof(f), "hidden_%s", name);
-	assert_int_equal(elfsym_all(f, (struct provider[4]){{0}}, 4), 0);
+	assert_int_equal(elfsym_find_all(f, (struct provider[4]){{0}}, 4), 0);
 	dlclose(h);
 	snprintf(f, sizeof(f), "built_%s_0", name);
-	assert_int_equal(elfsym_all(f, (struct provider[4]){{0}}, 4), 0);
+	assert_int_equal(elfsym_find_all(f, (struct provider[4]){{0}}, 4), 0);
 }
 
 static void test_hash_tables(void **state)

@@ -11,6 +11,7 @@
 
 #include "stats/exp_log.h"
 #include "training/params/experts.h"
+#include "buffer_helper.h"
 
 static double relative(double have, long double want)
 {
@@ -35,27 +36,12 @@ static void exp_and_log_agree_with_libm(void **state)
 	assert_true(isnan(stats_exp(NAN)));
 }
 
-static struct buffer matrix_of(
-	const void *at, uint8_t dtype, size_t size, const int64_t *dims, const int64_t *strides)
-{
-	return (struct buffer){.base = at,
-		.count = (uint64_t)(dims[0] * dims[1]),
-		.bytes = (uint64_t)(dims[0] * dims[1]) * size,
-		.dtype = dtype,
-		.layout = BUFFER_STRIDED,
-		.host = 1,
-		.ndim = 2,
-		.n = 2,
-		.counts = dims,
-		.displs = strides};
-}
-
 static void masked_and_unreadable_tokens_count_as_zero(void **state)
 {
 	static const float logits[3][4] = {
 		{0, 0, -INFINITY, 0}, {-INFINITY, -INFINITY, -INFINITY, -INFINITY}, {NAN, 0, 0, 0}};
 	static const int64_t dims[] = {3, 4}, strides[] = {4, 1}, turned[] = {1, 3};
-	struct buffer b = matrix_of(logits, DT_FLOAT32, 4, dims, strides);
+	struct buffer b = make_tensor(logits, DT_FLOAT32, 2, dims, strides);
 	double h = 0;
 
 	(void)state;
@@ -70,8 +56,8 @@ static void experts_are_the_shorter_side(void **state)
 	static const double w[2][3] = {{1, 0, 0}, {1, 1, 0}}, wide[3][2] = {{1, 1}, {0, 1}, {0, 0}};
 	static const int64_t dims[] = {2, 3}, strides[] = {3, 1}, turned[] = {3, 2},
 			     by_two[] = {2, 1};
-	struct buffer rows = matrix_of(w, DT_FLOAT64, 8, dims, strides),
-		      columns = matrix_of(wide, DT_FLOAT64, 8, turned, by_two);
+	struct buffer rows = make_tensor(w, DT_FLOAT64, 2, dims, strides),
+		      columns = make_tensor(wide, DT_FLOAT64, 2, turned, by_two);
 	double s = 0;
 
 	(void)state;

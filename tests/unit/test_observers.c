@@ -44,7 +44,7 @@ static uint64_t toy_reach(const struct config *cfg)
 	return toy.reach;
 }
 
-static bool toy_wants(void *state, struct tensor_look *look)
+static bool start_toy(void *state, struct tensor_look *look)
 {
 	toy.asked++;
 	if (look->row != toy.row || look->step != toy.step)
@@ -80,7 +80,7 @@ static void toy_end(void *state, struct journal_tensor *record, bool whole)
 static const struct tensor_observer toy_observer = {
 	.reach = toy_reach,
 	.in_order = true,
-	.wants = toy_wants,
+	.start = start_toy,
 	.piece = toy_piece,
 	.end = toy_end,
 };

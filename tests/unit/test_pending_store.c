@@ -49,7 +49,7 @@ static void check_is(const struct pending_store *p, const bool *want)
 			assert_true(c->seq == seq && c->start == seq * 3);
 		n += want[seq];
 	}
-	while (pending_store_any(p, &at)) {
+	while (pending_store_get_next(p, &at)) {
 		at++;
 		n--;
 	}
@@ -84,11 +84,11 @@ static void test_model(void **state)
 				continue; /* a call has one end */
 			touched[seq] = true;
 			if (now[seq]) {
-				assert_int_equal(pending_store_take(&p, number, seq), 0);
-				assert_int_equal(pending_store_take(&p, number, seq), -ENOENT);
+				assert_int_equal(pending_store_remove(&p, number, seq), 0);
+				assert_int_equal(pending_store_remove(&p, number, seq), -ENOENT);
 				now[seq] = false;
 				if (dice(5) == 0) {
-					pending_store_untake(&p, seq);
+					pending_store_undo_remove(&p, seq);
 					now[seq] = true;
 				}
 			} else {
@@ -157,7 +157,7 @@ static void test_full_region_goes_on_the_heap(void **state)
 		assert_non_null(pending_store_find(&p, seq));
 	/* Room in the region again, and then used again. */
 	for (seq = 1; seq <= in_region + 500; seq++)
-		assert_int_equal(pending_store_take(&p, 4, seq), 0);
+		assert_int_equal(pending_store_remove(&p, 4, seq), 0);
 	j.head->commit_seq = 4;
 	pending_store_commit(&p);
 	assert_int_equal(j.head->spilled, 500);
@@ -320,7 +320,7 @@ static void records_in_flight_keep_no_more_memory_than_they_need(void **state)
 	for (uint64_t seq = 1; seq < 50000; seq++) {
 		assert_int_equal(pending_store_add(&p, 2 * seq, some_call(seq, 2)), 0);
 		for (uint64_t k = seq - 7; seq % 8 == 0 && k <= seq; k++)
-			assert_int_equal(pending_store_take(&p, 2 * seq, k), 0);
+			assert_int_equal(pending_store_remove(&p, 2 * seq, k), 0);
 		pending_store_commit(&p);
 	}
 	assert_true(resident(j.head) < before + 512);

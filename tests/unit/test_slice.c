@@ -12,6 +12,7 @@
 #include "call/data/slice.h"
 #include "config/config.h"
 #include "config/slice_item.h"
+#include "buffer_helper.h"
 
 static void words_are_parsed(void **state)
 {
@@ -51,24 +52,6 @@ static bool is_taken(int64_t i, int64_t n, int64_t begin, int64_t end)
 	return i >= (b < 0 ? 0 : b) && i < e;
 }
 
-/* A buffer of floats; size and stride have ndim numbers each. */
-static struct buffer make_strided(float *at, uint8_t ndim, int64_t *size, int64_t *stride)
-{
-	uint64_t count = 1;
-
-	for (unsigned i = 0; i < ndim; i++)
-		count *= (uint64_t)size[i];
-	return (struct buffer){.base = at,
-		.count = count,
-		.bytes = 4 * count,
-		.dtype = DT_FLOAT32,
-		.layout = BUFFER_STRIDED,
-		.ndim = ndim,
-		.n = ndim,
-		.counts = size,
-		.displs = stride};
-}
-
 /* A matrix of 5 x 7, stored by columns, so that strides are 1 and 5. */
 static void parts_have_the_elements_of_the_rule(void **state)
 {
@@ -88,7 +71,7 @@ static void parts_have_the_elements_of_the_rule(void **state)
 	for (int i = 0; i < 35; i++)
 		at[i] = (float)i;
 	for (size_t c = 0; c < sizeof(cases) / sizeof(*cases); c++) {
-		struct buffer v = make_strided(at, 2, size, stride);
+		struct buffer v = make_tensor(at, DT_FLOAT32, 2, size, stride);
 		struct operation w = {0};
 		struct buffer_part part;
 		struct config cfg;
@@ -121,7 +104,7 @@ static void what_does_not_fit_stays_whole(void **state)
 {
 	int64_t size[] = {4}, stride[] = {1};
 	float at[4] = {0};
-	struct buffer v = make_strided(at, 1, size, stride);
+	struct buffer v = make_tensor(at, DT_FLOAT32, 1, size, stride);
 	struct buffer flat = {.base = at, .count = 4, .bytes = 16, .dtype = DT_FLOAT32};
 	struct operation w = {0};
 	struct buffer_part part;
@@ -142,7 +125,7 @@ static void a_request_is_the_last_word(void **state)
 {
 	int64_t size[] = {8}, stride[] = {1};
 	float at[8] = {0};
-	struct buffer v = make_strided(at, 1, size, stride);
+	struct buffer v = make_tensor(at, DT_FLOAT32, 1, size, stride);
 	struct operation w = {0};
 	struct buffer_part part;
 	struct config cfg;

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "call/data/view.h"
+#include "buffer_helper.h"
 #include "measure_helper.h"
 #include "stats_reference.h"
 
@@ -145,14 +146,7 @@ static void test_strided(void **state)
 {
 	static float data[20000], plain[10000];
 	int64_t sizes[] = {50, 100}, strides[] = {200, 2};
-	struct buffer v = {.base = data,
-		.count = 5000,
-		.dtype = DT_FLOAT32,
-		.layout = BUFFER_STRIDED,
-		.width = 8,
-		.n = 2,
-		.counts = sizes,
-		.displs = strides};
+	struct buffer v = make_tensor(data, DT_FLOAT32, 2, sizes, strides);
 
 	(void)state;
 	fill_tensor(DT_FLOAT32, data, 20000, FILL_USUAL, &seed);

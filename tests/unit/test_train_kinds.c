@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kinds that are computed of two tensors, by their definitions in long double; names in files, and which are wanted. */
+#include "buffer_helper.h"
 #include "session_helper.h"
 
 #include <math.h>
@@ -27,22 +28,10 @@ static void fill_tensors(void)
 	m[3] = 0;
 }
 
-static struct buffer tensor_of(const void *data, enum dtype dt)
-{
-	return (struct buffer){.base = data,
-		.count = N,
-		.bytes = N * get_dtype_info(dt)->size,
-		.dtype = (uint8_t)dt,
-		.layout = BUFFER_STRIDED,
-		.ndim = 2,
-		.n = 2,
-		.counts = size,
-		.displs = stride};
-}
-
 static void agreement(void **state)
 {
-	struct buffer a = tensor_of(g, DT_FLOAT32), b = tensor_of(m, DT_FLOAT32), other = b, half;
+	struct buffer a = make_tensor(g, DT_FLOAT32, 2, size, stride),
+		      b = make_tensor(m, DT_FLOAT32, 2, size, stride), other = b, half;
 	int64_t turned[2] = {2, 7}, sum = 0;
 	static uint16_t bf16[N];
 	double got = -1;
@@ -60,13 +49,13 @@ static void agreement(void **state)
 	assert_true(fabs(got - (double)(((long double)sum / N + 1) / 2)) < 1e-15);
 	assert_true(derive_compute_sign_agreement(&a, &a, &got) && got < 1 &&
 		    got > 0.9); /* zeros have no sign */
-	half = tensor_of(bf16, DT_BFLOAT16);
+	half = make_tensor(bf16, DT_BFLOAT16, 2, size, stride);
 	assert_true(derive_compute_sign_agreement(&half, &b, &got));
 	assert_true(fabs(got - (double)(((long double)sum / N + 1) / 2)) < 1e-15);
 	/* In another order in memory, of integers, not to be read. */
 	other.displs = turned;
 	assert_false(derive_compute_sign_agreement(&a, &other, &got));
-	other = tensor_of(m, DT_INT32);
+	other = make_tensor(m, DT_INT32, 2, size, stride);
 	assert_false(derive_compute_sign_agreement(&a, &other, &got));
 	other = b;
 	other.nostats = 1;
@@ -76,7 +65,7 @@ static void agreement(void **state)
 /* Equal to the last bit wherever it runs, and near the true sum. */
 static void sum_of_squares(void **state)
 {
-	struct buffer a = tensor_of(g, DT_FLOAT32), bad = a;
+	struct buffer a = make_tensor(g, DT_FLOAT32, 2, size, stride), bad = a;
 	double got = -1, lane[8] = {0};
 	long double sum = 0;
 
@@ -99,7 +88,7 @@ static void sum_of_squares(void **state)
 	assert_true(derive_compute_squares(&a, &got) && isinf(got));
 	bad.nostats = 1;
 	assert_false(derive_compute_squares(&bad, &got));
-	bad = tensor_of(g, DT_INT32);
+	bad = make_tensor(g, DT_INT32, 2, size, stride);
 	assert_false(derive_compute_squares(&bad, &got));
 	fill_tensors();
 }
@@ -108,7 +97,8 @@ static void update(void **state)
 {
 	const struct adam a = {.beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8, .step = 17};
 	struct adam none = a;
-	struct buffer bm = tensor_of(m, DT_FLOAT32), bv = tensor_of(v, DT_FLOAT32);
+	struct buffer bm = make_tensor(m, DT_FLOAT32, 2, size, stride),
+		      bv = make_tensor(v, DT_FLOAT32, 2, size, stride);
 	double bins[KIND_VALUES_MAX], norm;
 	long double want = 0, m1 = 1 - powl(0.9L, 17), v1 = 1 - powl(0.999L, 17);
 	int of[KIND_VALUES_MAX] = {0}, different = 0, inside = 0;

@@ -42,8 +42,7 @@ static void write_abi_header(struct out *o, const struct library *lib)
 	const struct abi *a = &lib->abi;
 
 	write_format(o, "\n/* Implementations whose constants differ: the index of abi_const.at[]. "
-			"*/\nenum "
-			"{\n");
+			"*/\nenum {\n");
 	for (unsigned i = 0; i < a->nflavour; i++)
 		write_format(o, "\tABI_%s_%s,\n", copy_upper_case(s->library),
 			copy_upper_case(a->flavour[i]));
@@ -124,7 +123,7 @@ static void write_query(struct out *o, const char *name, const struct query *q)
 		q->comm ? "true" : "false", q->out ? "true" : "false", q->bytes);
 }
 
-/* The parameters of wrappers/ccl. */
+/* Writes the library's struct for wrappers/ccl, if its communicators start from an id of bytes. */
 static void write_ccl(struct out *o, const struct spec *s)
 {
 	if (!s->id_bytes)

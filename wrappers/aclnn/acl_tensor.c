@@ -123,7 +123,7 @@ static void set_acl_tensor(struct acl_tensor *t, const struct acl_tensor_args *a
 	}
 }
 
-void acl_tensor_made(uint64_t handle, const struct acl_tensor_args *a)
+void acl_tensor_add(uint64_t handle, const struct acl_tensor_args *a)
 {
 	struct tensor_shard *s = get_tensor_shard(handle);
 	struct acl_tensor *t;
@@ -221,7 +221,7 @@ static struct acl_list *find_list_slot(struct list_shard *s, uint64_t handle, bo
 	return make ? oldest : NULL;
 }
 
-void acl_list_made(uint64_t handle, const uint64_t *items, uint64_t n)
+void acl_list_add(uint64_t handle, const uint64_t *items, uint64_t n)
 {
 	struct list_shard *s = get_list_shard(handle);
 	struct acl_list *l;
@@ -295,7 +295,7 @@ void acl_list_settle(uint64_t handle, bool ended)
 
 /* ---- buffers ---- */
 
-void acl_tensor_buffer(
+void acl_tensor_set_buffer(
 	const struct acl_tensor *t, int64_t *dims, int64_t *strides, struct buffer *v)
 {
 	bool shaped = t->ndim != JOURNAL_NDIM_NONE;

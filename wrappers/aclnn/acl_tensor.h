@@ -42,7 +42,7 @@ struct acl_tensor_args {
 	const void *data;
 };
 
-void acl_tensor_made(uint64_t handle, const struct acl_tensor_args *a);
+void acl_tensor_add(uint64_t handle, const struct acl_tensor_args *a);
 
 /*
  * For a call that ends the tensor: no other call finds it from now on, because another thread may
@@ -59,7 +59,7 @@ bool acl_tensor_get(uint64_t handle, struct acl_tensor *t);
  */
 void acl_tensor_moved(uint64_t handle, const void *data);
 
-void acl_list_made(uint64_t handle, const uint64_t *items, uint64_t n);
+void acl_list_add(uint64_t handle, const uint64_t *items, uint64_t n);
 /*
  * Like acl_tensor_claim(), for a list and the tensors in it, which aclDestroyTensorList ends too.
  */
@@ -72,7 +72,7 @@ void acl_list_settle(uint64_t handle, bool ended);
 uint64_t acl_list_get(uint64_t handle, uint64_t items[ACL_LIST_MAX]);
 
 /* Describes the tensor in *v. dims, strides: arrays for *v, which must live as long as *v. */
-void acl_tensor_buffer(
+void acl_tensor_set_buffer(
 	const struct acl_tensor *t, int64_t *dims, int64_t *strides, struct buffer *v);
 
 void acl_tensors_forked(void);

@@ -100,7 +100,7 @@ static bool is_stream_done(uint64_t stream)
 	struct provider p;
 	int32_t status = -1;
 
-	if (!q && elfsym_all("aclrtStreamQuery", &p, 1)) {
+	if (!q && elfsym_find_all("aclrtStreamQuery", &p, 1)) {
 		q = (stream_query *)p.addr;
 		atomic_store(&query, q);
 	}
@@ -163,7 +163,7 @@ static void write_buffer(struct cxx_work *w, const struct acl_tensor *t, unsigne
 	uint16_t *n = out ? &w->nout : &w->nin;
 	struct buffer *v = out ? &w->out[*n] : &w->in[*n];
 
-	acl_tensor_buffer(t, w->strides[k], w->strides[ACLNN_TENSORS_MAX + k], v);
+	acl_tensor_set_buffer(t, w->strides[k], w->strides[ACLNN_TENSORS_MAX + k], v);
 	v->io = out ? IO_OUT : IO_IN;
 	v->index = (*n)++;
 	v->arg = !out && from->word + 1u < TENSOR_ARG(~0) ? (uint8_t)(from->word + 1) : 0;
@@ -229,12 +229,12 @@ static bool read_aclnn_call(struct call *c)
 static void handle_unrecorded_aclnn(const struct call *c)
 {
 	(void)c;
-	cxx_work_pass();
+	cxx_work_reset();
 }
 
 static void handle_aclnn_return(struct call *c, int64_t ret)
 {
-	struct cxx_work *w = cxx_work_of(c);
+	struct cxx_work *w = cxx_work_get(c);
 
 	(void)ret;
 	if (c->ok && c->note.u[0])
@@ -272,7 +272,7 @@ static void handle_first_phase_return(struct call *c, int64_t ret)
 		return;
 	for (unsigned i = 0; i < API_OPEN_WORDS; i++)
 		words[i] = memory_load(c->v[i].u);
-	aclnn_executor_made(((struct aclnn_function *)c->api)->op, words);
+	aclnn_executor_add(((struct aclnn_function *)c->api)->op, words);
 }
 
 static const struct adapter adapter_first_phase = {
@@ -287,15 +287,15 @@ static const struct adapter adapter_first_phase = {
 /* Records a tensor that the program makes. v: the arguments from the shape on. */
 static void record_tensor(uint64_t handle, const union arg *v)
 {
-	acl_tensor_made(handle, &(struct acl_tensor_args){
-					.dims = v[0].cp,
-					.n = v[1].u,
-					.type = (int32_t)v[2].i,
-					.strides = v[3].cp,
-					.offset = v[4].i,
-					.format = (int32_t)v[5].i,
-					.data = v[8].cp,
-				});
+	acl_tensor_add(handle, &(struct acl_tensor_args){
+				       .dims = v[0].cp,
+				       .n = v[1].u,
+				       .type = (int32_t)v[2].i,
+				       .strides = v[3].cp,
+				       .offset = v[4].i,
+				       .format = (int32_t)v[5].i,
+				       .data = v[8].cp,
+			       });
 }
 
 static void tensor_created(const struct call *c, int64_t ret)
@@ -317,13 +317,13 @@ static void tensor_moved(const struct call *c, int64_t ret)
 
 static void list_created(const struct call *c, int64_t ret)
 {
-	acl_list_made((uint64_t)ret, c->v[0].cp, c->v[1].u);
+	acl_list_add((uint64_t)ret, c->v[0].cp, c->v[1].u);
 }
 
 static void handle_repeatable_executor(const struct call *c, int64_t ret)
 {
 	if (!ret)
-		aclnn_executor_repeatable(c->v[0].u);
+		aclnn_executor_set_repeatable(c->v[0].u);
 }
 
 static void handle_tensor_end(const struct call *c)
@@ -428,7 +428,7 @@ static bool is_two_phase(const char *name)
 	struct provider p;
 
 	snprintf(symbol, sizeof(symbol), "%s" FIRST_PHASE, name);
-	return elfsym_all(symbol, &p, 1) != 0 && elfsym_all(name, &p, 1) != 0;
+	return elfsym_find_all(symbol, &p, 1) != 0 && elfsym_find_all(name, &p, 1) != 0;
 }
 
 static void set_second_phase(struct cxx_function *f)
@@ -456,10 +456,10 @@ static struct api *add_operator_row(const char *symbol)
 
 	if (!parse_operator_symbol(symbol, name, &first) || !is_two_phase(name))
 		return NULL;
-	f = cxx_function_new(sizeof(*f), symbol, "aclnn");
+	f = cxx_function_open_row(sizeof(*f), symbol, "aclnn");
 	if (!f)
 		return NULL;
-	f->op = aclnn_operator_of(name + strlen(PREFIX));
+	f->op = aclnn_operator_find_or_add(name + strlen(PREFIX));
 	if (!f->op || strlen(symbol) >= sizeof(f->cxx.symbol)) {
 		free(f);
 		return NULL;
@@ -475,7 +475,7 @@ static struct api *add_operator_row(const char *symbol)
 	} else {
 		set_second_phase(&f->cxx);
 	}
-	cxx_function_keep();
+	cxx_function_register();
 	return &f->cxx.api;
 }
 
@@ -486,16 +486,16 @@ static uint8_t watched_ctype(char c)
 
 static struct api *make_watched(const struct watched *w)
 {
-	struct cxx_function *f = cxx_function_new(sizeof(*f), w->symbol, "aclnn");
+	struct cxx_function *f = cxx_function_open_row(sizeof(*f), w->symbol, "aclnn");
 
 	if (!f)
 		return NULL;
 	strcpy(f->symbol, w->symbol);
-	cxx_function_watch(f, &adapter_watched, w->args, w->ret);
+	cxx_function_set_observed(f, &adapter_watched, w->args, w->ret);
 	f->ffi.code = true;
 	for (unsigned i = 0; w->args[i]; i++)
 		f->spec.args[i].ctype = watched_ctype(w->args[i]);
-	cxx_function_keep();
+	cxx_function_register();
 	return &f->api;
 }
 

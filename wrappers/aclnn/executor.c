@@ -196,7 +196,7 @@ static void set_executor(struct aclnn_executor *x, struct aclnn_operator *op, co
 	}
 }
 
-void aclnn_executor_made(struct aclnn_operator *op, const uint64_t *words)
+void aclnn_executor_add(struct aclnn_operator *op, const uint64_t *words)
 {
 	unsigned at = atomic_load_explicit(&op->executor_word, memory_order_relaxed);
 	struct shard *all = get_or_map_shards(), *s;
@@ -368,7 +368,7 @@ void aclnn_executor_used(uint64_t handle, uint64_t age)
 	handle_executors(handle, end_if_used, age);
 }
 
-void aclnn_executor_repeatable(uint64_t handle)
+void aclnn_executor_set_repeatable(uint64_t handle)
 {
 	handle_executors(handle, set_repeatable, 0);
 }

@@ -45,7 +45,7 @@ struct aclnn_executor {
 };
 
 /* Called after a successful first phase. words: its API_OPEN_WORDS argument words. */
-void aclnn_executor_made(struct aclnn_operator *op, const uint64_t *words);
+void aclnn_executor_add(struct aclnn_operator *op, const uint64_t *words);
 
 /* end: words from this index on are not arguments. Called with a leaf lock held. */
 typedef void aclnn_executor_fn(const struct aclnn_executor *x, unsigned end, void *arg);
@@ -63,7 +63,7 @@ bool aclnn_executor_find(struct aclnn_operator *op, uint64_t handle, uint64_t by
  */
 void aclnn_executor_used(uint64_t handle, uint64_t age);
 
-void aclnn_executor_repeatable(uint64_t handle);
+void aclnn_executor_set_repeatable(uint64_t handle);
 /* Like acl_tensor_claim() and acl_tensor_settle(). */
 void aclnn_executor_claim(uint64_t handle);
 void aclnn_executor_settle(uint64_t handle, bool ended);

@@ -32,7 +32,7 @@ static void set_operator(struct aclnn_operator *o)
 		}
 }
 
-struct aclnn_operator *aclnn_operator_of(const char *name)
+struct aclnn_operator *aclnn_operator_find_or_add(const char *name)
 {
 	struct aclnn_operator *o;
 

@@ -25,6 +25,6 @@ struct aclnn_operator {
  * Returns the operator with this name, the same one for both phases and for all copies of a
  * library. Returns NULL if there is no memory. Called with the stub lock.
  */
-struct aclnn_operator *aclnn_operator_of(const char *name);
+struct aclnn_operator *aclnn_operator_find_or_add(const char *name);
 
 #endif

@@ -26,10 +26,10 @@ static bool read_rank_and_size(
 
 	if (!size || !rank)
 		return false;
-	n = get_comm_number(size_of, size, argument, &code);
+	n = query_read_number(size_of, size, argument, &code);
 	if (code || n <= 0 || n > INT32_MAX)
 		return false;
-	r = get_comm_number(rank_of, rank, argument, &code);
+	r = query_read_number(rank_of, rank, argument, &code);
 	if (code || r < 0 || r >= n)
 		return false;
 	/* Several threads may store here at once: they store equal values. */

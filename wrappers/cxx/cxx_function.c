@@ -11,7 +11,7 @@
 
 static _Atomic unsigned rows_made;
 
-void *cxx_function_new(size_t bytes, const char *mangled, const char *framework)
+void *cxx_function_open_row(size_t bytes, const char *mangled, const char *framework)
 {
 	struct cxx_function *f;
 	char *link_name;
@@ -30,12 +30,12 @@ void *cxx_function_new(size_t bytes, const char *mangled, const char *framework)
 	return f;
 }
 
-void cxx_function_keep(void)
+void cxx_function_register(void)
 {
 	atomic_fetch_add(&rows_made, 1);
 }
 
-bool cxx_params_fit(const char *args, const struct cxx_params *p, bool method)
+bool cxx_params_match(const char *args, const struct cxx_params *p, bool method)
 {
 	int n = (int)strlen(args) - method;
 
@@ -75,7 +75,7 @@ static uint8_t get_ctype_of_letter(char c)
 	return c == 'b' ? CT_U8 : c == 'l' || c == 'L' ? CT_I64 : c == 'd' ? CT_F64 : CT_P;
 }
 
-void cxx_function_watch(
+void cxx_function_set_observed(
 	struct cxx_function *f, const struct adapter *lib, const char *args, uint8_t ret)
 {
 	struct api_spec *s = &f->spec;

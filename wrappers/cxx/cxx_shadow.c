@@ -38,8 +38,8 @@ static _Atomic(struct table *) tables[TABLES_MAX];
 struct type_info {
 	void *const *functions;
 	const char *name; /* a leading * means: local to one file */
-	const struct type_info
-		*base; /* for __si_class_type_info: the only base, which is not virtual */
+	/* for __si_class_type_info: the only base, which is not virtual */
+	const struct type_info *base;
 };
 
 static bool is_readable_word(const void *p)
@@ -111,7 +111,7 @@ MEMORY_RAW static void *const *get_virtual_functions(const void *object)
 		return NULL;
 	functions = *(void *const *const *)object;
 	if (!is_readable_word(functions) || !is_readable_word(functions - HEAD) ||
-		functions[-HEAD] || !elfsym_place((uintptr_t)functions[0], &at) || !at.code)
+		functions[-HEAD] || !elfsym_find_place((uintptr_t)functions[0], &at) || !at.code)
 		return NULL;
 	return functions;
 }
@@ -137,7 +137,7 @@ MEMORY_RAW static bool is_type_simple(const struct type_info *t, const char *cla
 	return false;
 }
 
-MEMORY_RAW const char *cxx_object_class(const void *object)
+MEMORY_RAW const char *cxx_read_object_class(const void *object)
 {
 	void *const *functions = get_virtual_functions(object);
 
@@ -166,7 +166,7 @@ MEMORY_RAW static bool is_code_address(const void *const *word)
 {
 	struct elf_place at;
 
-	return is_readable_word(word) && elfsym_place((uintptr_t)*word, &at) && at.code;
+	return is_readable_word(word) && elfsym_find_place((uintptr_t)*word, &at) && at.code;
 }
 
 /*
@@ -190,18 +190,18 @@ static bool is_one_of(const struct provider *p, int n, const void *function)
 	return false;
 }
 
-int cxx_virtual_place(const char *class, const char *function)
+int cxx_find_virtual_place(const char *class, const char *function)
 {
 	struct provider p[COPIES_MAX];
-	int copies = elfsym_all(function, p, COPIES_MAX - 1), found = -1;
+	int copies = elfsym_find_all(function, p, COPIES_MAX - 1), found = -1;
 	char symbol[NAME_MAX_BYTES];
 	void *const *table;
 
 	if (copies <= 0 || snprintf(symbol, sizeof(symbol), "_ZTV%s", class) >= (int)sizeof(symbol))
 		return -1;
 	/* If the function has a stub, the loader has put that into the table. */
-	copies += elfsym_stub(function, &p[copies]);
-	table = elfsym_data(symbol);
+	copies += elfsym_find_stub(function, &p[copies]);
+	table = elfsym_find_data(symbol);
 	if (!table)
 		return -1;
 	table += HEAD;
@@ -282,7 +282,7 @@ static struct table *register_shadow_table(struct table *t)
 	return NULL;
 }
 
-int cxx_shadow(void *object, const struct cxx_shadow *s)
+int cxx_set_shadow(void *object, const struct cxx_shadow *s)
 {
 	void *const *functions = get_virtual_functions(object);
 	struct table *t = functions ? find_shadow_table(functions) : NULL;

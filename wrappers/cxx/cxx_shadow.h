@@ -18,7 +18,7 @@
  * NULL if the address is not an object with virtual functions, or if its class has several bases
  * or a virtual one.
  */
-const char *cxx_object_class(const void *object);
+const char *cxx_read_object_class(const void *object);
 
 /*
  * True if the object is of class `class`, or of a class that derives from it through single,
@@ -35,7 +35,7 @@ bool cxx_object_is_of(const void *object, const char *class);
  * whatever library that is defined. Returns -1 if the class or the function is not exported, or
  * the address is in several slots.
  */
-int cxx_virtual_place(const char *class, const char *function);
+int cxx_find_virtual_place(const char *class, const char *function);
 
 struct cxx_shadow {
 	const char *class; /* required class of the object; NULL: any */
@@ -43,7 +43,7 @@ struct cxx_shadow {
 	const int *place; /* array of n vtable slots; negative: not found */
 	/*
 	 * Returns the replacement for `function`, the i-th of the slots in the vtable of `class`
-	 * (as in cxx_object_class()); or `function` itself to keep it. Called once for each
+	 * (as in cxx_read_object_class()); or `function` itself to keep it. Called once for each
 	 * class.
 	 */
 	void *(*entry)(unsigned i, void *function, const char *class, void *arg);
@@ -58,6 +58,6 @@ struct cxx_shadow {
  * vtable whose end is not found or that is too short); -ENOENT: there is nothing to replace;
  * -ENOMEM; -ENOSPC: too many classes.
  */
-int cxx_shadow(void *object, const struct cxx_shadow *s);
+int cxx_set_shadow(void *object, const struct cxx_shadow *s);
 
 #endif

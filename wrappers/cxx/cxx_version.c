@@ -31,7 +31,7 @@ static bool read_version_file(const char *path, char *out, size_t cap)
 	return true;
 }
 
-bool cxx_package_version(const char *library, char *out, size_t cap)
+bool cxx_read_package_version(const char *library, char *out, size_t cap)
 {
 	static const char above[][4] = {"/..", ""};
 	const char *slash = strrchr(library, '/');

@@ -10,6 +10,6 @@
  * Reads the version of the Python package that contains file `library`, from the package's
  * version.py. Returns false if it is not found.
  */
-bool cxx_package_version(const char *library, char *out, size_t cap);
+bool cxx_read_package_version(const char *library, char *out, size_t cap);
 
 #endif

@@ -108,7 +108,7 @@ struct cxx_work *cxx_work_new(struct call *c, cxx_tensor_fn *describe)
 	return w;
 }
 
-void cxx_work_pass(void)
+void cxx_work_reset(void)
 {
 	struct cxx_work *spare = drop_returned();
 
@@ -116,10 +116,10 @@ void cxx_work_pass(void)
 		remove_work_user(spare);
 }
 
-struct cxx_work *cxx_work_of(const struct call *c)
+struct cxx_work *cxx_work_get(const struct call *c)
 {
 	/* Releases descriptions of calls inside c, which have returned. */
-	cxx_work_pass();
+	cxx_work_reset();
 	return own(current) && own(current)->call == c ? own(current) : NULL;
 }
 
@@ -144,7 +144,7 @@ static void remove_gone_work(const struct adapter *lib, const void *handle)
 	}
 }
 
-void cxx_work_follow(struct cxx_work *w, const void *handle)
+void cxx_work_set_object(struct cxx_work *w, const void *handle)
 {
 	struct call *c = w->call;
 	struct pending p = {
@@ -191,7 +191,7 @@ static void read_work_outputs(struct pending *p, void *arg)
 	}
 }
 
-void cxx_work_finish(struct call *c, const void *handle, uint64_t end, uint32_t flags)
+void cxx_work_handle_end(struct call *c, const void *handle, uint64_t end, uint32_t flags)
 {
 	struct cxx_work *w = NULL;
 
@@ -205,13 +205,13 @@ void cxx_work_finish(struct call *c, const void *handle, uint64_t end, uint32_t 
 		remove_work_user(w);
 }
 
-struct cxx_work *cxx_work_around(void)
+struct cxx_work *cxx_work_get_enclosing(void)
 {
 	return own(current) && thread_get_call_depth() == own(current)->depth + 1 ? own(current)
 										  : NULL;
 }
 
-void cxx_work_left(struct call *c, struct cxx_work *w)
+void cxx_work_handle_return(struct call *c, struct cxx_work *w)
 {
 	own(current) = w->outer;
 	c->async = true;

@@ -53,28 +53,28 @@ struct cxx_work *cxx_work_new(struct call *c, cxx_tensor_fn *describe);
  * For an adapter's passed(): this call has no description, and that of an earlier call must not
  * be used for it.
  */
-void cxx_work_pass(void);
-struct cxx_work *cxx_work_of(const struct call *c); /* NULL: none */
+void cxx_work_reset(void);
+struct cxx_work *cxx_work_get(const struct call *c); /* NULL: none */
 /*
  * Returns the work of the call that encloses the function which this thread has just entered, or
  * NULL.
  */
-struct cxx_work *cxx_work_around(void);
+struct cxx_work *cxx_work_get_enclosing(void);
 
 /* From now on the object `handle` represents the call. */
-void cxx_work_follow(struct cxx_work *w, const void *handle);
+void cxx_work_set_object(struct cxx_work *w, const void *handle);
 
 /*
  * The call represented by `handle` is complete. c: the call that shows this; flags: CF_ERROR, or
  * 0.
  */
-void cxx_work_finish(struct call *c, const void *handle, uint64_t end, uint32_t flags);
+void cxx_work_handle_end(struct call *c, const void *handle, uint64_t end, uint32_t flags);
 
 /*
  * The function of w has returned, and an object represents the call: its record stays open.
  * Called from the adapter's leave.
  */
-void cxx_work_left(struct call *c, struct cxx_work *w);
+void cxx_work_handle_return(struct call *c, struct cxx_work *w);
 
 void cxx_work_forked(void);
 

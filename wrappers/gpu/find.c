@@ -7,7 +7,7 @@
 void *gpu_find_function(const char *name, const char *library)
 {
 	struct provider p[8];
-	int n = elfsym_all(name, p, 8);
+	int n = elfsym_find_all(name, p, 8);
 
 	for (int i = 0; i < n && i < 8; i++) {
 		const char *base = strrchr(p[i].path, '/');

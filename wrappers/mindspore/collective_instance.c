@@ -43,7 +43,7 @@ static void *get_method_entry(unsigned i, void *function, const char *class, voi
 		snprintf(mangled, sizeof(mangled), "_ZN%s%zu%sEv", class,
 			strlen(ms_get_method_name(i)), ms_get_method_name(i));
 	if (demangle_symbol(mangled, name, sizeof(name), NULL) < 0 ||
-		!elfsym_place((uintptr_t)function, &at))
+		!elfsym_find_place((uintptr_t)function, &at))
 		return function;
 	snprintf(asked, sizeof(asked), MS_METHOD_NAME "%s", name);
 	return bind_wrapper(asked, function, at.path, (uintptr_t)function);
@@ -58,7 +58,7 @@ static bool find_method_slots(int *place)
 	bool any = false;
 
 	for (unsigned i = 0; i < ms_get_method_count(); i++) {
-		place[i] = cxx_virtual_place(MS_COLLECTIVES, ms_get_method_symbol(i));
+		place[i] = cxx_find_virtual_place(MS_COLLECTIVES, ms_get_method_symbol(i));
 		any |= place[i] >= 0;
 	}
 	return any;
@@ -73,7 +73,7 @@ int ms_find_instance_rank(void)
 	struct provider p;
 	uint32_t rank;
 
-	if (!instance || elfsym_all(GLOBAL_RANK, &p, 1) <= 0 || p.ifunc)
+	if (!instance || elfsym_find_all(GLOBAL_RANK, &p, 1) <= 0 || p.ifunc)
 		return -1;
 	rank = ((uint32_t(*)(const void *))p.addr)(instance);
 	return rank <= INT32_MAX ? (int)rank : -1;
@@ -100,7 +100,7 @@ void ms_set_instance_hooks(const void *manager)
 		}
 		known = true;
 		s.n = ms_get_method_count();
-		err = cxx_shadow(word[i], &s);
+		err = cxx_set_shadow(word[i], &s);
 		atomic_store_explicit(&any_instance, word[i], memory_order_release);
 		if (err != -ENOENT)
 			session_record_layout_fact(LAYOUT_MS_COLLECTIVES, err == 0);

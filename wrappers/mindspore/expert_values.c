@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -14,6 +15,7 @@
 #include "stats/stats.h"
 #include "terms/dtype.h"
 #include "text/suffix.h"
+#include "training/params/expert_rows.h"
 #include "training/params/experts.h"
 #include "training/params/kind.h"
 #include "training/params/metric.h"
@@ -139,7 +141,7 @@ static struct router *find_or_add_router(const void *data, const int64_t *dims, 
 	} else if (!has_router_weight(r, dims, dtype)) {
 		*r = (struct router){.of_copy = NAN};
 	}
-	r->experts = (uint32_t)(dims[0] < dims[1] ? dims[0] : dims[1]);
+	r->experts = get_expert_number(dims);
 	r->width = (uint32_t)(dims[0] < dims[1] ? dims[1] : dims[0]);
 	memcpy(r->dims, dims, sizeof(r->dims));
 	r->dtype = dtype;
@@ -201,6 +203,15 @@ static void measure_weight(struct router *r, uint32_t step)
 		r->similarity = NAN;
 }
 
+/*
+ * True if the weight's address is known for the whole step, so that the similarity is computed only
+ * when another matrix is compared with it.
+ */
+static bool is_measured_on_demand(const struct router *r)
+{
+	return r->named && loaded_generation && r->generation == loaded_generation;
+}
+
 static bool can_be_router(const struct buffer *b)
 {
 	const int64_t *dims = b->counts;
@@ -222,7 +233,7 @@ static bool is_equal(double a, double b)
 static struct router *find_router_of_copy(const struct buffer *b, uint32_t step)
 {
 	const int64_t *dims = b->counts;
-	uint32_t experts = (uint32_t)(dims[0] < dims[1] ? dims[0] : dims[1]);
+	uint32_t experts = get_expert_number(dims);
 	uint32_t width = (uint32_t)(dims[0] < dims[1] ? dims[1] : dims[0]);
 	struct router *found = NULL;
 	double similarity = NAN;
@@ -234,7 +245,7 @@ static struct router *find_router_of_copy(const struct buffer *b, uint32_t step)
 			continue;
 		if (isnan(similarity) && !compute_router_similarity(b, &similarity))
 			return NULL;
-		if (r->named && r->generation == loaded_generation && loaded_generation)
+		if (is_measured_on_demand(r))
 			measure_weight(r, step);
 		if (r->measured != step ||
 			!(is_equal(similarity, r->similarity) || is_equal(similarity, r->of_copy)))
@@ -307,11 +318,6 @@ static bool get_matrix(const struct ms_tensor_view *s, struct buffer *b, int64_t
 
 /* ---- rows ---- */
 
-/* Parts of a name, after the router's: numbers of experts, and then these. */
-enum { PART_NONE = -1, PART_BALANCE = EXPERTS_MAX };
-static const char *const balance_parts[] = {
-	"drop_rate", "utilization_min", "utilization_max", "cv", "dead_share", "diversity"};
-
 /* Rows of routers without a name, until names are known. */
 #define UNNAMED_ROWS_MAX 65536u
 #define UNNAMED_LOGITS_MAX (UINT64_C(1) << 25) /* as many of them are read at most */
@@ -322,28 +328,16 @@ static struct unnamed_row {
 	uint8_t kind;
 	int16_t part;
 } * unnamed_rows; /* UNNAMED_ROWS_MAX; NULL: none yet */
-static uint32_t nunnamed;
+static _Atomic uint32_t nunnamed; /* read without the lock: are there any */
 static uint64_t unnamed_logits;
 
 static void write_routing_row(const struct unnamed_row *w)
 {
-	char name[TRAIN_NAME_MAX + 32], part[32] = "";
-	struct train_value v = {.kind = w->kind,
-		.name = name,
-		.step = w->step,
-		.dtype = DT_FLOAT64,
-		.count = 1,
-		.nvalue = 1,
-		.value = &w->value};
+	const char *router = train_get_short_name(routers[w->router].name);
 
-	if (w->part >= PART_BALANCE)
-		snprintf(part, sizeof(part), "/%s", balance_parts[w->part - PART_BALANCE]);
-	else if (w->part != PART_NONE)
-		snprintf(part, sizeof(part), "/expert_%d", w->part);
-	snprintf(name, sizeof(name), "%.*s%s", TRAIN_NAME_MAX,
-		train_get_short_name(routers[w->router].name), part);
-	train_kind_write(&v);
-	ms_set_kind_written(w->kind);
+	if (write_expert_row(
+		    (struct train_value){.step = w->step}, w->kind, router, w->part, w->value))
+		ms_set_kind_written(w->kind);
 }
 
 static void add_routing_row(const struct router *r, enum train_kind kind, int part, double value)
@@ -428,6 +422,8 @@ void ms_write_unnamed_experts(void)
 {
 	struct stats_fenv fenv;
 
+	if (!atomic_load_explicit(&nunnamed, memory_order_acquire))
+		return;
 	stats_fenv_set(&fenv);
 	pthread_mutex_lock(&lock);
 	write_unnamed_rows();
@@ -495,8 +491,7 @@ static void record_full_step(void)
 {
 	log_loss(LOSS_ENTRY,
 		"MindSpore: more than %u calls or %u tensors of routers in step %u: further ones "
-		"are not "
-		"measured",
+		"are not measured",
 		CALLS_MAX, PLACES / 2, content_step - 1);
 }
 
@@ -515,17 +510,9 @@ static void set_routed_content(const void *data, uint32_t weight, uint32_t call)
 	*c = (struct memory_content){data, generation, weight, call};
 }
 
-static bool is_float_with_last(const struct buffer *b, uint64_t last)
-{
-	const int64_t *dims = b->counts;
-
-	return get_dtype_info(b->dtype)->cls == DTC_FLOAT && b->ndim >= 2 && b->count &&
-	       (uint64_t)dims[b->ndim - 1] == last;
-}
-
 static bool has_scores_of(const struct buffer *b, const struct routing *call)
 {
-	return is_float_with_last(b, call->router->experts) &&
+	return has_number_per_expert(b, call->router->experts) &&
 	       b->count == call->tokens * call->router->experts;
 }
 
@@ -568,7 +555,8 @@ static void read_input(const struct kernel_tensors *in, unsigned i, struct read_
 	if (!r)
 		r = find_router(&b, content_step);
 	if (r) {
-		measure_weight(r, content_step);
+		if (!is_measured_on_demand(r) || train_get_kinds() & KIND_BIT(ROUTER_SIMILARITY))
+			measure_weight(r, content_step);
 		read->router[read->n] = r;
 		memcpy(read->dims[read->n++], s.v.counts, sizeof(*read->dims));
 	}
@@ -588,40 +576,34 @@ static uint32_t record_logits(struct router *r, const struct buffer *logits)
 		record_full_step();
 		return 0;
 	}
-	if (r->wrote != content_step && !isnan(r->similarity))
-		add_routing_row(r, TK_ROUTER_SIMILARITY, PART_NONE, r->similarity);
+	if (r->wrote != content_step && r->measured == content_step && !isnan(r->similarity))
+		add_routing_row(r, TK_ROUTER_SIMILARITY, EXPERT_PART_NONE, r->similarity);
 	r->wrote = content_step;
 	if (train_get_kinds() & KIND_BIT(EXPERT_ENTROPY) &&
 		compute_expert_entropy(logits, &entropy))
-		add_routing_row(r, TK_EXPERT_ENTROPY, PART_NONE, entropy);
+		add_routing_row(r, TK_EXPERT_ENTROPY, EXPERT_PART_NONE, entropy);
 	calls[ncall] = (struct routing){r, logits->count / r->experts, false};
 	return ++ncall;
+}
+
+static void add_token_row(void *arg, enum train_kind kind, int part, double value)
+{
+	add_routing_row(arg, kind, part, value);
 }
 
 /* Counts the tokens of each expert if b contains the chosen experts of each token. */
 static void record_choice(struct routing *call, const struct buffer *b)
 {
 	static struct expert_counts counts; /* the lock is held */
-	double capacity = get_expert_capacity_factor();
-	const struct router *r = call->router;
+	struct router *r = call->router;
 	uint64_t top = b->count / call->tokens;
-	struct expert_balance e;
 
 	counts.n = r->experts;
 	if (call->counted || !top || top > TOP_MAX || top > r->experts ||
 		top * call->tokens != b->count || !compute_index_counts(b, &counts))
 		return;
 	call->counted = true;
-	for (uint32_t i = 0; i < counts.n; i++)
-		add_routing_row(r, TK_TOKENS, (int)i, counts.at[i]);
-	if (!compute_expert_balance(&counts, capacity, &e))
-		return;
-
-	const double values[] = {
-		e.drop_rate, e.utilization_min, e.utilization_max, e.cv, e.dead_share, e.diversity};
-
-	for (unsigned i = capacity > 0 ? 0 : 1; i < sizeof(values) / sizeof(*values); i++)
-		add_routing_row(r, TK_BALANCE, PART_BALANCE + (int)i, values[i]);
+	emit_expert_tokens(&counts, add_token_row, r);
 }
 
 /* True if a kernel that has read matrix i of `read` has computed logits with it. */
@@ -629,7 +611,7 @@ static bool is_logits(const struct read_content *read, unsigned i, const struct 
 {
 	const int64_t *dims = b->counts;
 
-	return is_float_with_last(b, read->router[i]->experts) &&
+	return has_number_per_expert(b, read->router[i]->experts) &&
 	       !(b->ndim == 2 && memcmp(dims, read->dims[i], sizeof(*read->dims)) == 0);
 }
 

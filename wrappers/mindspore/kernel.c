@@ -34,7 +34,8 @@ static struct ms_kernel *find_kernel_row(
 
 static struct ms_kernel *add_kernel_row(enum kernel_way way, const char *name, void *real)
 {
-	struct ms_kernel *k = cxx_function_new(sizeof(*k) + strlen(name) + 1, name, "MindSpore");
+	struct ms_kernel *k =
+		cxx_function_open_row(sizeof(*k) + strlen(name) + 1, name, "MindSpore");
 	struct api_spec *s;
 	bool listed;
 
@@ -92,7 +93,7 @@ struct ms_kernel *ms_find_or_add_kernel_row(enum kernel_way way, const char *nam
 				return other;
 			}
 		}
-		cxx_function_keep();
+		cxx_function_register();
 		rows_add(&k->made);
 	}
 	errno = err;
@@ -157,7 +158,7 @@ static bool read_kernel_call(struct call *c)
 static void handle_unrecorded_kernel(const struct call *c)
 {
 	(void)c;
-	cxx_work_pass();
+	cxx_work_reset();
 }
 
 /*
@@ -166,7 +167,7 @@ static void handle_unrecorded_kernel(const struct call *c)
  */
 static void handle_kernel_return(struct call *c, int64_t ret)
 {
-	struct cxx_work *w = cxx_work_of(c);
+	struct cxx_work *w = cxx_work_get(c);
 	struct kernel_tensors out = get_result_tensors(c);
 
 	(void)ret;

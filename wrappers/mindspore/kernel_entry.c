@@ -197,7 +197,7 @@ static void set_executor_hook(const void *context)
 		if (atomic_load_explicit(&watched_executors[i], memory_order_relaxed) == executor)
 			return;
 	place = cxx_object_is(executor, EXECUTOR) ? ms_find_launch_slot(executor) : -1;
-	err = place >= 0 ? cxx_shadow(executor, &s) : -EINVAL;
+	err = place >= 0 ? cxx_set_shadow(executor, &s) : -EINVAL;
 	/* Out of memory, or too many classes; neither means that the layout is wrong. */
 	if (!err || err == -EINVAL)
 		session_record_layout_fact(LAYOUT_MS_EXECUTOR, !err);
@@ -245,20 +245,20 @@ static struct api *add_launch_row(const char *symbol, const char *object)
 	(void)object;
 	if (by_name && operator_row)
 		return &operator_row->api;
-	f = cxx_function_new(sizeof(*f), symbol, "MindSpore");
+	f = cxx_function_open_row(sizeof(*f), symbol, "MindSpore");
 	if (!f)
 		return NULL;
 	if (demangle_symbol(symbol, f->symbol, sizeof(f->symbol), NULL) < 0) {
 		free(f);
 		return NULL;
 	}
-	cxx_function_watch(
+	cxx_function_set_observed(
 		f, &adapter_ms_launch, by_name ? "pppplb" : "pp", by_name ? CT_VOID : CT_P);
 	f->ffi.code = !by_name;
 	f->ffi.entry = by_name ? (void *)handle_operator_launch : NULL;
 	if (by_name)
 		operator_row = f;
-	cxx_function_keep();
+	cxx_function_register();
 	return &f->api;
 }
 

@@ -24,7 +24,7 @@
 
 #define MANAGER "mindspore::distributed::collective::CollectiveManager::"
 
-/* args: parameters in the form of cxx_params_fit(). */
+/* args: parameters in the form of cxx_params_match(). */
 static const struct watched {
 	char name[96], args[8];
 	uint8_t scope; /* enum ms_scope */
@@ -86,7 +86,8 @@ static bool find_watched_row(const char *symbol, struct ms_function *r)
 	if (!is_possible_ms_symbol(symbol) || demangle_symbol(symbol, name, sizeof(name), &p) < 0)
 		return false;
 	for (size_t i = 0; i < sizeof(watched) / sizeof(*watched); i++)
-		if (strcmp(watched[i].name, name) == 0 && cxx_params_fit(watched[i].args, &p, true))
+		if (strcmp(watched[i].name, name) == 0 &&
+			cxx_params_match(watched[i].args, &p, true))
 			w = &watched[i];
 	if (w) {
 		args = w->args;
@@ -100,7 +101,7 @@ static bool find_watched_row(const char *symbol, struct ms_function *r)
 	if (r) {
 		strcpy(r->cxx.symbol, name);
 		r->scope = scope;
-		cxx_function_watch(&r->cxx, &adapter_ms_watch, args, ret);
+		cxx_function_set_observed(&r->cxx, &adapter_ms_watch, args, ret);
 		/* A new group's result is needed: it tells whether the group was made. */
 		r->cxx.ffi.code = scope == MS_GROUP_NEW;
 	}
@@ -160,7 +161,7 @@ static struct api *add_ms_row(const char *symbol, const char *object)
 	(void)object;
 	if (!session_configure())
 		return NULL;
-	r = cxx_function_new(sizeof(*r), symbol, "MindSpore");
+	r = cxx_function_open_row(sizeof(*r), symbol, "MindSpore");
 	if (!r)
 		return NULL;
 	if (!(is_method_name(symbol) ? ms_set_method_row(r, symbol + sizeof(MS_METHOD_NAME) - 1)
@@ -168,7 +169,7 @@ static struct api *add_ms_row(const char *symbol, const char *object)
 		free(r);
 		return NULL;
 	}
-	cxx_function_keep();
+	cxx_function_register();
 	return &r->cxx.api;
 }
 

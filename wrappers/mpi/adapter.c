@@ -213,8 +213,8 @@ static THREAD_OWN int goes_on;
 struct tail mpi_look_pcontrol(int level)
 {
 	struct provider outer, inner;
-	bool tool = elfsym_after_us("MPI_Pcontrol", &outer, 1) &&
-		    elfsym_after_us("PMPI_Pcontrol", &inner, 1) && outer.lo != inner.lo;
+	bool tool = elfsym_find_after_us("MPI_Pcontrol", &outer, 1) &&
+		    elfsym_find_after_us("PMPI_Pcontrol", &inner, 1) && outer.lo != inner.lo;
 
 	handle_pcontrol(level);
 	own(goes_on) = tool;

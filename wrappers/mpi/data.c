@@ -110,7 +110,7 @@ static void own_status(struct call *c, union arg *st)
  * Fills source, tag and number of a message from the result of its probe. Without them the status
  * of the receive gives these values.
  */
-static void tell_message(struct operation *w, const struct message *msg)
+static void set_message_of_probe(struct operation *w, const struct message *msg)
 {
 	struct buffer *v = &w->out[0];
 
@@ -121,7 +121,7 @@ static void tell_message(struct operation *w, const struct message *msg)
 }
 
 /* The time in the probes right before a blocking receive was a wait for its message. */
-static void take_probe_time(struct call *c)
+static void record_probe_wait(struct call *c)
 {
 	if (c->rec && c->op.nout && call_get_arg(c, ROLE_STATUS))
 		c->rec->wait = c->t->probed;
@@ -136,14 +136,14 @@ void mpi_data_enter(struct call *c)
 
 	c->note.p[0] = NULL;
 	if (c->t && c->t->probed)
-		take_probe_time(c);
+		record_probe_wait(c);
 	if (st)
 		own_status(c, st);
 	if (!m || !m->cp || !take_message(mpi_handle_at(m->cp, 0), &msg))
 		return;
 	c->op.comm = c->note.p[0] = msg.comm;
 	if (c->op.nout)
-		tell_message(&c->op, &msg);
+		set_message_of_probe(&c->op, &msg);
 	if (c->rec && msg.comm) {
 		/* The record was opened before the message's communicator was known. */
 		c->rec->comm = msg.comm->id;

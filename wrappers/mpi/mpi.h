@@ -55,8 +55,8 @@ struct mpi {
 	int64_t constant[CONST_STATUS_ERROR + 1];
 	unsigned handle_size; /* bytes of a handle in memory */
 	uint64_t byte; /* MPI_BYTE */
-	uint64_t done_mask,
-		done; /* handles of requests that are complete when they are made: see mpi_request_done() */
+	/* handles of requests that are complete when they are made: see mpi_request_done() */
+	uint64_t done_mask, done;
 	uint64_t done_send; /* Open MPI 6 has a separate handle for sends; 0: none */
 	bool done_is_one; /* MPI has several such handles, and `done` was found by a message */
 	/* the binary interface does not define `done`: it must be found by a message */

@@ -26,7 +26,7 @@ static uint64_t get_constant(const struct abi_const *k)
 {
 	const struct abi_cell *c = &k->at[mpi.flavour];
 
-	return c->form == ABI_ADDRESS ? (uint64_t)(uintptr_t)elfsym_data(c->symbol)
+	return c->form == ABI_ADDRESS ? (uint64_t)(uintptr_t)elfsym_find_data(c->symbol)
 	       : c->form == ABI_VALUE ? (uint64_t)c->value
 				      : 0;
 }
@@ -64,13 +64,13 @@ static int find_flavour(void)
 {
 	struct provider p;
 
-	if (elfsym_after_us("PMPI_Comm_rank", &p, 1)) {
+	if (elfsym_find_after_us("PMPI_Comm_rank", &p, 1)) {
 		const char *base = strrchr(p.path, '/');
 
 		if (strncmp(base ? base + 1 : p.path, "libmpi_abi", 10) == 0)
 			return ABI_MPI_STD;
 	}
-	return elfsym_data("ompi_mpi_comm_world") ? ABI_MPI_OMPI : ABI_MPI_MPICH;
+	return elfsym_find_data("ompi_mpi_comm_world") ? ABI_MPI_OMPI : ABI_MPI_MPICH;
 }
 
 /*
@@ -80,8 +80,8 @@ static int find_flavour(void)
  */
 static bool find_functions(void)
 {
-	static _Atomic uint32_t
-		missed_at; /* real_get_loads() + 1 when the functions were not found */
+	/* real_get_loads() + 1 when the functions were not found */
+	static _Atomic uint32_t missed_at;
 	uint32_t loads = real_get_loads() + 1;
 	const char *missing = NULL;
 
@@ -156,9 +156,9 @@ static void find_request_marks(void)
 {
 	mpi.done = (uint64_t)mpi.constant[CONST_REQUEST_DONE];
 	mpi.done_mask = mpi.done ? (uint64_t)mpi.constant[CONST_REQUEST_DONE_MASK] : 0;
-	mpi.done_send = (uint64_t)(uintptr_t)elfsym_data("ompi_request_empty_send");
-	if (mpi.flavour == ABI_MPI_STD && elfsym_data("ompi_request_empty")) {
-		mpi.done = (uint64_t)(uintptr_t)elfsym_data("ompi_request_empty");
+	mpi.done_send = (uint64_t)(uintptr_t)elfsym_find_data("ompi_request_empty_send");
+	if (mpi.flavour == ABI_MPI_STD && elfsym_find_data("ompi_request_empty")) {
+		mpi.done = (uint64_t)(uintptr_t)elfsym_find_data("ompi_request_empty");
 		mpi.done_mask = UINT64_MAX;
 	}
 	atomic_store(&mpi.marks_unknown, mpi.flavour == ABI_MPI_STD && !mpi.done);

@@ -12,7 +12,7 @@
 #include "wrappers/mpi/mpi.h"
 
 /* Data of a completing call, passed from enter() to leave(). */
-static struct async_claims *claims_of_call(struct call *c)
+static struct async_claims *get_call_claims(struct call *c)
 {
 	return (struct async_claims *)&c->note;
 }
@@ -22,7 +22,7 @@ _Static_assert(sizeof(struct async_claims) <= sizeof(((struct call *)0)->note.co
 	"");
 
 /* The status argument of the call as the real function got it. */
-static union arg *status_arg(const struct call *c)
+static union arg *get_status_argument(const struct call *c)
 {
 	union arg *a = call_get_arg(c, ROLE_STATUS);
 
@@ -37,7 +37,7 @@ static uint64_t count_requests(const struct call *c)
 }
 
 /* Array of handles of the call, in the program's memory; NULL if it has none. */
-static const void *request_array(const struct call *c)
+static const void *get_request_array(const struct call *c)
 {
 	const union arg *a = call_get_arg(c, ROLE_REQUESTS);
 
@@ -57,7 +57,7 @@ static bool is_claimable(uint64_t handle)
 }
 
 /* Memory for n statuses; NULL if there is not enough. */
-static void *statuses_of_call(struct call *c, struct thread *t, uint64_t n)
+static void *get_call_statuses(struct call *c, struct thread *t, uint64_t n)
 {
 	if (n == 1)
 		return c->note.completion.status;
@@ -81,7 +81,7 @@ static inline uint64_t key_of_handle(uint64_t handle)
 
 static bool claim_requests(struct call *c, struct thread *t, const void *array, uint64_t n)
 {
-	struct async_claims *a = claims_of_call(c);
+	struct async_claims *a = get_call_claims(c);
 
 	if (!async_open_claims(a, t, n))
 		return false;
@@ -103,26 +103,26 @@ static bool claim_one_request(
 
 	if (!is_claimable(h))
 		return false;
-	async_claim_one(claims_of_call(c), t, h);
+	async_claim_one(get_call_claims(c), t, h);
 	return true;
 }
 
 static void enter_completion(struct call *c)
 {
 	uint64_t n = count_requests(c);
-	union arg *st = status_arg(c);
-	const void *array = request_array(c);
+	union arg *st = get_status_argument(c);
+	const void *array = get_request_array(c);
 	const struct comm *file =
 		c->api->spec->sub == SUB_END ? mpi_window(call_get_arg(c, ROLE_WIN)->u) : NULL;
 	bool own = st && mpi_status_ignored(st->cp);
 	struct thread *t;
 	void *statuses;
 
-	claims_of_call(c)->thread = NULL;
+	get_call_claims(c)->thread = NULL;
 	/* No known request is pending: the usual case of a program whose calls are not listed. */
 	if (!pending_get_count() || !n || (!array && !file) || !(t = thread_get()))
 		return;
-	statuses = own ? statuses_of_call(c, t, n) : NULL;
+	statuses = own ? get_call_statuses(c, t, n) : NULL;
 	if ((own && !statuses) ||
 		!(n == 1 ? claim_one_request(c, t, array, file) : claim_requests(c, t, array, n)))
 		return;
@@ -183,7 +183,7 @@ static void complete_one_request(
 
 static const void *status_at(const struct call *c, uint64_t i)
 {
-	const union arg *st = status_arg(c);
+	const union arg *st = get_status_argument(c);
 
 	return st && !mpi_status_ignored(st->cp)
 		       ? (const char *)st->cp + i * (uint64_t)mpi.constant[CONST_STATUS_SIZE]
@@ -193,8 +193,8 @@ static const void *status_at(const struct call *c, uint64_t i)
 /* After a failed call: requests whose handle the library removed are complete nevertheless. */
 static void complete_failed_call(struct call *c, int64_t ret)
 {
-	const struct async_claims *a = claims_of_call(c);
-	const void *array = request_array(c);
+	const struct async_claims *a = get_call_claims(c);
+	const void *array = get_request_array(c);
 	bool each = call_get_arg(c, ROLE_STATUSES) != NULL;
 
 	for (uint64_t i = 0; i < a->n; i++) {
@@ -209,8 +209,8 @@ static void complete_failed_call(struct call *c, int64_t ret)
 static void take_completed(struct call *c, int64_t ret)
 {
 	const struct api_spec *s = c->api->spec;
-	struct pending_claim *claims = claims_of_call(c)->claim;
-	uint64_t n = claims_of_call(c)->n;
+	struct pending_claim *claims = get_call_claims(c)->claim;
+	uint64_t n = get_call_claims(c)->n;
 	const union arg *flag = call_get_arg(c, ROLE_FLAG), *index = call_get_arg(c, ROLE_INDEX);
 	bool keep = s->sub == SUB_LOOK_ALL || s->sub == SUB_LOOK_ANY || s->sub == SUB_LOOK_SOME;
 
@@ -254,7 +254,7 @@ static void take_completed(struct call *c, int64_t ret)
 
 static void leave_completion(struct call *c, int64_t ret)
 {
-	struct async_claims *a = claims_of_call(c);
+	struct async_claims *a = get_call_claims(c);
 
 	if (!async_has_claims(a))
 		return;
@@ -277,7 +277,7 @@ bool mpi_request_ask(uint64_t h, void *status)
  * MPI_PROC_NULL shows whether it marks them. This is tried once, before a collective's first
  * request is taken for a pending one.
  */
-__attribute__((noinline)) static void try_request_marks(void)
+__attribute__((noinline)) static void check_request_marks(void)
 {
 	static _Atomic bool tried;
 	uint64_t request = 0, status[MPI_STATUS_MAX / 8];
@@ -298,7 +298,7 @@ __attribute__((noinline)) static void try_request_marks(void)
  * its empty request. Two pending messages to MPI_PROC_NULL show it: if both have the same handle,
  * it is such a handle.
  */
-__attribute__((noinline)) static void learn_request_marks(void)
+__attribute__((noinline)) static void find_request_marks_by_messages(void)
 {
 	static _Atomic bool tried;
 	uint64_t request[2] = {0, 0}, status[MPI_STATUS_MAX / 8];
@@ -334,20 +334,20 @@ __attribute__((noinline)) static void learn_request_marks(void)
  * Sends are not tested unless their handle is in the table: their buffers are not read again at their end. Receives are
  * not tested either, because each has its own status, and so its own request.
  */
-static bool ask_at_once(const struct call *c)
+static bool can_ask_at_once(const struct call *c)
 {
 	if (c->api->spec->task != TASK_COMM_NEW && !c->api->spec->kind->collective)
 		return false;
 	if (mpi.done_mask && !mpi.done_is_one)
-		try_request_marks();
+		check_request_marks();
 	return !mpi.done_mask || mpi.done_is_one;
 }
 
 /*
- * Queries MPI when a request is complete according to its handle for the first time. Returns
- * false if it is not complete.
+ * A handle says for the first time that its request is complete: asks MPI whether that is true.
+ * Returns false if it is not.
  */
-__attribute__((noinline)) static bool verify_request_done(uint64_t h)
+__attribute__((noinline)) static bool check_request_done(uint64_t h)
 {
 	uint64_t status[MPI_STATUS_MAX / 8];
 	bool holds = mpi_request_ask(h, status);
@@ -365,13 +365,13 @@ bool mpi_request_made(struct call *c, uint64_t h, uint64_t *end)
 
 	*end = c->end;
 	if (__builtin_expect(atomic_load_explicit(&mpi.marks_unknown, memory_order_acquire), 0))
-		learn_request_marks();
+		find_request_marks_by_messages();
 	if (__builtin_expect(mpi_request_done(h), 1) &&
 		(get_layout_state(LAYOUT_MPI_REQUESTS) == LAYOUT_VERIFIED || persistent ||
-			verify_request_done(h)))
+			check_request_done(h)))
 		return !persistent;
 	stands = async_has_request(h);
-	if (!persistent && (stands || ask_at_once(c))) {
+	if (!persistent && (stands || can_ask_at_once(c))) {
 		complete = mpi_request_ask(h, status);
 		/*
 		 * The library may have made progress: a rank that had not arrived when the call
@@ -386,7 +386,7 @@ bool mpi_request_made(struct call *c, uint64_t h, uint64_t *end)
 
 /* ---- starting persistent requests ---- */
 
-static struct async_start *starts_of(struct call *c)
+static struct async_start *get_call_starts(struct call *c)
 {
 	return (struct async_start *)(uintptr_t)c->note.completion.status[0];
 }
@@ -394,8 +394,8 @@ static struct async_start *starts_of(struct call *c)
 static void enter_start(struct call *c)
 {
 	uint64_t n = count_requests(c);
-	struct async_claims *a = claims_of_call(c);
-	const void *array = request_array(c);
+	struct async_claims *a = get_call_claims(c);
+	const void *array = get_request_array(c);
 	struct async_start *s;
 	struct thread *t;
 
@@ -419,8 +419,8 @@ static void enter_start(struct call *c)
 
 static void leave_start(struct call *c, int64_t ret)
 {
-	struct async_claims *a = claims_of_call(c);
-	const void *array = request_array(c);
+	struct async_claims *a = get_call_claims(c);
+	const void *array = get_request_array(c);
 
 	if (!async_has_claims(a))
 		return;
@@ -428,7 +428,7 @@ static void leave_start(struct call *c, int64_t ret)
 		/* Open MPI uses another request if the old one's message is still pending. */
 		uint64_t h = mpi_handle_at(array, i);
 
-		async_close_start(a, i, &starts_of(c)[i], h, c->ok, ret, mpi_request_done(h));
+		async_close_start(a, i, &get_call_starts(c)[i], h, c->ok, ret, mpi_request_done(h));
 	}
 	async_close_claims(a);
 }
@@ -439,7 +439,7 @@ static void enter_request(struct call *c)
 {
 	const union arg *a = call_get_arg(c, ROLE_REQUEST);
 	union arg *st = call_get_arg(c, ROLE_STATUS);
-	struct async_claims *claims = claims_of_call(c);
+	struct async_claims *claims = get_call_claims(c);
 	struct thread *t;
 	uint64_t h;
 
@@ -468,7 +468,7 @@ static void enter_request(struct call *c)
 static void leave_request(struct call *c)
 {
 	const union arg *flag = call_get_arg(c, ROLE_FLAG);
-	struct async_claims *claims = claims_of_call(c);
+	struct async_claims *claims = get_call_claims(c);
 
 	if (c->api->spec->sub == SUB_CANCEL && claims->one.key && !c->ok)
 		pending_set_cancel(claims->one.key, false);

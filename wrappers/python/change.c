@@ -45,12 +45,13 @@ bool py_can_change(void)
 	f = 1;
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
 		struct provider p[2];
-		void *at = elfsym_all(wanted[i].name, p, 2) > 0 && !p[0].ifunc ? p[0].addr : NULL;
+		void *at =
+			elfsym_find_all(wanted[i].name, p, 2) > 0 && !p[0].ifunc ? p[0].addr : NULL;
 
 		memcpy(wanted[i].to, &at, sizeof(at));
 		f = at ? f : 2;
 	}
-	py.none = elfsym_data("_Py_NoneStruct");
+	py.none = elfsym_find_data("_Py_NoneStruct");
 	f = py.none ? f : 2;
 	atomic_store_explicit(&found, f, memory_order_release);
 	return f == 1;

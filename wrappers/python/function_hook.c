@@ -54,7 +54,7 @@ static void *exported_function(const char *name)
 {
 	struct provider p[2];
 
-	return elfsym_all(name, p, 2) > 0 && !p[0].ifunc ? p[0].addr : NULL;
+	return elfsym_find_all(name, p, 2) > 0 && !p[0].ifunc ? p[0].addr : NULL;
 }
 
 static const struct {
@@ -113,7 +113,7 @@ static bool find_interpreter(void)
 		return f == 1;
 	f = 1;
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
-		void *a = wanted[i].data ? elfsym_data(wanted[i].name)
+		void *a = wanted[i].data ? elfsym_find_data(wanted[i].name)
 					 : exported_function(wanted[i].name);
 
 		/* Two threads that come here at once store the same values. */

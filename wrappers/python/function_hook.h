@@ -58,8 +58,8 @@ py_object *py_find_function(
 	bool (*is_file)(const void *arg, const char *file), const void *arg, const char *name);
 
 /*
- * Replaces the vectorcall of `function` by `with`, which is called with it as `callable`, and
- * stores the original, which is the same for all functions, in *old. Keeps a reference to the
+ * Replaces the vectorcall of `function` by `with`, whose argument `callable` is then `function`.
+ * Stores the original in *old: it is the same for all functions. Keeps a reference to the
  * function. Returns NULL, or the reason why it does not work. CPython 3.11 uses a function's
  * vectorcall only if C calls it, which includes calls with * and **: see py_has_direct_calls().
  */

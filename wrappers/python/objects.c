@@ -56,8 +56,9 @@ static struct {
 	void *(*cell_get)(const void *);
 	void *(*method_self)(const void *);
 	void (*visit_gc)(int (*)(void *, void *), void *);
+	/* 0: not exported */
 	uintptr_t float_type, long_type, bool_type, module_type, cell_type, method_type,
-		member_type; /* 0: not exported */
+		member_type;
 } api;
 
 enum { UNKNOWN_OBJECTS, READABLE_OBJECTS, REFUSED_OBJECTS };
@@ -70,7 +71,7 @@ static void *find_object_function(const char *name)
 {
 	struct provider p[2];
 
-	return elfsym_all(name, p, 2) > 0 && !p[0].ifunc ? p[0].addr : NULL;
+	return elfsym_find_all(name, p, 2) > 0 && !p[0].ifunc ? p[0].addr : NULL;
 }
 
 #define NEED(member, name)                                                                \
@@ -81,7 +82,7 @@ static void *find_object_function(const char *name)
 	} while (0)
 #define NEED_TYPE(member, name)                                                           \
 	do {                                                                              \
-		api.member = (uintptr_t)elfsym_data(name);                                \
+		api.member = (uintptr_t)elfsym_find_data(name);                           \
 		if (!api.member)                                                          \
 			return "this Python does not export the required function " name; \
 	} while (0)
@@ -137,7 +138,7 @@ static const char *find_object_functions(void)
 	NEED_TYPE(module_type, "PyModule_Type");
 	NEED_TYPE(cell_type, "PyCell_Type");
 	NEED_TYPE(method_type, "PyMethod_Type");
-	api.member_type = (uintptr_t)elfsym_data("PyMemberDescr_Type");
+	api.member_type = (uintptr_t)elfsym_find_data("PyMemberDescr_Type");
 	*(void **)&api.visit_gc = find_object_function("PyUnstable_GC_VisitObjects"); /* 3.12 */
 	return NULL;
 }

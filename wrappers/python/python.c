@@ -30,7 +30,7 @@ static void *find_exported_function(const char *name)
 {
 	struct provider p[2];
 
-	return elfsym_all(name, p, 2) > 0 && !p[0].ifunc ? p[0].addr : NULL;
+	return elfsym_find_all(name, p, 2) > 0 && !p[0].ifunc ? p[0].addr : NULL;
 }
 
 static void stop_python_stacks(const char *why)
@@ -63,8 +63,8 @@ static bool find_python(void)
 	a->globals = (void *(*)(void))find_exported_function("PyEval_GetGlobals");
 	a->line = (int (*)(void *, int))find_exported_function("PyCode_Addr2Line");
 	a->is_initialized = (int (*)(void))find_exported_function("Py_IsInitialized");
-	a->code_type = (uintptr_t)elfsym_data("PyCode_Type");
-	a->str_type = (uintptr_t)elfsym_data("PyUnicode_Type");
+	a->code_type = (uintptr_t)elfsym_find_data("PyCode_Type");
+	a->str_type = (uintptr_t)elfsym_find_data("PyUnicode_Type");
 	a->holder = (void *(*)(void))find_exported_function("PyThreadState_GetUnchecked");
 	if (!a->holder)
 		a->holder = (void *(*)(void))find_exported_function("_PyThreadState_UncheckedGet");

@@ -39,8 +39,8 @@ struct py_layout {
 	uint8_t shim; /* frames with this owner or a higher one represent C code */
 	/* in a code object: str; name: the qualified name if the version stores it */
 	uint8_t file, name;
-	uint8_t firstline, start,
-		traceable; /* int32; first instruction; int32 (0: frames have no incomplete state) */
+	/* int32; first instruction; int32 (0: frames have no incomplete state) */
+	uint8_t firstline, start, traceable;
 	uint8_t ascii_data, other_data; /* in a str: its characters, for compact strings */
 	uint16_t locals; /* in a frame: the values of its variables */
 	uint8_t nlocals, varnames; /* in a code object: int32 and tuple of names */

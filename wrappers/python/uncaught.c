@@ -63,7 +63,7 @@ static void *find_uncaught_function(const char *name)
 {
 	struct provider p[2];
 
-	return elfsym_all(name, p, 2) > 0 && !p[0].ifunc ? p[0].addr : NULL;
+	return elfsym_find_all(name, p, 2) > 0 && !p[0].ifunc ? p[0].addr : NULL;
 }
 
 static bool find_uncaught_functions(void)
@@ -98,7 +98,7 @@ static bool find_uncaught_functions(void)
 		all &= a != NULL;
 	}
 	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
-		*types[i].to = elfsym_data(types[i].name);
+		*types[i].to = elfsym_find_data(types[i].name);
 		all &= *types[i].to != NULL;
 	}
 	*(void **)&py.holder = find_uncaught_function("PyThreadState_GetUnchecked"); /* 3.13 */
@@ -110,8 +110,8 @@ static bool find_uncaught_functions(void)
 
 static void *get_object_type_word(const void *o)
 {
-	return *(void *const *)((const char *)o +
-				8); /* PyObject: ob_type, except in builds without a GIL */
+	/* PyObject: ob_type, except in builds without a GIL */
+	return *(void *const *)((const char *)o + 8);
 }
 
 /*

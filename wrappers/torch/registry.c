@@ -267,7 +267,7 @@ static bool find_torch_function_kind(const char *symbol, struct found *f)
 			if (w->scope == SCOPE_BUCKET && !torch_are_gradient_names_wanted() &&
 				!skip_is_wanted())
 				return false;
-			return cxx_params_fit(w->args, &p, method);
+			return cxx_params_match(w->args, &p, method);
 		}
 	return false;
 }
@@ -336,7 +336,7 @@ static void set_method_row(struct torch_function *r, const struct torch_method *
 static void set_watched_row(struct torch_function *r, const struct watched *w)
 {
 	r->scope = w->scope;
-	cxx_function_watch(&r->cxx, &adapter_torch, w->args, w->ret);
+	cxx_function_set_observed(&r->cxx, &adapter_torch, w->args, w->ret);
 }
 
 static struct api *add_torch_row(const char *symbol, const char *object)
@@ -349,7 +349,7 @@ static struct api *add_torch_row(const char *symbol, const char *object)
 	if (!session_configure())
 		return NULL;
 	known = find_torch_function_kind(symbol, &f);
-	r = cxx_function_new(sizeof(*r), symbol, "PyTorch");
+	r = cxx_function_open_row(sizeof(*r), symbol, "PyTorch");
 	if (!r)
 		return NULL;
 	if (known)
@@ -362,7 +362,7 @@ static struct api *add_torch_row(const char *symbol, const char *object)
 		free(r);
 		return NULL;
 	}
-	cxx_function_keep();
+	cxx_function_register();
 	return &r->cxx.api;
 }
 

@@ -117,7 +117,7 @@ static void handle_statistics_end(void *state, struct journal_tensor *record, bo
 
 const struct tensor_observer statistics_observer = {
 	.reach = get_statistics_limit,
-	.wants = start_statistics,
+	.start = start_statistics,
 	.piece = update_statistics,
 	.end = handle_statistics_end,
 };
@@ -161,6 +161,6 @@ const struct tensor_observer checksum_observer = {
 	.reach = get_checksum_limit,
 	.needs_bytes = is_crc_wanted,
 	.in_order = true,
-	.wants = start_checksum,
+	.start = start_checksum,
 	.end = handle_checksum_end,
 };

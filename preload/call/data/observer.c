@@ -62,7 +62,7 @@ void tensor_measure(const struct operation *w, uint64_t seq, const struct buffer
 		unsigned i = (unsigned)__builtin_ctz(left);
 		const struct tensor_observer *o = tensor_observers[i];
 
-		if (!o->wants(state[i], &look))
+		if (!o->start(state[i], &look))
 			continue;
 		taken |= 1u << i;
 		in_order |= o->in_order;

@@ -59,11 +59,12 @@ struct tensor_observer {
 	/* pieces must come in the order of the buffer (of memory, if it is strided) */
 	bool in_order;
 	/*
-	 * True if the observer wants the tensor of `look`. It has then initialised *state, and
-	 * end() will be called. Called for each readable tensor that is within the reach() of any
-	 * observer.
+	 * Begins to observe the tensor of `look`: initialises *state and returns true, and end() will
+	 * be called. Returns false if there is nothing more to do: the observer does not want this
+	 * tensor, or has measured it here. Called for each readable tensor that is within the
+	 * reach() of any observer.
 	 */
-	bool (*wants)(void *state, struct tensor_look *look);
+	bool (*start)(void *state, struct tensor_look *look);
 	/*
 	 * Receives `count` elements (not bytes, never 0) at p, with any alignment. next: address
 	 * of elements that follow about STATS_FAR bytes later, or NULL; only for prefetching.

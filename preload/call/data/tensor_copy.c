@@ -161,7 +161,7 @@ static void handle_copy_end(void *state, struct journal_tensor *record, bool who
 
 	whole = whole && s->at == s->to->bytes;
 	record->flags |= whole ? TF_SAVED : TF_LEFT_OUT;
-	tensor_pool_done(s->to, whole);
+	tensor_pool_close_copy(s->to, whole);
 	if (tensor_pool_is_filling())
 		session_hooks.wake_writer();
 }
@@ -170,7 +170,7 @@ const struct tensor_observer copy_observer = {
 	.reach = open_pool_and_get_limit,
 	.needs_bytes = are_tensors_wanted,
 	.in_order = true,
-	.wants = start_copy,
+	.start = start_copy,
 	.piece = copy_piece,
 	.end = handle_copy_end,
 };
@@ -243,7 +243,7 @@ const struct tensor_observer wide_xor_observer = {
 	.reach = get_wide_xor_limit,
 	.needs_bytes = is_whole_tensor_needed,
 	.in_order = true,
-	.wants = start_wide_xor,
+	.start = start_wide_xor,
 	.piece = update_wide_xor,
 	.end = handle_wide_xor_end,
 };

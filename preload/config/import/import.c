@@ -141,7 +141,7 @@ static enum import_kind get_config_kind(struct import *f, bool json)
 	if (tree_get(f->top, "monitors") && tree_get(f->top, "monitors")->kind == TREE_MAP)
 		return IMPORT_MONITOR_V2;
 	if (other)
-		import_wrong(f, tree_get(f->top, other->key),
+		import_record_wrong(f, tree_get(f->top, other->key),
 			"a key of %s, in a file that also has %s of %s: the file is read "
 			"as the latter",
 			import_names[other->kind], first->key, import_names[first->kind]);
@@ -173,7 +173,7 @@ static void print_repeated_keys(struct import *f)
 {
 	for (const struct tree_node *n = f->top->child; n; n = n->next)
 		if (tree_get(f->top, n->key) != n)
-			import_note(f, n, "given again on line %zu; that one is used",
+			import_report_note(f, n, "given again on line %zu; that one is used",
 				tree_get(f->top, n->key)->key_line);
 }
 

@@ -66,7 +66,7 @@ typedef void import_own_fn(
 	struct import *f, const struct import_row *row, const struct tree_node *n);
 
 /* Applies the rows whose paths begin with `prefix` to the keys of map. */
-void import_walk(struct import *f, const struct tree_node *map, const char *prefix,
+void import_read_map(struct import *f, const struct tree_node *map, const char *prefix,
 	const struct import_row *rows, size_t nrows, import_own_fn *own);
 
 /* True if the value has this type; otherwise reports it and returns false. */
@@ -85,16 +85,16 @@ bool import_set_text(
 /* Adds a word to libprobe's list `ours`, unless the list contains it. */
 void import_add_word(struct import *f, const char *ours, const char *word);
 
-void import_note(struct import *f, const struct tree_node *n, const char *fmt, ...)
+void import_report_note(struct import *f, const struct tree_node *n, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-void import_wrong(struct import *f, const struct tree_node *n, const char *fmt, ...)
+void import_record_wrong(struct import *f, const struct tree_node *n, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /* True for a value that requests nothing: false, null, [], {}, "". */
 bool import_is_empty(const struct tree_node *n);
 
 /* Returns the value of an environment variable; NULL: not set. */
-const char *import_env(const struct import *f, const char *name);
+const char *import_get_env(const struct import *f, const char *name);
 
 void import_apply_dump(struct import *f);
 void import_apply_monitor(struct import *f);
@@ -107,6 +107,6 @@ void import_apply_pynative(struct import *f);
  * Returns the number of ranks of the job, from the launchers' environment variables; 0: not
  * known.
  */
-int64_t import_job_size(const struct import *f);
+int64_t import_get_job_size(const struct import *f);
 
 #endif

@@ -89,12 +89,13 @@ static void read_task(struct import *f, const struct tree_node *n)
 {
 	for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++)
 		if (strcmp(n->text, refused[i].task) == 0) {
-			import_wrong(f, n, "%s is refused: %s; statistics is recorded instead",
+			import_record_wrong(f, n,
+				"%s is refused: %s; statistics is recorded instead",
 				refused[i].task, refused[i].why);
 			return;
 		}
 	if (strcmp(n->text, "nan_check") == 0) {
-		import_note(f, n,
+		import_report_note(f, n,
 			"nan_check reads a register of the NPU; overflow_check looks at the values "
 			"themselves");
 		import_set_text(f, "task", n, "overflow_check");
@@ -110,12 +111,12 @@ static void read_task(struct import *f, const struct tree_node *n)
 static void read_risk_level(struct import *f, const struct tree_node *n)
 {
 	if (strcmp(n->text, "ALL") && strcmp(n->text, "CORE") && strcmp(n->text, "FOCUS"))
-		import_wrong(f, n,
+		import_record_wrong(f, n,
 			"\"%s\": not one of the names; accepted: ALL or CORE or FOCUS; FOCUS is "
 			"used",
 			n->text);
 	else if (strcmp(n->text, "ALL"))
-		import_note(f, n,
+		import_report_note(f, n,
 			"the list of functions (wrap_ops) says which operators are recorded: all "
 			"of them");
 }
@@ -154,7 +155,7 @@ static void read_scope(struct import *f, const struct tree_node *n)
 	for (const struct tree_node *e = n->child; e; e = e->next)
 		names++;
 	if (names && names != 2)
-		import_wrong(f, n,
+		import_record_wrong(f, n,
 			"%u names; accepted: two full names, the first and the last that are "
 			"wanted; it is ignored",
 			names);
@@ -172,7 +173,7 @@ static void read_data_mode(struct import *f, const struct tree_node *n)
 		all |= e->kind == TREE_SCALAR && strcmp(e->text, "all") == 0;
 	}
 	if (all && words > 1)
-		import_wrong(f, n,
+		import_record_wrong(f, n,
 			"all together with other words; accepted: [all], or any of input, "
 			"output, forward, backward; [all] is used");
 	else if (words)
@@ -191,7 +192,7 @@ static bool read_slice_number(struct import *f, const struct tree_node *list,
 	if (!n)
 		return true;
 	if (!tree_is_integer(n)) {
-		import_wrong(f, list, "%s: not an integer; this part is skipped", key);
+		import_record_wrong(f, list, "%s: not an integer; this part is skipped", key);
 		return false;
 	}
 	*text = n->text;
@@ -207,7 +208,7 @@ static void read_slices(struct import *f, const struct tree_node *list)
 		char word[96];
 
 		if (e->kind != TREE_MAP) {
-			import_wrong(f, list,
+			import_record_wrong(f, list,
 				"not a mapping; accepted: a list of {dim, begin, end, size}; this "
 				"part is skipped");
 			continue;
@@ -220,7 +221,7 @@ static void read_slices(struct import *f, const struct tree_node *list)
 		snprintf(word, sizeof(word), "%s:%s:%s:%s", dim, begin, end, size);
 		wrong = slice_item_parse(word, strlen(word), &item);
 		if (wrong)
-			import_wrong(f, list, "%s: %s; this part is skipped", word, wrong);
+			import_record_wrong(f, list, "%s: %s; this part is skipped", word, wrong);
 		else
 			import_add_word(f, "slice", word);
 	}
@@ -231,8 +232,8 @@ static void read_request_id(
 {
 	if (!import_set(f, "request_id", n) || !*n->text)
 		return;
-	if (!tree_get(task, "request_tokens") && !import_env(f, "PROBE_REQUEST_TOKENS"))
-		import_note(f, n,
+	if (!tree_get(task, "request_tokens") && !import_get_env(f, "PROBE_REQUEST_TOKENS"))
+		import_report_note(f, n,
 			"msprobe gets the batch's requests from "
 			"debugger.start(scheduled_tokens=...); "
 			"here key request_tokens says where they are found; without it tensors are "
@@ -245,7 +246,7 @@ static void read_dump_key(struct import *f, const struct import_row *row, const 
 		read_task(f, n);
 	} else if (strcmp(row->path, "level") == 0) {
 		if (strcmp(n->text, "L2") == 0)
-			import_wrong(f, n,
+			import_record_wrong(f, n,
 				"L2 is refused: it has the device's driver dump kernels and runs "
 				"an operator again; L1 is recorded instead");
 		else
@@ -303,9 +304,9 @@ void import_apply_dump(struct import *f)
 	import_set_text(f, "format", NULL, "dump");
 	import_set_text(f, "step_count_per_record", NULL, "1");
 	import_set_text(f, "dump_path", NULL, "./dump_path");
-	import_walk(f, f->top, "", rows, NROWS, read_dump_key);
+	import_read_map(f, f->top, "", rows, NROWS, read_dump_key);
 	if (section)
-		import_walk(f, section, "*.", rows, NROWS, read_dump_key);
+		import_read_map(f, section, "*.", rows, NROWS, read_dump_key);
 	/* Operators are recorded if the level requests them, with their gradients. */
 	if (operators) {
 		import_set_text(f, "preset", NULL, "ops");

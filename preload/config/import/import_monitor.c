@@ -69,7 +69,7 @@ static bool is_on(const struct tree_node *map, const char *key)
 {
 	bool v;
 
-	return tree_bool(tree_get(map, key), &v) && v;
+	return tree_read_bool(tree_get(map, key), &v) && v;
 }
 
 /*
@@ -92,7 +92,7 @@ static void read_targets(struct import *f, const struct tree_node *n)
 		some |= !import_is_empty(e);
 	}
 	if (some)
-		import_note(f, n,
+		import_report_note(f, n,
 			"all inputs and outputs of these modules are written, not single ones");
 }
 
@@ -109,7 +109,8 @@ static void read_activations(struct import *f, const struct tree_node *n)
 		e; e = e->next)
 		named |= *e->key != 0;
 	if (all && named)
-		import_note(f, tree_get(f->top, "all_xy"), "targets applies to activations, too");
+		import_report_note(
+			f, tree_get(f->top, "all_xy"), "targets applies to activations, too");
 	if (!is_on(f->top, "backward_only"))
 		import_add_word(f, "kinds", "actv");
 	if (!is_on(f->top, "forward_only"))
@@ -130,7 +131,7 @@ static void read_ops(struct import *f, const struct tree_node *n)
 		while (*name && e->kind == TREE_SCALAR && strcmp(*name, e->text))
 			name++;
 		if (e->kind != TREE_SCALAR || !*name)
-			import_wrong(f, &at,
+			import_record_wrong(f, &at,
 				"%s: not one of the names; accepted: a list of norm, min, max, "
 				"zeros, nans, id, mean, shape, dtype; it is skipped",
 				e->kind == TREE_SCALAR ? report_quote(quoted, e->text, e->len)
@@ -147,7 +148,7 @@ static void take_format(struct import *f, const struct tree_node *n)
 	if (strcmp(n->text, "csv") == 0) {
 		import_set_text(f, "format", n, "monitor");
 	} else if (strcmp(n->text, "tensorboard") == 0) {
-		const char *dir = import_env(f, "MONITOR_OUTPUT_DIR");
+		const char *dir = import_get_env(f, "MONITOR_OUTPUT_DIR");
 
 		import_set_text(f, "format", n, "tensorboard");
 		if (dir && *dir)
@@ -157,7 +158,7 @@ static void take_format(struct import *f, const struct tree_node *n)
 	} else {
 		char quoted[REPORT_VALUE_MAX];
 
-		import_wrong(f, n,
+		import_record_wrong(f, n,
 			"%s: not one of the names; accepted: csv or tensorboard or api; csv is "
 			"used",
 			report_quote(quoted, n->text, n->len));
@@ -178,11 +179,11 @@ static void read_collect_times(struct import *f, const struct tree_node *n)
 
 static bool is_switched(const struct import *f)
 {
-	const char *v = import_env(f, "DYNAMIC_MONITOR");
+	const char *v = import_get_env(f, "DYNAMIC_MONITOR");
 	static const char yes[] = "true";
 	size_t i = 0;
 
-	while (v && v[i] && i < 4 && lower_case(v[i]) == yes[i])
+	while (v && v[i] && i < 4 && get_lower_case(v[i]) == yes[i])
 		i++;
 	return v && i == 4 && !v[i];
 }
@@ -195,7 +196,7 @@ static void read_switching(struct import *f)
 		import_set_text(f, "dynamic_monitor", n, "true");
 		import_set_text(f, "dynamic_on", n, is_on(f->top, "dynamic_on") ? "true" : "false");
 	} else if (is_on(f->top, "dynamic_on")) {
-		import_note(f, n,
+		import_report_note(f, n,
 			"without DYNAMIC_MONITOR=True in the environment it has no effect: "
 			"recording begins at start_step");
 	}
@@ -218,14 +219,14 @@ static void read_rule_list(struct import *f, const struct tree_node *n)
 		if (!name || name->kind != TREE_SCALAR ||
 			(strcmp(name->text, "AnomalyTurbulence") &&
 				strcmp(name->text, "AnomalyNan"))) {
-			import_wrong(f, &at,
+			import_record_wrong(f, &at,
 				"%s: no such rule; accepted: rule_name AnomalyTurbulence or "
 				"AnomalyNan; it is skipped",
 				name && name->kind == TREE_SCALAR ? name->text : "(no rule_name)");
 			continue;
 		}
-		if (threshold && (!tree_number(threshold, &v) || v < 0)) {
-			import_wrong(f, threshold,
+		if (threshold && (!tree_read_number(threshold, &v) || v < 0)) {
+			import_record_wrong(f, threshold,
 				"not a threshold; accepted: a number of 0 or more; the rule is "
 				"skipped");
 			continue;
@@ -240,7 +241,7 @@ static void read_rule_list(struct import *f, const struct tree_node *n)
 	}
 	text_char(&t, ']');
 	if (t.cut)
-		import_wrong(f, n, "too many rules: they are skipped");
+		import_record_wrong(f, n, "too many rules: they are skipped");
 	else if (t.len > 2)
 		import_set_text(f, "alerts", n, all);
 }
@@ -275,7 +276,7 @@ static void read_monitor_key(
 		return;
 	else if (strcmp(row->path, "print_struct") == 0) {
 		import_set_text(f, "print_struct", n, "true");
-		import_note(f, n, "module_struct.json is written, and the job goes on");
+		import_report_note(f, n, "module_struct.json is written, and the job goes on");
 	} else if (strcmp(row->path, "dynamic_on"))
 		import_add_word(f, "kinds", row->ours);
 }
@@ -291,7 +292,7 @@ static void start_monitor(struct import *f)
 
 void import_apply_monitor(struct import *f)
 {
-	const char *dir = import_env(f, "MONITOR_OUTPUT_DIR");
+	const char *dir = import_get_env(f, "MONITOR_OUTPUT_DIR");
 
 	start_monitor(f);
 	import_set_text(f, "ops", NULL, "norm");
@@ -300,7 +301,7 @@ void import_apply_monitor(struct import *f)
 		import_set_text(f, "monitor_dir", NULL, dir);
 		import_set_text(f, "anomaly_dir", NULL, dir);
 	}
-	import_walk(f, f->top, "", rows, NROWS, read_monitor_key);
+	import_read_map(f, f->top, "", rows, NROWS, read_monitor_key);
 	read_switching(f);
 }
 
@@ -361,7 +362,7 @@ static void set_v2_monitor(struct import *f, const char *name, const struct tree
 {
 	bool v = strcmp(name, "module") == 0;
 
-	tree_bool(tree_get(monitor, "enabled"), &v);
+	tree_read_bool(tree_get(monitor, "enabled"), &v);
 	if (!v)
 		return;
 	if (strcmp(name, "cc") == 0)
@@ -371,7 +372,7 @@ static void set_v2_monitor(struct import *f, const char *name, const struct tree
 
 		if (strcmp(v2_kinds[i].monitor, name))
 			continue;
-		tree_bool(tree_get(monitor, v2_kinds[i].off), &on);
+		tree_read_bool(tree_get(monitor, v2_kinds[i].off), &on);
 		for (int k = 0; on && k < 2 && *v2_kinds[i].kinds[k]; k++)
 			import_add_word(f, "kinds", v2_kinds[i].kinds[k]);
 	}
@@ -398,7 +399,7 @@ static void take_stop_step(struct import *f)
 	if (tree_is_null(stop) || !tree_is_integer(stop))
 		return;
 	if (atoll(stop->text) <= from) {
-		import_wrong(f, stop,
+		import_record_wrong(f, stop,
 			"%s: not after start_step; accepted: an integer above it; it is ignored",
 			stop->text);
 		return;
@@ -415,7 +416,7 @@ void import_apply_monitor_v2(struct import *f)
 	import_set_text(f, "monitor_layout", NULL, "v2");
 	import_set_text(f, "monitor_dir", NULL, "./");
 	import_set_text(f, "ops", NULL, "min,max,mean,norm,nans");
-	import_walk(f, f->top, "", v2_rows, sizeof(v2_rows) / sizeof(*v2_rows), read_v2_key);
+	import_read_map(f, f->top, "", v2_rows, sizeof(v2_rows) / sizeof(*v2_rows), read_v2_key);
 	for (const struct tree_node *n = monitors->child; n; n = n->next)
 		if (n->kind == TREE_MAP)
 			set_v2_monitor(f, n->key, n);

@@ -68,7 +68,7 @@ static double read_integer(const struct tree_node *map, const char *key, double 
 	const struct tree_node *n = tree_get(map, key);
 	double v;
 
-	return n && tree_is_integer(n) && tree_number(n, &v) ? v : none;
+	return n && tree_is_integer(n) && tree_read_number(n, &v) ? v : none;
 }
 
 static void add_logged_metric(struct import *f, const char *metric)
@@ -115,7 +115,7 @@ static void add_norm_names(struct import *f, struct norm_names *names, const str
 
 	if (!n || tree_is_null(n))
 		return;
-	if (n->kind == TREE_SCALAR && tree_bool(n, &on)) {
+	if (n->kind == TREE_SCALAR && tree_read_bool(n, &on)) {
 		names->all |= on;
 		return;
 	}
@@ -125,7 +125,7 @@ static void add_norm_names(struct import *f, struct norm_names *names, const str
 	for (const struct tree_node *e = n->kind == TREE_LIST ? n->child : NULL; e; e = e->next)
 		add_norm_name(names, e);
 	if (names->refused)
-		import_wrong(f, n,
+		import_record_wrong(f, n,
 			"accepted: true, false, a text, or a list of texts, parts of names of "
 			"parameters; it is ignored");
 }
@@ -142,7 +142,7 @@ static void read_norms(struct import *f, const struct tree_node *n)
 		return;
 	add_logged_metric(f, "local_norm");
 	if (strcmp(n->key, "device_norm") == 0 && import_is_empty(tree_get(state, "local_norm")))
-		import_note(f, n,
+		import_report_note(f, n,
 			"local_norm/<parameter> is written: the norm of what the rank has "
 			"accumulated in the step");
 	names = (struct norm_names){.any = false};
@@ -160,11 +160,11 @@ static void read_loss(struct import *f, const struct import_row *row, const stru
 {
 	bool on = false;
 
-	if (!tree_bool(n, &on) || !on)
+	if (!tree_read_bool(n, &on) || !on)
 		return;
 	add_logged_metric(f, row->ours);
 	if (strcmp(n->key, "device_loss") == 0)
-		import_note(f, n,
+		import_report_note(f, n,
 			"the mean over all ranks needs a communication of its own: this rank's "
 			"sum over its micro steps is written");
 }
@@ -174,7 +174,7 @@ static void read_event_folder(struct import *f, const struct tree_node *n)
 {
 	static const uint8_t theirs[] = {SCALAR_LOSS, SCALAR_LOSS_SCALE, SCALAR_GRAD_NORM,
 		SCALAR_ITERATION_TIME, SCALAR_LEARNING_RATE, SCALAR_BATCH_SIZE, SCALAR_MODEL_FLOPS};
-	int64_t ranks = import_job_size(f);
+	int64_t ranks = import_get_job_size(f);
 	char text[512];
 	struct text t = text_over(text, sizeof(text));
 
@@ -189,7 +189,7 @@ static void read_event_folder(struct import *f, const struct tree_node *n)
 		snprintf(text, sizeof(text), "%lld", (long long)ranks - 1);
 		import_set_text(f, "tensorboard_ranks", NULL, text);
 	} else {
-		import_note(f, n,
+		import_report_note(f, n,
 			"the number of ranks is not in the environment (RANK_SIZE): rank 0 "
 			"writes, and the last one where it has the loss");
 	}
@@ -211,7 +211,7 @@ static void read_skip_threshold(struct import *f, const struct tree_node *n)
 	import_set(f, "global_norm_spike_threshold", n);
 	if (time && !tree_is_null(time) && import_check(f, time, FT_INT))
 		import_set(f, "global_norm_spike_count_threshold", time);
-	import_note(f, n,
+	import_report_note(f, n,
 		"that version never reads it, so no step is withheld because of it; with "
 		"use_skip_data_by_global_norm: true it is the threshold");
 }
@@ -229,13 +229,13 @@ static void read_skip_on_nan(struct import *f, const struct tree_node *n)
 	bool on = false;
 	char text[40];
 
-	if (!tree_bool(n, &on) || !on)
+	if (!tree_read_bool(n, &on) || !on)
 		return;
 	import_set_text(f, "use_skip_data_by_global_norm", n, "true");
 	snprintf(text, sizeof(text), "%.17g", DBL_MAX);
 	import_set_text(f, "global_norm_spike_threshold", n, text);
 	if (most < 0) {
-		import_wrong(f, tree_get(training, "max_consecutive_skipped_steps"),
+		import_record_wrong(f, tree_get(training, "max_consecutive_skipped_steps"),
 			"accepted: an integer of 0 or more; 0 is used: the job is never ended");
 		most = 0;
 	}
@@ -249,7 +249,8 @@ static bool is_number_from(const struct tree_node *n, double least)
 {
 	double v;
 
-	return n->kind == TREE_SCALAR && tree_is_integer(n) && tree_number(n, &v) && v >= least;
+	return n->kind == TREE_SCALAR && tree_is_integer(n) && tree_read_number(n, &v) &&
+	       v >= least;
 }
 
 static void read_tokens_interval(struct import *f, const struct tree_node *n)
@@ -257,7 +258,8 @@ static void read_tokens_interval(struct import *f, const struct tree_node *n)
 	if (tree_is_null(n))
 		return;
 	if (!is_number_from(n, 1)) {
-		import_wrong(f, n, "accepted: null or an integer above 0; no tokens are logged");
+		import_record_wrong(
+			f, n, "accepted: null or an integer above 0; no tokens are logged");
 		return;
 	}
 	import_set(f, "tokens_log_interval", n);
@@ -279,12 +281,12 @@ static void read_tokens_layers(struct import *f, const struct tree_node *n)
 			valid = valid && is_number_from(e, 0);
 		if (valid)
 			import_set(f, "tokens_log_layers", n);
-	} else if (valid && tree_number(n, &v)) {
+	} else if (valid && tree_read_number(n, &v)) {
 		snprintf(text, sizeof(text), "0-%.0f", v - 1);
 		import_set_text(f, "tokens_log_layers", n, text);
 	}
 	if (!valid)
-		import_wrong(f, n,
+		import_record_wrong(f, n,
 			"accepted: an integer above 0, or a list of integers of 0 or more; all "
 			"layers are logged");
 }
@@ -301,14 +303,14 @@ static void read_profiler(struct import *f, const struct tree_node *n)
 	bool on = false, stack = true, memory = false;
 	char text[64];
 
-	import_walk(f, n, "profiler.", rows, NROWS, read_pynative_key);
-	tree_bool(tree_get(n, "enable_profiling"), &on);
-	tree_bool(tree_get(n, "with_stack"), &stack);
-	tree_bool(tree_get(n, "profile_memory"), &memory);
+	import_read_map(f, n, "profiler.", rows, NROWS, read_pynative_key);
+	tree_read_bool(tree_get(n, "enable_profiling"), &on);
+	tree_read_bool(tree_get(n, "with_stack"), &stack);
+	tree_read_bool(tree_get(n, "profile_memory"), &memory);
 	if (!on)
 		return;
 	if (first < 1 || last < first) {
-		import_wrong(f, n,
+		import_record_wrong(f, n,
 			"start_step and end_step: accepted: integers above 0, the second one not "
 			"below the first; nothing is profiled");
 		return;
@@ -332,7 +334,7 @@ static void read_pynative_key(
 
 	key = key ? key + 1 : row->path;
 	if (strcmp(key, "health_checkpoint") == 0)
-		import_walk(f, n, "health.", rows, NROWS, read_pynative_key);
+		import_read_map(f, n, "health.", rows, NROWS, read_pynative_key);
 	else if (strcmp(row->ours, "local_norm") == 0)
 		read_norms(f, n);
 	else if (strcmp(row->ours, "tokens_log_interval") == 0)
@@ -365,9 +367,9 @@ void import_apply_pynative(struct import *f)
 	const struct tree_node *profiler = find_section(f, "profiler");
 
 	if (monitor)
-		import_walk(f, monitor, "monitor.", rows, NROWS, read_pynative_key);
+		import_read_map(f, monitor, "monitor.", rows, NROWS, read_pynative_key);
 	if (training)
-		import_walk(f, training, "training.", rows, NROWS, read_pynative_key);
+		import_read_map(f, training, "training.", rows, NROWS, read_pynative_key);
 	if (profiler)
 		read_profiler(f, profiler);
 }

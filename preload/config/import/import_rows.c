@@ -27,7 +27,7 @@ static void print_import_message(
 		n && n->key ? n->key : "", n && n->key ? ": " : "", text);
 }
 
-void import_note(struct import *f, const struct tree_node *n, const char *fmt, ...)
+void import_report_note(struct import *f, const struct tree_node *n, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -36,7 +36,7 @@ void import_note(struct import *f, const struct tree_node *n, const char *fmt, .
 	va_end(ap);
 }
 
-void import_wrong(struct import *f, const struct tree_node *n, const char *fmt, ...)
+void import_record_wrong(struct import *f, const struct tree_node *n, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -52,7 +52,7 @@ bool import_is_empty(const struct tree_node *n)
 	bool v;
 
 	return tree_is_null(n) || (n->kind != TREE_SCALAR && !n->child) ||
-	       (n->kind == TREE_SCALAR && !n->len) || (tree_bool(n, &v) && !v);
+	       (n->kind == TREE_SCALAR && !n->len) || (tree_read_bool(n, &v) && !v);
 }
 
 bool import_check(struct import *f, const struct tree_node *n, enum import_type type)
@@ -69,9 +69,9 @@ bool import_check(struct import *f, const struct tree_node *n, enum import_type 
 	bool b, ok;
 
 	ok = type == FT_ANY	 ? true
-	     : type == FT_BOOL	 ? tree_bool(n, &b)
+	     : type == FT_BOOL	 ? tree_read_bool(n, &b)
 	     : type == FT_INT	 ? tree_is_integer(n)
-	     : type == FT_NUMBER ? tree_number(n, &number)
+	     : type == FT_NUMBER ? tree_read_number(n, &number)
 	     : type == FT_TEXT	 ? n->kind == TREE_SCALAR && n->quoted
 	     : type == FT_LIST	 ? n->kind == TREE_LIST
 				 : n->kind == TREE_MAP;
@@ -79,7 +79,7 @@ bool import_check(struct import *f, const struct tree_node *n, enum import_type 
 		ok = tree_is_text(n);
 	if (ok)
 		return true;
-	import_wrong(f, n, "%s: not of that type; accepted: %s; it is ignored",
+	import_record_wrong(f, n, "%s: not of that type; accepted: %s; it is ignored",
 		n->kind == TREE_LIST  ? "a list"
 		: n->kind == TREE_MAP ? "a group of keys"
 				      : report_quote(quoted, n->text, n->len),
@@ -93,7 +93,7 @@ static const struct config_key *find_own_key(
 	const struct config_key *k = config_key_find(ours, strlen(ours), false);
 
 	if (!k && n)
-		import_note(f, n, "has no effect in this version");
+		import_report_note(f, n, "has no effect in this version");
 	return k;
 }
 
@@ -109,7 +109,7 @@ static bool handle_set_result(struct import *f, const struct config_key *k,
 	if (wrong == config_oom)
 		f->l->error = -ENOMEM;
 	else if (wrong)
-		import_wrong(f, n, "%s: %s; accepted: %s; it is ignored",
+		import_record_wrong(f, n, "%s: %s; accepted: %s; it is ignored",
 			report_quote(quoted, text, len), wrong,
 			config_accepted(k, accepted, sizeof(accepted)));
 	else
@@ -145,14 +145,14 @@ static bool set_list(struct import *f, const struct config_key *k, const struct 
 	}
 	if (ok && k->type == KEY_RANGES) {
 		ranges_finish(&ranges);
-		config_drop(f->l->cfg, k);
-		*(struct ranges *)config_at(f->l->cfg, k) = ranges;
+		config_free_value(f->l->cfg, k);
+		*(struct ranges *)config_get_member(f->l->cfg, k) = ranges;
 		f->l->from_file[k - config_keys] = true;
 		return true;
 	}
 	if (ok && (all || (all = strdup("")))) {
-		config_drop(f->l->cfg, k);
-		*(char **)config_at(f->l->cfg, k) = all;
+		config_free_value(f->l->cfg, k);
+		*(char **)config_get_member(f->l->cfg, k) = all;
 		f->l->from_file[k - config_keys] = true;
 		return true;
 	}
@@ -212,7 +212,7 @@ bool import_set(struct import *f, const char *ours, const struct tree_node *n)
 void import_add_word(struct import *f, const char *ours, const char *word)
 {
 	const struct config_key *k = config_key_find(ours, strlen(ours), false);
-	char **all = k ? config_at(f->l->cfg, k) : NULL;
+	char **all = k ? config_get_member(f->l->cfg, k) : NULL;
 	size_t n = strlen(word);
 
 	if (!k)
@@ -222,7 +222,7 @@ void import_add_word(struct import *f, const char *ours, const char *word)
 
 		for (unsigned i = 0; names[i]; i++)
 			if (strcmp(names[i], word) == 0)
-				*(uint64_t *)config_at(f->l->cfg, k) |= UINT64_C(1) << i;
+				*(uint64_t *)config_get_member(f->l->cfg, k) |= UINT64_C(1) << i;
 		f->l->from_file[k - config_keys] = true;
 		return;
 	}
@@ -239,7 +239,7 @@ void import_add_word(struct import *f, const char *ours, const char *word)
 	f->l->from_file[k - config_keys] = true;
 }
 
-const char *import_env(const struct import *f, const char *name)
+const char *import_get_env(const struct import *f, const char *name)
 {
 	size_t n = strlen(name);
 
@@ -264,18 +264,18 @@ static void print_unknown_key(struct import *f, const struct tree_node *n, const
 
 		if (strncmp(rows[i].path, prefix, plen) || strchr(name, '.') || len < 4 || m < 4)
 			continue;
-		while (same < len && same < m && lower_case(n->key[same]) == name[same])
+		while (same < len && same < m && get_lower_case(n->key[same]) == name[same])
 			same++;
 		while (tail < len - same && tail < m - (same < m ? same : m) &&
-			lower_case(n->key[len - 1 - tail]) == name[m - 1 - tail])
+			get_lower_case(n->key[len - 1 - tail]) == name[m - 1 - tail])
 			tail++;
 		if (len - same - tail <= 1 && m - same - tail <= 1)
 			near = name;
 	}
 	if (near)
-		import_note(f, n, "unknown key; did you mean %s? It is ignored", near);
+		import_report_note(f, n, "unknown key; did you mean %s? It is ignored", near);
 	else
-		import_note(f, n, "unknown key; it is ignored");
+		import_report_note(f, n, "unknown key; it is ignored");
 }
 
 static const struct import_row *find_row_of_path(
@@ -296,7 +296,7 @@ static bool is_without_effect(const struct import_row *row, const struct tree_no
 	       (*row->plain && n->kind == TREE_SCALAR && strcmp(n->text, row->plain) == 0);
 }
 
-void import_walk(struct import *f, const struct tree_node *map, const char *prefix,
+void import_read_map(struct import *f, const struct tree_node *map, const char *prefix,
 	const struct import_row *rows, size_t nrows, import_own_fn *own)
 {
 	char below[64];
@@ -314,11 +314,11 @@ void import_walk(struct import *f, const struct tree_node *map, const char *pref
 			break;
 		case FH_NOTE:
 			if (!is_without_effect(row, n))
-				import_note(f, n, "%s", row->why);
+				import_report_note(f, n, "%s", row->why);
 			break;
 		case FH_REFUSE:
 			if (!is_without_effect(row, n))
-				import_wrong(f, n, "%s", row->why);
+				import_record_wrong(f, n, "%s", row->why);
 			break;
 		default:
 			if (tree_is_null(n) || !import_check(f, n, row->type))
@@ -329,7 +329,7 @@ void import_walk(struct import *f, const struct tree_node *map, const char *pref
 				own(f, row, n);
 			} else {
 				snprintf(below, sizeof(below), "%s.", row->path);
-				import_walk(f, n, below, rows, nrows, own);
+				import_read_map(f, n, below, rows, nrows, own);
 			}
 		}
 	}

@@ -124,14 +124,14 @@ static bool is_true(const struct tree_node *map, const char *key, bool none)
 {
 	bool v = none;
 
-	tree_bool(tree_get(map, key), &v);
+	tree_read_bool(tree_get(map, key), &v);
 	return v;
 }
 
 static bool has_tensorboard(const struct import *f)
 {
 	const struct tree_node *n = tree_get(f->top, "tensorboard");
-	const char *dir = import_env(f, "MA_SUMMARY_LOG_DIR");
+	const char *dir = import_get_env(f, "MA_SUMMARY_LOG_DIR");
 
 	return (n && n->kind == TREE_MAP) || (dir && *dir);
 }
@@ -146,13 +146,13 @@ static void take_format_word(
 	bool board = n->kind == TREE_SCALAR && strcmp(n->text, "tensorboard") == 0;
 
 	if (!log && !board) {
-		import_wrong(f, at,
+		import_record_wrong(f, at,
 			"%s: accepted: log, tensorboard, or a list of both; it is skipped",
 			n->kind == TREE_SCALAR ? report_quote(quoted, n->text, n->len) : "a list");
 		return;
 	}
 	if (board && !has_tensorboard(f)) {
-		import_note(f, at, "there is no section tensorboard: log is used instead");
+		import_report_note(f, at, "there is no section tensorboard: log is used instead");
 		board = false;
 	}
 	import_add_word(f, board ? "metrics" : "monitor_log", metric);
@@ -163,7 +163,7 @@ static void take_format_word(
 static void take_metric_format(struct import *f, const struct tree_node *n, const char *metric)
 {
 	if (n->kind == TREE_MAP) {
-		import_wrong(f, n,
+		import_record_wrong(f, n,
 			"a group of keys; accepted: log, tensorboard, or a list of both; it is "
 			"ignored");
 		return;
@@ -181,8 +181,9 @@ static void read_positive(struct import *f, const char *ours, const struct tree_
 {
 	double v;
 
-	if (!tree_is_integer(n) || !tree_number(n, &v) || v <= 0)
-		import_wrong(f, n, "%s: accepted: an integer above 0; it is ignored", n->text);
+	if (!tree_is_integer(n) || !tree_read_number(n, &v) || v <= 0)
+		import_record_wrong(
+			f, n, "%s: accepted: an integer above 0; it is ignored", n->text);
 	else
 		import_set(f, ours, n);
 }
@@ -191,7 +192,7 @@ static void read_positive(struct import *f, const char *ours, const struct tree_
 static void read_float(struct import *f, const char *ours, const struct tree_node *n)
 {
 	if (tree_is_integer(n))
-		import_wrong(f, n,
+		import_record_wrong(f, n,
 			"%s: an integer; accepted: a number with a point, such as %s.0; it is "
 			"ignored",
 			n->text, n->text);
@@ -203,8 +204,8 @@ static void read_baseline(struct import *f, const struct tree_node *n)
 {
 	double v;
 
-	if (!tree_number(n, &v) || v <= 0) {
-		import_wrong(f, n, "%s: accepted: null or a number above 0; it is ignored",
+	if (!tree_read_number(n, &v) || v <= 0) {
+		import_record_wrong(f, n, "%s: accepted: null or a number above 0; it is ignored",
 			n->kind == TREE_SCALAR ? n->text : "no number");
 		return;
 	}
@@ -216,13 +217,13 @@ static void read_target_list(struct import *f, const struct tree_node *n)
 {
 	for (const struct tree_node *e = n->child; e; e = e->next)
 		if (e->kind != TREE_SCALAR || !tree_is_text(e)) {
-			import_wrong(f, n,
+			import_record_wrong(f, n,
 				"not a list of texts; accepted: a list of regular "
 				"expressions; all parameters are used");
 			return;
 		}
 	if (!n->child)
-		import_wrong(f, n,
+		import_record_wrong(f, n,
 			"an empty list; accepted: a list of regular expressions; all "
 			"parameters are used");
 	else
@@ -258,7 +259,7 @@ static void read_summary_monitor(struct import *f, const struct tree_node *n)
 		import_set_text(f, "summary_loss", NULL, "false");
 	if (!is_all && !tree_get(what, "histogram_regular"))
 		import_set_text(f, "summary_first", NULL, "0");
-	import_walk(f, n, "summary.", rows, NROWS, read_train_key);
+	import_read_map(f, n, "summary.", rows, NROWS, read_train_key);
 }
 
 /* MindSpore Transformers matches the expression at the start of a name. */
@@ -304,7 +305,7 @@ static void read_sizes(
 		const struct tree_node *v = tree_get(map, pair[i][0]);
 		double number;
 
-		if (v && tree_is_integer(v) && tree_number(v, &number) && number > 0)
+		if (v && tree_is_integer(v) && tree_read_number(v, &number) && number > 0)
 			import_set(f, pair[i][1], v);
 	}
 }
@@ -338,20 +339,20 @@ static int64_t read_profile_number(struct import *f, const char *key, int64_t no
 
 	if (tree_is_null(n))
 		return none;
-	if (!tree_is_integer(n) || !tree_number(n, &v) || v > UINT32_MAX) {
-		import_wrong(f, n, "accepted: an integer; %lld is used", (long long)none);
+	if (!tree_is_integer(n) || !tree_read_number(n, &v) || v > UINT32_MAX) {
+		import_record_wrong(f, n, "accepted: an integer; %lld is used", (long long)none);
 		return none;
 	}
 	return v < 0 ? -1 : (int64_t)v;
 }
 
-int64_t import_job_size(const struct import *f)
+int64_t import_get_job_size(const struct import *f)
 {
 	static const char variable[][24] = {
 		"RANK_SIZE", "WORLD_SIZE", "MS_WORKER_NUM", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE"};
 
 	for (size_t i = 0; i < sizeof(variable) / sizeof(*variable); i++) {
-		const char *text = import_env(f, variable[i]);
+		const char *text = import_get_env(f, variable[i]);
 		long n = text ? strtol(text, NULL, 10) : 0;
 
 		if (n > 0)
@@ -365,15 +366,15 @@ static void read_profile_stages(struct import *f)
 {
 	const struct tree_node *at = tree_get(f->top, "profile_pipeline");
 	const struct tree_node *n = tree_get(tree_get(f->top, "parallel_config"), "pipeline_stage");
-	int64_t ranks = import_job_size(f);
+	int64_t ranks = import_get_job_size(f);
 	double stages = 1;
 	char list[1024];
 	struct text t = text_over(list, sizeof(list));
 
 	if (n)
-		tree_number(n, &stages);
+		tree_read_number(n, &stages);
 	if (!ranks || !(stages >= 1 && stages <= (double)ranks)) {
-		import_note(f, at,
+		import_report_note(f, at,
 			"the number of ranks is not in the environment (RANK_SIZE), or is "
 			"below parallel_config.pipeline_stage: all are recorded");
 		return;
@@ -408,7 +409,7 @@ static void read_profile(struct import *f, const struct tree_node *at)
 	first = first < 0 ? 1 : first;
 	last = last < 0 ? 10 : last;
 	if (first > last) {
-		import_note(f, tree_get(f->top, "profile_start_step"),
+		import_report_note(f, tree_get(f->top, "profile_start_step"),
 			"after profile_stop_step: steps 1 to 10 are used");
 		first = 1;
 		last = 10;
@@ -446,8 +447,8 @@ static void read_train_key(
 	else if (strcmp(key, "tensorboard_queue_size") == 0) {
 		double v;
 
-		if (!tree_is_integer(n) || !tree_number(n, &v) || v <= 0)
-			import_note(f, n,
+		if (!tree_is_integer(n) || !tree_read_number(n, &v) || v <= 0)
+			import_report_note(f, n,
 				"not an integer above 0: 10 is used; events are written "
 				"sooner anyway");
 	} else if (strcmp(key, "target") == 0)
@@ -457,11 +458,11 @@ static void read_train_key(
 	else if (row->type == FT_ANY)
 		take_metric_format(f, n, row->ours);
 	else if (strcmp(key, "stable_rank_config") == 0)
-		import_walk(f, n, "stable_rank.", rows, NROWS, read_train_key);
+		import_read_map(f, n, "stable_rank.", rows, NROWS, read_train_key);
 	else if (strcmp(key, "health_checkpoint") == 0) {
 		if (!tree_is_null(tree_get(n, "embedding_local_norm_threshold")))
 			import_set_text(f, "health_checkpoint", n, "true");
-		import_walk(f, n, "health.", rows, NROWS, read_train_key);
+		import_read_map(f, n, "health.", rows, NROWS, read_train_key);
 	} else if (row->type == FT_NUMBER)
 		read_float(f, row->ours, n);
 	else if (row->type == FT_INT)
@@ -469,7 +470,8 @@ static void read_train_key(
 	else if (strcmp(key, "print_struct") == 0) {
 		import_set(f, "print_struct", n);
 		if (!import_is_empty(n))
-			import_note(f, n, "module_struct.json is written, and the job goes on");
+			import_report_note(
+				f, n, "module_struct.json is written, and the job goes on");
 	} else if (config_key_find(row->ours, strlen(row->ours), false))
 		import_set(f, row->ours, n);
 }
@@ -513,7 +515,7 @@ static void check_contradictions(struct import *f, bool on)
 	if (!on) {
 		const struct tree_node *most = tree_get(monitor, "global_norm_spike_threshold");
 
-		import_note(f, skip,
+		import_report_note(f, skip,
 			"steps are withheld, and with monitor_on: False none are counted: the job "
 			"is never ended");
 		import_set_text(f, "global_norm_spike_count_threshold", NULL, "0");
@@ -521,7 +523,7 @@ static void check_contradictions(struct import *f, bool on)
 			read_float(f, "global_norm_spike_threshold", most);
 	}
 	if (on && is_true(monitor, "check_for_global_norm", false)) {
-		import_wrong(f, skip,
+		import_record_wrong(f, skip,
 			"contradicts monitor_config.check_for_global_norm: True; give one of the "
 			"two; no step is withheld");
 		import_set_text(f, "use_skip_data_by_global_norm", NULL, "false");
@@ -581,7 +583,7 @@ static bool is_shown(const struct import *f, const struct tree_node *n)
 
 		if (strcmp(n->key, shown_if[i].key) != 0)
 			continue;
-		python_text_put(&value, needs);
+		python_write_text(&value, needs);
 		if (!needs || strcmp(buf, shown_if[i].not ) == 0)
 			return false;
 	}
@@ -606,7 +608,7 @@ static void format_training_text(struct import *f)
 			if (!is_shown(f, n) || tree_get(f->top, n->key) != n)
 				continue;
 			v = text_over(value, TRAINING_TEXT_MAX);
-			python_text_put(&v, n);
+			python_write_text(&v, n);
 			text_str(&t, t.len > 1 ? ", " : "");
 			text_json(&t, n->key);
 			text_str(&t, ": ");
@@ -628,7 +630,7 @@ static void format_training_text(struct import *f)
 void import_apply_training(struct import *f)
 {
 	const struct tree_node *monitor = tree_get(f->top, "monitor_config");
-	const char *dir = import_env(f, "MA_SUMMARY_LOG_DIR");
+	const char *dir = import_get_env(f, "MA_SUMMARY_LOG_DIR");
 	bool on = is_true(monitor, "monitor_on", false), board = has_tensorboard(f);
 
 	import_set_text(f, "names", NULL, "true");
@@ -642,12 +644,12 @@ void import_apply_training(struct import *f)
 		if (dir && *dir)
 			import_set_text(f, "tensorboard_dir", NULL, dir);
 	}
-	import_walk(f, f->top, "", rows, NROWS, read_train_key);
+	import_read_map(f, f->top, "", rows, NROWS, read_train_key);
 	if (monitor && monitor->kind == TREE_MAP) {
 		if (on)
-			import_walk(f, monitor, "monitor_config.", rows, NROWS, read_train_key);
+			import_read_map(f, monitor, "monitor_config.", rows, NROWS, read_train_key);
 		else
-			import_note(f, monitor,
+			import_report_note(f, monitor,
 				"monitor_on is not True: none of its keys has an effect");
 	}
 	import_apply_pynative(f);

@@ -9,7 +9,7 @@
 #define DIGITS_MAX 17
 
 /* Writes the digits of v without trailing zeros. Returns the power of ten of the first digit. */
-static int split_float(double v, char digits[DIGITS_MAX + 1], bool *negative)
+static int format_float_digits(double v, char digits[DIGITS_MAX + 1], bool *negative)
 {
 	char buf[40];
 	struct text t;
@@ -45,7 +45,7 @@ static int split_float(double v, char digits[DIGITS_MAX + 1], bool *negative)
 	return power + first - 1;
 }
 
-void python_float_put(struct text *out, double v)
+void python_write_float(struct text *out, double v)
 {
 	char digits[DIGITS_MAX + 1];
 	bool negative;
@@ -55,7 +55,7 @@ void python_float_put(struct text *out, double v)
 		text_str(out, v != v ? "nan" : v < 0 ? "-inf" : "inf");
 		return;
 	}
-	power = split_float(v, digits, &negative);
+	power = format_float_digits(v, digits, &negative);
 	n = (int)strlen(digits);
 	if (negative)
 		text_char(out, '-');
@@ -110,7 +110,7 @@ static bool is_python_float(const struct tree_node *n, double *v)
 {
 	const char *e = strpbrk(n->text, "eE");
 
-	return tree_number(n, v) && strchr(n->text, '.') && (!e || e[1] == '-' || e[1] == '+');
+	return tree_read_number(n, v) && strchr(n->text, '.') && (!e || e[1] == '-' || e[1] == '+');
 }
 
 static void write_python_scalar(struct text *out, const struct tree_node *n, bool nested)
@@ -120,12 +120,12 @@ static void write_python_scalar(struct text *out, const struct tree_node *n, boo
 
 	if (tree_is_null(n))
 		text_str(out, "None");
-	else if (!n->quoted && tree_bool(n, &b))
+	else if (!n->quoted && tree_read_bool(n, &b))
 		text_str(out, b ? "True" : "False");
 	else if (tree_is_integer(n))
 		text_str(out, n->text + (n->text[0] == '+'));
 	else if (is_python_float(n, &v))
-		python_float_put(out, v);
+		python_write_float(out, v);
 	else if (nested)
 		put_python_quoted(out, n->text);
 	else
@@ -151,7 +151,7 @@ static void write_python_value(struct text *out, const struct tree_node *n, bool
 	text_char(out, n->kind == TREE_MAP ? '}' : ']');
 }
 
-void python_text_put(struct text *out, const struct tree_node *n)
+void python_write_text(struct text *out, const struct tree_node *n)
 {
 	write_python_value(out, n, false);
 }

@@ -10,9 +10,9 @@
 #include "config/config_tree.h"
 
 /* n NULL is printed as None. Keys of maps are texts. */
-void python_text_put(struct text *out, const struct tree_node *n);
+void python_write_text(struct text *out, const struct tree_node *n);
 
 /* Writes a float as repr() does: the fewest digits that identify the number, `1e-08`, `270.0`. */
-void python_float_put(struct text *out, double v);
+void python_write_float(struct text *out, double v);
 
 #endif

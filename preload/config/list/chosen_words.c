@@ -26,7 +26,7 @@ struct similar {
 	} at[SIMILAR_MAX];
 };
 
-/* The name that a word is compared with, until `take` returns true. */
+/* Called with each name that a word may stand for. Returns true to stop. */
 typedef bool take_name_fn(const char *name, size_t len, void *arg);
 
 static bool match_texts(const char *texts, take_name_fn *take, void *arg)
@@ -116,7 +116,7 @@ static bool has_part(const char *name, size_t n, const char *word, size_t len)
 	for (size_t at = 0; len > 2 && at + len <= n; at++) {
 		size_t i = 0;
 
-		while (i < len && lower_case(name[at + i]) == lower_case(word[i]))
+		while (i < len && get_lower_case(name[at + i]) == get_lower_case(word[i]))
 			i++;
 		if (i == len)
 			return true;

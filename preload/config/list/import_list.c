@@ -79,7 +79,7 @@ static uint16_t ops_of_name(const char *name)
 
 	for (const char *p = last ? last + 1 : name; *p && n + 1 < sizeof(plain); p++)
 		if (*p != '_')
-			plain[n++] = lower_case(*p);
+			plain[n++] = get_lower_case(*p);
 	plain[n] = 0;
 	for (size_t i = 0; i < sizeof(comm_words) / sizeof(*comm_words); i++)
 		if (strstr(plain, comm_words[i].part))

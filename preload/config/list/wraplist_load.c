@@ -297,7 +297,7 @@ static int list_read(const char *name, const char *text, size_t len, struct repo
 
 static struct wraplist *list_builtin(config_report_fn *fn, void *arg)
 {
-	const char *text = config_builtin(LIST_NAME);
+	const char *text = config_get_builtin(LIST_NAME);
 	struct report report;
 	struct wraplist *w;
 

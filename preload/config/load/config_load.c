@@ -17,7 +17,7 @@
 
 #define LOST "nothing is recorded until the file is repaired"
 
-void loader_wrong(struct loader *l, const struct config_key *k, size_t line, size_t col,
+void loader_record_wrong(struct loader *l, const struct config_key *k, size_t line, size_t col,
 	const char *what, const char *value)
 {
 	char accepted[CONFIG_ACCEPTED_MAX];
@@ -29,6 +29,25 @@ void loader_wrong(struct loader *l, const struct config_key *k, size_t line, siz
 	report_at(&l->report, line, col, "%s: %s%s%s; accepted: %s; the default %s is used",
 		k->name, value, *value ? ": " : "", what,
 		config_accepted(k, accepted, sizeof(accepted)), config_default_text(k));
+}
+
+/* Reports a wrong entry of a list whose other entries are used: the current event. */
+static void report_wrong_entry(
+	struct loader *l, const struct reader *r, const struct config_key *k, const char *what)
+{
+	char accepted[CONFIG_ACCEPTED_MAX], quoted[REPORT_VALUE_MAX];
+	bool scalar = r->event.type == YAML_SCALAR_EVENT;
+
+	if (what == config_oom) {
+		l->error = -ENOMEM;
+		return;
+	}
+	if (scalar)
+		report_quote(quoted, (const char *)r->event.data.scalar.value,
+			r->event.data.scalar.length);
+	reader_report(r, "%s: %s%s%s; accepted: %s; this entry is skipped", k->name,
+		scalar ? quoted : "", scalar ? ": " : "", what,
+		config_accepted(k, accepted, sizeof(accepted)));
 }
 
 static void set_default(struct loader *l, const struct config_key *k)
@@ -63,8 +82,8 @@ static void read_scalar(struct loader *l, struct reader *r, const struct config_
 	const char *wrong = config_set(l->cfg, k, text, len, &l->base);
 
 	if (wrong)
-		loader_wrong(l, k, r->event.start_mark.line + 1, r->event.start_mark.column + 1,
-			wrong, report_quote(quoted, text, len));
+		loader_record_wrong(l, k, r->event.start_mark.line + 1,
+			r->event.start_mark.column + 1, wrong, report_quote(quoted, text, len));
 	else
 		l->from_file[k - config_keys] = true;
 }
@@ -93,7 +112,7 @@ static int read_ranges(struct loader *l, struct reader *r, const struct config_k
 			shown = report_quote(quoted, text, len);
 		}
 		if (wrong)
-			loader_wrong(l, k, r->event.start_mark.line + 1,
+			loader_record_wrong(l, k, r->event.start_mark.line + 1,
 				r->event.start_mark.column + 1, wrong, shown);
 		reader_skip(r);
 	}
@@ -102,8 +121,8 @@ static int read_ranges(struct loader *l, struct reader *r, const struct config_k
 		return ev < 0 ? ev : 0;
 	}
 	ranges_finish(&list);
-	config_drop(l->cfg, k);
-	*(struct ranges *)config_at(l->cfg, k) = list;
+	config_free_value(l->cfg, k);
+	*(struct ranges *)config_get_member(l->cfg, k) = list;
 	l->from_file[k - config_keys] = true;
 	return 0;
 }
@@ -152,7 +171,7 @@ static int read_list_of_texts(struct loader *l, struct reader *r, const struct c
 	if (ev < 0)
 		return ev;
 	if (wrong)
-		loader_wrong(l, k, line, col, wrong, "");
+		loader_record_wrong(l, k, line, col, wrong, "");
 	else
 		l->from_file[k - config_keys] = true;
 	return 0;
@@ -165,22 +184,22 @@ static int read_list_of_texts(struct loader *l, struct reader *r, const struct c
  */
 static int read_words(struct loader *l, struct reader *r, const struct config_key *k, bool mapping)
 {
-	char *all = NULL, quoted[REPORT_VALUE_MAX];
+	char *all = NULL;
+	bool wrong_entry = false;
 	int end = mapping ? YAML_MAPPING_END_EVENT : YAML_SEQUENCE_END_EVENT, ev;
 
 	while ((ev = reader_next(r)) > 0 && ev != end) {
 		const char *text = (const char *)r->event.data.scalar.value, *wrong;
 
 		if (ev != YAML_SCALAR_EVENT) {
-			loader_wrong(l, k, r->event.start_mark.line + 1,
-				r->event.start_mark.column + 1, reader_shape(r), "");
+			report_wrong_entry(l, r, k, reader_shape(r));
+			wrong_entry = true;
 			reader_skip(r);
 		} else {
 			wrong = words_add(k, &all, text, r->event.data.scalar.length);
 			if (wrong)
-				loader_wrong(l, k, r->event.start_mark.line + 1,
-					r->event.start_mark.column + 1, wrong,
-					report_quote(quoted, text, r->event.data.scalar.length));
+				report_wrong_entry(l, r, k, wrong);
+			wrong_entry |= wrong != NULL;
 		}
 		if (mapping) {
 			ev = reader_next(r);
@@ -194,10 +213,14 @@ static int read_words(struct loader *l, struct reader *r, const struct config_ke
 		free(all);
 		return ev;
 	}
-	if (!all)
+	if (!all) {
+		if (wrong_entry && *k->dflt)
+			report_at(&l->report, 0, 0, "%s: no entry is left; the default %s is used",
+				k->name, config_default_text(k));
 		return 0;
-	config_drop(l->cfg, k);
-	*(char **)config_at(l->cfg, k) = all;
+	}
+	config_free_value(l->cfg, k);
+	*(char **)config_get_member(l->cfg, k) = all;
 	l->from_file[k - config_keys] = true;
 	return 0;
 }
@@ -214,13 +237,13 @@ static int read_alerts(struct loader *l, struct reader *r, const struct config_k
 		l->error = wrong == config_oom ? -ENOMEM : l->error;
 		return err;
 	}
-	config_drop(l->cfg, k);
-	*(char **)config_at(l->cfg, k) = all;
+	config_free_value(l->cfg, k);
+	*(char **)config_get_member(l->cfg, k) = all;
 	l->from_file[k - config_keys] = true;
 	return 0;
 }
 
-static void unknown_key(struct reader *r)
+static void handle_unknown_key(struct reader *r)
 {
 	const char *name = (const char *)r->event.data.scalar.value;
 	size_t len = r->event.data.scalar.length;
@@ -249,7 +272,7 @@ static int read_pair(struct loader *l, struct reader *r, size_t first_line[])
 		k = config_key_find((const char *)r->event.data.scalar.value,
 			r->event.data.scalar.length, false);
 		if (!k)
-			unknown_key(r);
+			handle_unknown_key(r);
 	} else {
 		reader_report(r, "%s where a key is expected; it is ignored", reader_shape(r));
 		ev = reader_skip(r);
@@ -265,7 +288,7 @@ static int read_pair(struct loader *l, struct reader *r, size_t first_line[])
 				*first);
 		else
 			*first = line;
-		config_drop(l->cfg, k);
+		config_free_value(l->cfg, k);
 		set_default(l, k);
 		l->from_file[k - config_keys] = false;
 	}
@@ -286,8 +309,8 @@ static int read_pair(struct loader *l, struct reader *r, size_t first_line[])
 		 (ev == YAML_SEQUENCE_START_EVENT || ev == YAML_MAPPING_START_EVENT))
 		return read_alerts(l, r, k);
 	else if (k)
-		loader_wrong(l, k, r->event.start_mark.line + 1, r->event.start_mark.column + 1,
-			reader_shape(r), "");
+		loader_record_wrong(l, k, r->event.start_mark.line + 1,
+			r->event.start_mark.column + 1, reader_shape(r), "");
 	return reader_skip(r);
 }
 
@@ -351,7 +374,7 @@ static void read_text(struct loader *l, const char *text, size_t len)
 	}
 }
 
-static const char *env_value(char *const env[], const char *name)
+static const char *get_env_value(char *const env[], const char *name)
 {
 	size_t n = strlen(name);
 
@@ -368,7 +391,7 @@ static void loader_start(struct loader *l, struct config *cfg, const char *file,
 	l->cfg = cfg;
 	l->env = env;
 	l->base.cwd = cwd;
-	l->base.home = env_value(env, "HOME");
+	l->base.home = get_env_value(env, "HOME");
 	report_begin(&l->report, report, arg, file);
 	set_defaults(l);
 }
@@ -391,7 +414,7 @@ static bool has_default_value(struct loader *l, const struct config_key *k)
 		same = n >= 0 && (size_t)n < sizeof(have) &&
 		       config_format(fresh, k, usual, sizeof(usual)) == n &&
 		       memcmp(have, usual, (size_t)n) == 0;
-		config_drop(fresh, k);
+		config_free_value(fresh, k);
 	}
 	free(fresh);
 	return same;
@@ -415,7 +438,7 @@ static void apply_preset(struct loader *l)
 }
 
 /* Sets keys for names and modules that a dump needs. */
-static void settle_dump(struct config *c)
+static void set_implied_dump_keys(struct config *c)
 {
 	if (!output_has_format(c->format, FORMAT_DUMP))
 		return;
@@ -429,7 +452,7 @@ static void settle_dump(struct config *c)
 }
 
 /* Records the scalars that lines of monitor.log show. */
-static void settle_scalars(struct config *c)
+static void set_implied_scalars(struct config *c)
 {
 	static const uint8_t shown[] = {SCALAR_LOSS, SCALAR_LEARNING_RATE, SCALAR_GRAD_NORM,
 		SCALAR_LOSS_SCALE, SCALAR_BATCH_SIZE, SCALAR_ITERATION_TIME, SCALAR_DATA_TIME,
@@ -447,7 +470,7 @@ static void settle_scalars(struct config *c)
  * The keys for withholding steps change a run, so they are never guessed: if they contradict each
  * other, withholding is off.
  */
-static void settle_skipping(struct loader *l, const char *file)
+static void check_skipping_keys(struct loader *l, const char *file)
 {
 	struct config *c = l->cfg;
 	const char *wrong = NULL;
@@ -468,17 +491,17 @@ static void settle_skipping(struct loader *l, const char *file)
 	c->check_for_global_norm &= c->global_norm_spike_threshold > 0;
 }
 
-static int loader_finish(struct loader *l, char *const env[], const char *file)
+static int loader_check_all(struct loader *l, char *const env[], const char *file)
 {
 	report_end(&l->report);
 	report_begin(&l->report, l->report.fn, l->report.arg, "environment");
-	loader_env(l, env);
+	loader_read_env(l, env);
 	report_end(&l->report);
 	l->cfg->disable |= l->cfg->unreadable;
 	apply_preset(l);
-	settle_dump(l->cfg);
-	settle_scalars(l->cfg);
-	settle_skipping(l, file);
+	set_implied_dump_keys(l->cfg);
+	set_implied_scalars(l->cfg);
+	check_skipping_keys(l, file);
 	if (alert_list_imply(l->cfg) == config_oom)
 		l->error = -ENOMEM;
 	if (l->error) {
@@ -501,7 +524,7 @@ int config_load_text(struct config *cfg, const char *name, const char *text, siz
 	loader_start(&l, cfg, name, env, cwd, report, arg);
 	read_text(&l, text, len);
 
-	int err = loader_finish(&l, env, name);
+	int err = loader_check_all(&l, env, name);
 
 	fpenv_leave(&fenv);
 	errno = saved;
@@ -533,7 +556,7 @@ int config_load(struct config *cfg, const char *path, char *const env[], const c
 	else if (path)
 		read_text(&l, text, len);
 
-	int memory = loader_finish(&l, env, l.report.file);
+	int memory = loader_check_all(&l, env, l.report.file);
 
 	free(text);
 	free(file);
@@ -547,7 +570,7 @@ void config_free(struct config *cfg)
 	int saved = errno;
 
 	for (size_t i = 0; i < config_nkeys; i++)
-		config_drop(cfg, &config_keys[i]);
+		config_free_value(cfg, &config_keys[i]);
 	free(cfg->training);
 	cfg->training = NULL;
 	errno = saved;

@@ -50,7 +50,7 @@ static size_t write_variable_name(char *to, const char *key)
 
 	memcpy(to, PREFIX, n);
 	for (; *key && n < NAME_MAX_LEN; key++)
-		to[n++] = upper_case(*key);
+		to[n++] = get_upper_case(*key);
 	to[n++] = '=';
 	return n;
 }
@@ -87,7 +87,7 @@ int ctl_set(struct ctl_change *change, const char *key, const char *value, size_
 	return 0;
 }
 
-char **ctl_environment(const struct ctl_change *change, char *const env[])
+char **ctl_get_environment(const struct ctl_change *change, char *const env[])
 {
 	size_t n = 0, k = 0;
 	char **all;
@@ -107,7 +107,7 @@ char **ctl_environment(const struct ctl_change *change, char *const env[])
 	return all;
 }
 
-const struct ctl_change *ctl_change_at(const struct ctl_file *c, uint64_t step)
+const struct ctl_change *ctl_get_change(const struct ctl_file *c, uint64_t step)
 {
 	const struct ctl_change *found = NULL;
 

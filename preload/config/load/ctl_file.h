@@ -51,14 +51,14 @@ int ctl_parse(struct ctl_file *c, const char *name, const char *text, size_t len
 void ctl_free(struct ctl_file *c);
 
 /* Returns the change that is in force in `step`, or NULL. */
-const struct ctl_change *ctl_change_at(const struct ctl_file *c, uint64_t step);
+const struct ctl_change *ctl_get_change(const struct ctl_file *c, uint64_t step);
 
 /*
  * Returns the environment preceded by the change's keys, for config_load_text(). change NULL: env
  * alone. Free the array with free(); its strings belong to `change` and env. Returns NULL if
  * there is no memory.
  */
-char **ctl_environment(const struct ctl_change *change, char *const env[]);
+char **ctl_get_environment(const struct ctl_change *change, char *const env[]);
 
 /*
  * Sets PROBE_KEY=VALUE in the change, instead of an earlier value of the key; an empty value

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "config/alert_list.h"
 #include "config/config_load.h"
 
 #define PREFIX "PROBE_"
@@ -12,7 +11,7 @@
  * Reports a name if it looks like a mistyped key. Other variables begin with PROBE_ too: those of
  * other programs, and PROBE_CONFIG, which the caller of config_load() has read.
  */
-static void unknown_name(struct loader *l, const char *name, size_t len)
+static void handle_unknown_name(struct loader *l, const char *name, size_t len)
 {
 	const struct config_key *near = config_key_near(name, len);
 	char upper[40];
@@ -21,14 +20,14 @@ static void unknown_name(struct loader *l, const char *name, size_t len)
 	if (!near)
 		return;
 	for (; near->name[n] && n + 1 < sizeof(upper); n++)
-		upper[n] = upper_case(near->name[n]);
+		upper[n] = get_upper_case(near->name[n]);
 	upper[n] = 0;
 	report_at(&l->report, 0, 0,
 		PREFIX "%.*s: unknown key; did you mean " PREFIX "%s? It is ignored", (int)len,
 		name, upper);
 }
 
-static void wrong_value(struct loader *l, const struct config_key *k, const char *entry,
+static void handle_wrong_value(struct loader *l, const struct config_key *k, const char *entry,
 	size_t nlen, const char *what)
 {
 	char accepted[CONFIG_ACCEPTED_MAX], quoted[REPORT_VALUE_MAX], now[REPORT_VALUE_MAX];
@@ -39,8 +38,7 @@ static void wrong_value(struct loader *l, const struct config_key *k, const char
 		l->error = -ENOMEM;
 		return;
 	}
-	if (k->type == KEY_ALERTS)
-		alert_list_check(value, strlen(value), &l->report);
+	config_report_entries(k, value, strlen(value), &l->report);
 	/* The value is shown as it was written, without quotes. */
 	report_quote(quoted, value, strlen(value));
 	quoted[strlen(quoted) - 1] = 0;
@@ -51,7 +49,7 @@ static void wrong_value(struct loader *l, const struct config_key *k, const char
 		of_file ? "file's" : "default", of_file ? now : config_default_text(k));
 }
 
-void loader_env(struct loader *l, char *const env[])
+void loader_read_env(struct loader *l, char *const env[])
 {
 	bool seen[CONFIG_KEYS_MAX] = {false};
 
@@ -69,7 +67,7 @@ void loader_env(struct loader *l, char *const env[])
 		const char *wrong;
 
 		if (!k)
-			unknown_name(l, name, (size_t)(eq - name));
+			handle_unknown_name(l, name, (size_t)(eq - name));
 		/* If a name occurs twice, the first one is used, as by getenv(). */
 		if (!k || seen[k - config_keys])
 			continue;
@@ -81,6 +79,6 @@ void loader_env(struct loader *l, char *const env[])
 			wrong = config_set_default(l->cfg, k, &l->base);
 		l->from_env[k - config_keys] = !wrong && eq[1];
 		if (wrong)
-			wrong_value(l, k, *e, (size_t)(eq - *e), wrong);
+			handle_wrong_value(l, k, *e, (size_t)(eq - *e), wrong);
 	}
 }

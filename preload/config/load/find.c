@@ -21,7 +21,7 @@
  * Returns lib_dir/below/name, malloc'd and with all symbolic links resolved, if it is readable,
  * else NULL.
  */
-static char *readable_candidate(
+static char *find_readable_candidate(
 	const char *lib_dir, size_t dlen, const char *below, const char *name)
 {
 	size_t blen = strlen(below), nlen = strlen(name);
@@ -47,28 +47,28 @@ static char *readable_candidate(
 static const char below[][28] = {"/../configs/", "/../share/libprobe/", "/../../share/libprobe/"};
 #define PLACES (sizeof(below) / sizeof(*below))
 
-static char *config_beside_library(const char *lib_path, const char *name)
+static char *find_config_beside_library(const char *lib_path, const char *name)
 {
 	const char *slash = strrchr(lib_path, '/');
 	char *found = NULL;
 
 	for (unsigned i = 0; i < PLACES && !found; i++)
-		found = slash ? readable_candidate(
+		found = slash ? find_readable_candidate(
 					lib_path, (size_t)(slash - lib_path), below[i], name)
-			      : readable_candidate(".", 1, below[i], name);
+			      : find_readable_candidate(".", 1, below[i], name);
 	return found;
 }
 
 char *config_find(const char *name, const char *lib_path)
 {
 	int saved = errno;
-	char *found = config_beside_library(lib_path, name);
+	char *found = find_config_beside_library(lib_path, name);
 
 	if (!found) { /* the library's path may be a symbolic link: try the real one */
 		char *real = realpath(lib_path, NULL);
 
 		if (real && strcmp(real, lib_path) != 0)
-			found = config_beside_library(real, name);
+			found = find_config_beside_library(real, name);
 		free(real);
 	}
 	errno = saved;
@@ -110,7 +110,7 @@ char *config_find_list(
 	return found;
 }
 
-const char *config_builtin(const char *name)
+const char *config_get_builtin(const char *name)
 {
 	for (const struct builtin_text *b = builtin_texts; b->name; b++)
 		if (strcmp(b->name, name) == 0)

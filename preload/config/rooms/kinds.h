@@ -20,8 +20,8 @@ struct kinds_keys {
 	char *targets; /* names of parameters and modules, "": all */
 	/* ranks within these groups that write statistics; empty: all */
 	struct ranges dp_ranks, tp_ranks, pp_ranks;
-	struct ranges dp_group, tp_group,
-		process_group; /* world ranks of the groups; empty: detected */
+	/* world ranks of the groups; empty: detected */
+	struct ranges dp_group, tp_group, process_group;
 	enum config_main_grad params_have_main_grad;
 	char *opt_ty; /* accepted, but not needed */
 };

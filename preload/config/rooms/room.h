@@ -63,7 +63,7 @@ bool ranges_contain(const struct ranges *r, uint64_t v); /* true when r is empty
  */
 bool config_step_wanted(const struct config *c, uint64_t step);
 /* Returns the first step >= from that is to be recorded; UINT64_MAX: none. */
-uint64_t config_step_next(const struct config *c, uint64_t from);
+uint64_t config_find_next_step(const struct config *c, uint64_t from);
 
 /* Receives one message, a single line without newline, from config_load() or wraplist_load(). */
 typedef void config_report_fn(void *arg, const char *line);

@@ -10,7 +10,7 @@
 #include "base/at_start.h"
 #include "elf/loaded/elfsym.h"
 
-START_CODE uint32_t elfsym_hash(const char *s)
+START_CODE uint32_t compute_gnu_hash(const char *s)
 {
 	uint32_t h = 5381;
 
@@ -19,7 +19,7 @@ START_CODE uint32_t elfsym_hash(const char *s)
 	return h;
 }
 
-START_CODE uint32_t object_hash_sysv(const char *s)
+START_CODE uint32_t compute_sysv_hash(const char *s)
 {
 	uint32_t h = 0;
 
@@ -33,7 +33,7 @@ START_CODE uint32_t object_hash_sysv(const char *s)
 	return h;
 }
 
-START_CODE void object_bounds(const struct dl_phdr_info *info, uintptr_t *lo, uintptr_t *hi)
+START_CODE void get_object_bounds(const struct dl_phdr_info *info, uintptr_t *lo, uintptr_t *hi)
 {
 	*lo = UINTPTR_MAX;
 	*hi = 0;
@@ -53,7 +53,7 @@ START_CODE void object_bounds(const struct dl_phdr_info *info, uintptr_t *lo, ui
  * If d_ptr is below lo, it is relative. glibc has made these absolute, but not in objects that it
  * does not relocate (the vdso); musl never does.
  */
-START_CODE static bool take_tables(const ElfW(Dyn) * dyn, uintptr_t lo, struct object *o)
+START_CODE static bool read_object_tables(const ElfW(Dyn) * dyn, uintptr_t lo, struct object *o)
 {
 	uintptr_t soname = 0;
 
@@ -92,17 +92,17 @@ START_CODE bool object_describe(const struct dl_phdr_info *info, struct object *
 	const ElfW(Dyn) *dyn = NULL;
 
 	*o = (struct object){.base = info->dlpi_addr};
-	object_bounds(info, &o->lo, &o->hi);
+	get_object_bounds(info, &o->lo, &o->hi);
 	for (int i = 0; i < info->dlpi_phnum; i++)
 		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
 			dyn = (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
-	return dyn && take_tables(dyn, o->lo, o);
+	return dyn && read_object_tables(dyn, o->lo, o);
 }
 
 bool object_of_map(const struct link_map *map, struct object *o)
 {
 	*o = (struct object){.base = map->l_addr};
-	return map->l_ld && take_tables(map->l_ld, map->l_addr, o);
+	return map->l_ld && read_object_tables(map->l_ld, map->l_addr, o);
 }
 
 static bool same_text(const char *a, const char *b)
@@ -114,7 +114,7 @@ static bool same_text(const char *a, const char *b)
 	return *a == *b;
 }
 
-START_CODE static bool symbol_fits(const struct object *o, const struct search *s, uint32_t i)
+START_CODE static bool is_symbol_wanted(const struct object *o, const struct search *s, uint32_t i)
 {
 	const ElfW(Sym) *sym = &o->sym[i];
 	int type = ELF64_ST_TYPE(sym->st_info);
@@ -160,7 +160,7 @@ START_CODE const ElfW(Sym) * object_find(const struct object *o, const struct se
 		for (;; i++) {
 			uint32_t h = chain[i - first];
 
-			if ((h | 1) == (s->gnu | 1) && symbol_fits(o, s, i))
+			if ((h | 1) == (s->gnu | 1) && is_symbol_wanted(o, s, i))
 				return &o->sym[i];
 			if (h & 1)
 				return NULL;
@@ -172,7 +172,7 @@ START_CODE const ElfW(Sym) * object_find(const struct object *o, const struct se
 	if (!t[0])
 		return NULL;
 	for (uint32_t i = t[2 + s->sysv % t[0]]; i; i = t[2 + t[0] + i])
-		if (symbol_fits(o, s, i))
+		if (is_symbol_wanted(o, s, i))
 			return &o->sym[i];
 	return NULL;
 }

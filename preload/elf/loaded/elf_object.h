@@ -34,7 +34,7 @@ struct search {
 };
 
 /* The hash function of DT_HASH. */
-uint32_t object_hash_sysv(const char *s);
+uint32_t compute_sysv_hash(const char *s);
 
 /* Fills in *o. Returns false if the object has no usable dynamic section. */
 bool object_describe(const struct dl_phdr_info *info, struct object *o);

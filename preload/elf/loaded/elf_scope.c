@@ -45,7 +45,7 @@ static void copy_place(const struct loaded_object *at, void *arg)
 	}
 }
 
-bool elfsym_place(uintptr_t addr, struct elf_place *out)
+bool elfsym_find_place(uintptr_t addr, struct elf_place *out)
 {
 	struct place_of_addr a = {addr, out};
 
@@ -135,13 +135,13 @@ static int handle_scope_object(struct dl_phdr_info *info, size_t size, void *arg
 	return 2;
 }
 
-bool elfsym_scope(const char *name, uintptr_t pc, struct provider *out)
+bool elfsym_find_in_scope(const char *name, uintptr_t pc, struct provider *out)
 {
 	struct scope c = {.pc = pc};
 
 	c.s = (struct search){.name = name, .out = out, .max = 1};
-	c.s.gnu = elfsym_hash(name);
-	c.s.sysv = object_hash_sysv(name);
+	c.s.gnu = compute_gnu_hash(name);
+	c.s.sysv = compute_sysv_hash(name);
 	return dl_iterate_phdr(handle_scope_object, &c) == 1;
 }
 

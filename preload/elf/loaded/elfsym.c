@@ -15,7 +15,7 @@ START_CODE static int search_loaded_object(struct dl_phdr_info *info, size_t siz
 	uintptr_t lo, hi;
 
 	(void)size;
-	object_bounds(info, &lo, &hi);
+	get_object_bounds(info, &lo, &hi);
 	if (object_self() >= lo && object_self() < hi) {
 		s->passed_us = true;
 		return s->only_before;
@@ -41,27 +41,27 @@ START_CODE static int search_loaded_object(struct dl_phdr_info *info, size_t siz
 
 static int search_loaded_objects(struct search *s)
 {
-	s->gnu = elfsym_hash(s->name);
-	s->sysv = object_hash_sysv(s->name);
+	s->gnu = compute_gnu_hash(s->name);
+	s->sysv = compute_sysv_hash(s->name);
 	dl_iterate_phdr(search_loaded_object, s);
 	return s->found;
 }
 
-int elfsym_after_us(const char *name, struct provider *out, int max)
+int elfsym_find_after_us(const char *name, struct provider *out, int max)
 {
 	struct search s = {.name = name, .out = out, .max = max, .only_after = true};
 
 	return search_loaded_objects(&s);
 }
 
-int elfsym_all(const char *name, struct provider *out, int max)
+int elfsym_find_all(const char *name, struct provider *out, int max)
 {
 	struct search s = {.name = name, .out = out, .max = max};
 
 	return search_loaded_objects(&s);
 }
 
-START_CODE void *elfsym_data(const char *name)
+START_CODE void *elfsym_find_data(const char *name)
 {
 	struct provider p;
 	struct search s = {.name = name, .out = &p, .max = 1, .any_type = true};
@@ -69,14 +69,14 @@ START_CODE void *elfsym_data(const char *name)
 	return search_loaded_objects(&s) ? p.addr : NULL;
 }
 
-bool elfsym_before_us(const char *name)
+bool elfsym_is_before_us(const char *name)
 {
 	struct search s = {.name = name, .only_before = true};
 
 	return search_loaded_objects(&s);
 }
 
-bool elfsym_stub(const char *name, struct provider *out)
+bool elfsym_find_stub(const char *name, struct provider *out)
 {
 	struct search s = {.name = name, .out = out, .max = 1, .stubs = true};
 
@@ -104,7 +104,8 @@ static const ElfW(Sym) * find_own_symbol(const char *name, const char **kept)
 	 */
 	static struct own us;
 	static _Atomic int known; /* 1: a thread is filling in `us`, 2: complete */
-	struct search s = {.name = name, .gnu = elfsym_hash(name), .sysv = object_hash_sysv(name)};
+	struct search s = {
+		.name = name, .gnu = compute_gnu_hash(name), .sysv = compute_sysv_hash(name)};
 	struct own mine = {.ok = false};
 	const struct own *o = &us;
 	const ElfW(Sym) * sym;
@@ -124,7 +125,7 @@ static const ElfW(Sym) * find_own_symbol(const char *name, const char **kept)
 	return sym;
 }
 
-bool elfsym_own(const char *name)
+bool elfsym_is_own(const char *name)
 {
 	return find_own_symbol(name, NULL) != NULL;
 }

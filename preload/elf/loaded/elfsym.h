@@ -19,41 +19,41 @@ struct provider {
 };
 
 /* The hash function of DT_GNU_HASH. */
-uint32_t elfsym_hash(const char *name);
+uint32_t compute_gnu_hash(const char *name);
 
 /*
  * Finds the objects after libprobe.so in the loader's order that define `name` as a function, at
  * most max, without libprobe's stub objects. Returns their number.
  */
-int elfsym_after_us(const char *name, struct provider *out, int max);
+int elfsym_find_after_us(const char *name, struct provider *out, int max);
 
-/* Like elfsym_after_us(), in all objects except libprobe.so and its stub objects. */
-int elfsym_all(const char *name, struct provider *out, int max);
+/* Like elfsym_find_after_us(), in all objects except libprobe.so and its stub objects. */
+int elfsym_find_all(const char *name, struct provider *out, int max);
 
 /*
  * Returns the address of the first symbol `name` (function or data) defined in any object except
  * libprobe.so; NULL: none.
  */
-void *elfsym_data(const char *name);
+void *elfsym_find_data(const char *name);
 
 /*
  * True if an object before libprobe.so in the loader's order (the program, an earlier preload)
  * defines function `name`.
  */
-bool elfsym_before_us(const char *name);
+bool elfsym_is_before_us(const char *name);
 
 /* Finds the stub for `name`. Returns false if no stub object has one. */
-bool elfsym_stub(const char *name, struct provider *out);
+bool elfsym_find_stub(const char *name, struct provider *out);
 void elfsym_each_stub(void (*visit)(const char *name, void *arg), void *arg);
 
 /*
  * Finds function `name` in the object around pc, or in an object that this one needs directly or
  * indirectly: what the loader would find in the object's own scope. out->path is "".
  */
-bool elfsym_scope(const char *name, uintptr_t pc, struct provider *out);
+bool elfsym_find_in_scope(const char *name, uintptr_t pc, struct provider *out);
 
 /* True if libprobe.so itself exports the name. No loader lock: about 20 ns. */
-bool elfsym_own(const char *name);
+bool elfsym_is_own(const char *name);
 
 /*
  * Hides export `name` of libprobe.so from all further lookups; existing bindings stay. Returns
@@ -77,7 +77,7 @@ struct elf_place {
 };
 
 /* Finds the object around an address. Returns false if there is none. */
-bool elfsym_place(uintptr_t addr, struct elf_place *out);
+bool elfsym_find_place(uintptr_t addr, struct elf_place *out);
 
 /* True if an object is loaded under that name: its path, or (name without slash) its DT_SONAME or file name. */
 bool elfsym_loaded(const char *name);

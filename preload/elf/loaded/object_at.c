@@ -23,7 +23,7 @@ static int is_around(struct dl_phdr_info *info, size_t size, void *arg)
 	struct loaded_object o = {.info = info};
 
 	(void)size;
-	object_bounds(info, &o.lo, &o.hi);
+	get_object_bounds(info, &o.lo, &o.hi);
 	o.us = object_self() >= o.lo && object_self() < o.hi;
 	a->passed_us |= o.us;
 	o.after_libprobe = a->passed_us;

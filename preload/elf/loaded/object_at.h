@@ -19,7 +19,7 @@ struct loaded_object {
 };
 
 /* Sets [*lo, *hi) to the addresses that the object occupies. */
-void object_bounds(const struct dl_phdr_info *info, uintptr_t *lo, uintptr_t *hi);
+void get_object_bounds(const struct dl_phdr_info *info, uintptr_t *lo, uintptr_t *hi);
 
 /* Returns an address in libprobe.so. */
 uintptr_t object_self(void);

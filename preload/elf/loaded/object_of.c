@@ -13,7 +13,7 @@
 void *sibling_symbol(const void *near, const char *name)
 {
 	struct provider p[COPIES_MAX];
-	int n = elfsym_all(name, p, COPIES_MAX);
+	int n = elfsym_find_all(name, p, COPIES_MAX);
 
 	for (int i = 0; near && i < n && i < COPIES_MAX; i++)
 		if ((uintptr_t)near >= p[i].lo && (uintptr_t)near < p[i].hi)

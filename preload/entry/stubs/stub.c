@@ -95,7 +95,7 @@ static struct stub_row *row_of(const char *name)
 	r = calloc(1, sizeof(*r));
 	if (!r)
 		return NULL;
-	r->api = runtime_make(name, elfsym_after_us(name, &p, 1) ? p.path : "");
+	r->api = runtime_make(name, elfsym_find_after_us(name, &p, 1) ? p.path : "");
 	if (!r->api && !session_is_settled()) {
 		free(r);
 		return NULL;

@@ -290,7 +290,7 @@ void *stub_elf_build(
 		return NULL;
 	}
 	for (uint32_t i = 0; i < n; i++) {
-		item[i].hash = elfsym_hash(name[i].text);
+		item[i].hash = compute_gnu_hash(name[i].text);
 		item[i].bucket = item[i].hash % l.buckets;
 		item[i].name = i;
 	}

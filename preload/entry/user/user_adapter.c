@@ -68,7 +68,7 @@ static void *find_query(_Atomic(void *) *cached, const char *name)
 	struct provider p;
 	void *f = atomic_load_explicit(cached, memory_order_relaxed);
 
-	if (f || !elfsym_all(name, &p, 1))
+	if (f || !elfsym_find_all(name, &p, 1))
 		return f;
 	f = p.ifunc ? ((void *(*)(void))p.addr)() : p.addr;
 	atomic_store_explicit(cached, f, memory_order_relaxed);
@@ -138,8 +138,8 @@ static struct comm *add_custom_comm(struct custom_lib *c, uint64_t handle)
 	if (known) {
 		if (!find_queries(c))
 			return NULL;
-		rank = get_comm_number(&s->rank, c->rank, handle, &code);
-		size = get_comm_number(&s->size, c->size, handle, &code);
+		rank = query_read_number(&s->rank, c->rank, handle, &code);
+		size = query_read_number(&s->size, c->size, handle, &code);
 		if (size <= 0 || size > INT32_MAX || rank < 0 || rank >= size)
 			return NULL;
 	}

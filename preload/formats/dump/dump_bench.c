@@ -33,7 +33,7 @@ static bool is_finite_side(const struct staged_call *c, enum tensor_io io)
 	return true;
 }
 
-bool dump_overflows(const struct dump_group *g)
+bool dump_has_overflow(const struct dump_group *g)
 {
 	return is_finite_side(&g->call[0], IO_IN) && !is_finite_side(&g->call[g->n - 1], IO_OUT);
 }
@@ -128,7 +128,7 @@ static bool has_same_sums(
 	return true;
 }
 
-bool dump_differs(const struct dump_bench *b, const char *name, const struct dump_group *g)
+bool dump_is_different(const struct dump_bench *b, const char *name, const struct dump_group *g)
 {
 	const char *from, *to, *out;
 

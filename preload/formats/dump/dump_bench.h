@@ -9,7 +9,7 @@
 #include "formats/dump/dump_entry.h"
 
 /* True if all inputs are finite, and an output contains NaN or Inf. */
-bool dump_overflows(const struct dump_group *g);
+bool dump_has_overflow(const struct dump_group *g);
 
 /* The dump.json of an earlier run, with the checksums of its tensors. */
 struct dump_bench;
@@ -22,6 +22,6 @@ struct dump_bench *dump_bench_open(const char *path, uint32_t step, int32_t rank
 void dump_bench_free(struct dump_bench *b);
 
 /* True if call `name` of the earlier run had the same inputs, and other outputs. */
-bool dump_differs(const struct dump_bench *b, const char *name, const struct dump_group *g);
+bool dump_is_different(const struct dump_bench *b, const char *name, const struct dump_group *g);
 
 #endif

@@ -10,7 +10,7 @@
 /* ---- lists of the configuration ---- */
 
 /* Returns the n-th text of a key that is a list, or NULL. */
-static const char *nth_word(const char *words, unsigned n, size_t *len)
+static const char *find_word_by_number(const char *words, unsigned n, size_t *len)
 {
 	for (const char *p = words; p && *p; p += *len + (p[*len] != 0)) {
 		*len = strcspn(p, "\n");
@@ -25,7 +25,7 @@ static bool is_word_in(const char *words, const char *text)
 	const char *p;
 	size_t len;
 
-	for (unsigned i = 0; (p = nth_word(words, i, &len)); i++)
+	for (unsigned i = 0; (p = find_word_by_number(words, i, &len)); i++)
 		if (len == strlen(text) && strncmp(p, text, len) == 0)
 			return true;
 	return false;
@@ -37,7 +37,7 @@ static bool has_word_part(const char *words, const char *text)
 	const char *p;
 	size_t len;
 
-	for (unsigned i = 0; (p = nth_word(words, i, &len)); i++) {
+	for (unsigned i = 0; (p = find_word_by_number(words, i, &len)); i++) {
 		snprintf(part, sizeof(part), "%.*s", (int)len, p);
 		if (strstr(text, part))
 			return true;
@@ -46,13 +46,13 @@ static bool has_word_part(const char *words, const char *text)
 }
 
 /* True from the first name of key scope up to the second, inclusive. */
-static bool pass_scope(struct compose *c, const char *name, const struct staged_call *call)
+static bool is_in_scope_of_key(struct compose *c, const char *name, const struct staged_call *call)
 {
 	const struct dump_keys *keys = get_dump_keys(c->cfg);
 	size_t len;
-	const char *first = nth_word(keys->scope, 0, &len);
+	const char *first = find_word_by_number(keys->scope, 0, &len);
 	size_t nfirst = len;
-	const char *last = first ? nth_word(keys->scope, 1, &len) : NULL;
+	const char *last = first ? find_word_by_number(keys->scope, 1, &len) : NULL;
 	bool in;
 
 	if (!first)
@@ -61,7 +61,7 @@ static bool pass_scope(struct compose *c, const char *name, const struct staged_
 		c->scope = SCOPE_IN;
 	in = c->scope == SCOPE_IN || c->scope == SCOPE_LAST;
 	if (in && last && strlen(name) == len && strncmp(name, last, len) == 0) {
-		bool whole = dump_module_part(call) == MODULE_FORWARD;
+		bool whole = dump_get_module_part(call) == MODULE_FORWARD;
 
 		c->scope = whole ? SCOPE_LAST : SCOPE_BEHIND;
 		c->scope_last = whole ? call->call->seq : 0;
@@ -90,8 +90,8 @@ static bool are_tensors_saved(const struct compose *c)
 	       (*keys->tensor_list && has_word_part(keys->tensor_list, c->w.name));
 }
 
-void compose_name_tensor(void *arg, const struct staged_call *call, const struct journal_tensor *t,
-	const char *stem, char *file, size_t cap)
+void compose_format_tensor_file(void *arg, const struct staged_call *call,
+	const struct journal_tensor *t, const char *stem, char *file, size_t cap)
 {
 	struct compose *c = arg;
 
@@ -113,9 +113,9 @@ static bool is_found(struct compose *c)
 	if (keys->task == DUMP_OVERFLOW_CHECK && keys->level == DUMP_MIX &&
 		strncmp(c->w.name, "Module.", 7) == 0)
 		return false;
-	found = *c->left &&
-		(keys->task == DUMP_OVERFLOW_CHECK ? dump_overflows(&c->group)
-						   : dump_differs(c->bench, c->w.name, &c->group));
+	found = *c->left && (keys->task == DUMP_OVERFLOW_CHECK
+					    ? dump_has_overflow(&c->group)
+					    : dump_is_different(c->bench, c->w.name, &c->group));
 	if (found && *c->left > 0)
 		--*c->left;
 	return found;
@@ -124,16 +124,16 @@ static bool is_found(struct compose *c)
 bool compose_choose_entry(struct compose *c, const char *direction, uint32_t module)
 {
 	const struct dump_keys *keys = get_dump_keys(c->cfg);
-	const struct dump_module_call *m = dump_modules_at(c->modules, module);
+	const struct dump_module_call *m = dump_modules_get(c->modules, module);
 
-	if (!pass_scope(c, c->w.name, &c->group.call[0]))
+	if (!is_in_scope_of_key(c, c->w.name, &c->group.call[0]))
 		return false;
 	/* A listed module includes everything inside it. */
 	if (*keys->list && !(m && m->listed) && !has_word_part(keys->list, c->w.name))
 		return false;
 	c->w.input = is_mode_wanted(c->cfg, direction, "input");
 	c->w.output = is_mode_wanted(c->cfg, direction, "output");
-	c->w.saved = are_tensors_saved(c) ? compose_name_tensor : NULL;
+	c->w.saved = are_tensors_saved(c) ? compose_format_tensor_file : NULL;
 	return (c->w.input || c->w.output) && is_found(c);
 }
 

@@ -19,7 +19,7 @@
 
 /* ---- entries ---- */
 
-int compose_note_stack(struct compose *c, uint32_t stack, uint32_t name, uint32_t number)
+int compose_add_stack(struct compose *c, uint32_t stack, uint32_t name, uint32_t number)
 {
 	if (c->nuse == c->cap_use) {
 		uint32_t want = c->cap_use ? c->cap_use * 2 : 1024;
@@ -83,20 +83,20 @@ static struct made_nodes *find_maker(struct compose *c, uint64_t node, uint32_t 
 
 static void write_construct(struct compose *c, const char *name, const char *parent)
 {
-	dump_json_raw(&c->construct, c->parents++ ? ",\n " : "\n ");
-	dump_json_text(&c->construct, name);
-	dump_json_raw(&c->construct, ": ");
+	dump_write_json_raw(&c->construct, c->parents++ ? ",\n " : "\n ");
+	dump_write_json_text(&c->construct, name);
+	dump_write_json_raw(&c->construct, ": ");
 	if (parent)
-		dump_json_text(&c->construct, parent);
+		dump_write_json_text(&c->construct, parent);
 	else
-		dump_json_raw(&c->construct, "null");
+		dump_write_json_raw(&c->construct, "null");
 }
 
-void compose_begin_entry(struct compose *c, const char *parent)
+void compose_start_entry(struct compose *c, const char *parent)
 {
-	dump_json_raw(&c->data, c->entries++ ? ",\n  " : "\n  ");
-	dump_json_text(&c->data, c->w.name);
-	dump_json_raw(&c->data, ": {");
+	dump_write_json_raw(&c->data, c->entries++ ? ",\n  " : "\n  ");
+	dump_write_json_text(&c->data, c->w.name);
+	dump_write_json_raw(&c->data, ": {");
 	write_construct(c, c->w.name, parent);
 }
 
@@ -105,14 +105,14 @@ void compose_begin_entry(struct compose *c, const char *parent)
  * of its own as parent if modules are recorded, because msprobe's data2db skips calls without a
  * root.
  */
-static const char *name_forward_parent(struct compose *c, char *out, size_t cap)
+static const char *format_forward_parent(struct compose *c, char *out, size_t cap)
 {
 	const struct dump_keys *keys = get_dump_keys(c->cfg);
 	const struct journal_call *call = c->group.call[0].call;
 
 	if (c->mindspore || call->phase != PHASE_OPTIMIZER ||
 		(keys->level != DUMP_L0 && keys->level != DUMP_MIX))
-		return compose_name_parent(c, c->module, false, out, cap);
+		return compose_find_parent_name(c, c->module, false, out, cap);
 	if (!c->optimizer)
 		write_construct(c, "optimizer", NULL);
 	c->optimizer = true;
@@ -146,7 +146,7 @@ static void name_dumped_call(const struct dump_group *g, char *out, size_t cap)
 	snprintf(api, sizeof(api), "%.*s", (int)strcspn(call->op, "."), call->op);
 	if (is_operator(call)) {
 		if (g->site)
-			dump_site_operator(g->site, call->op, &prefix, api, sizeof(api));
+			dump_site_find_operator(g->site, call->op, &prefix, api, sizeof(api));
 		snprintf(out, cap, "%s.%s", prefix, api);
 	} else if (is_of_mindspore(call) && g->site && g->site->dist[0]) {
 		snprintf(out, cap, "Distributed.%s", g->site->dist);
@@ -174,23 +174,23 @@ static int write_forward(struct compose *c)
 	name = dump_names_find(c->names, base);
 	if (name == UINT32_MAX)
 		return -ENOMEM;
-	number = dump_names_count(c->names, name);
+	number = dump_names_add_call(c->names, name);
 	err = record_made_nodes(c, g, name, number);
 	if (err)
 		return err;
-	compose_full_name(c->w.name, sizeof(c->w.name), base, number, "forward");
+	compose_format_full_name(c->w.name, sizeof(c->w.name), base, number, "forward");
 	if (!compose_choose_entry(c, "forward", c->module))
 		return 0;
 	g->api = strchr(base, '.') + 1;
-	compose_begin_entry(c, name_forward_parent(c, parent, sizeof(parent)));
+	compose_start_entry(c, format_forward_parent(c, parent, sizeof(parent)));
 	if (get_dump_keys(c->cfg)->task != DUMP_STRUCTURE) {
 		if (is_operator(call))
-			dump_put_operator(&c->w, g);
+			dump_write_operator(&c->w, g);
 		else
 			dump_put_distributed(&c->w, g);
 	}
-	dump_json_raw(&c->data, "\n  }");
-	return call->call->stack ? compose_note_stack(c, call->call->stack, name, number) : 0;
+	dump_write_json_raw(&c->data, "\n  }");
+	return call->call->stack ? compose_add_stack(c, call->call->stack, name, number) : 0;
 }
 
 #define SUMS_MAX 16 /* maximum number of gradients of a node that autograd changed */
@@ -206,16 +206,16 @@ static void write_backward_values(struct compose *c, const struct dump_group *g)
 	size_t cap[SUMS_MAX] = {0};
 	uint32_t n;
 	unsigned nparts = 0;
-	const struct dump_part *p = dump_order_parts(&c->order, g->call[0].call->seq, &n);
+	const struct dump_part *p = dump_order_find_parts(&c->order, g->call[0].call->seq, &n);
 
 	for (uint32_t i = 0; i < n && nparts < SUMS_MAX; i++) {
 		const struct staged_head *h =
-			dump_order_item(&c->order, p[i].ref, &item[nparts], &cap[nparts]);
+			dump_order_read_item(&c->order, p[i].ref, &item[nparts], &cap[nparts]);
 
 		if (h && staged_call_read(h, &part[nparts]) && is_backward_call(&part[nparts]))
 			nparts++;
 	}
-	dump_put_backward(&c->w, g, part, nparts);
+	dump_write_backward(&c->w, g, part, nparts);
 	for (unsigned i = 0; i < SUMS_MAX; i++)
 		free(item[i]);
 }
@@ -245,17 +245,17 @@ static int write_backward(struct compose *c)
 		name = dump_names_find(c->names, base);
 		if (name == UINT32_MAX)
 			return -ENOMEM;
-		number = dump_names_count(c->names, name);
+		number = dump_names_add_call(c->names, name);
 	}
 	module = m ? m->module : 0;
-	compose_full_name(
-		c->w.name, sizeof(c->w.name), dump_names_text(c->names, name), number, "backward");
+	compose_format_full_name(c->w.name, sizeof(c->w.name), dump_names_get_text(c->names, name),
+		number, "backward");
 	if (!compose_choose_entry(c, "backward", module))
 		return 0;
-	compose_begin_entry(c, compose_name_parent(c, module, true, parent, sizeof(parent)));
+	compose_start_entry(c, compose_find_parent_name(c, module, true, parent, sizeof(parent)));
 	if (get_dump_keys(c->cfg)->task != DUMP_STRUCTURE)
 		write_backward_values(c, g);
-	dump_json_raw(&c->data, "\n  }");
+	dump_write_json_raw(&c->data, "\n  }");
 	return 0;
 }
 
@@ -292,15 +292,15 @@ static int write_saved(struct compose *c)
 			return c->debug.err;
 		write_dump_head(c, &c->debug);
 	}
-	snprintf(name, sizeof(name), "%s.%u.debug", base, dump_names_count(c->names, at));
-	dump_json_raw(&c->debug, c->debugs++ ? ",\n  " : "\n  ");
-	dump_json_text(&c->debug, name);
-	dump_json_raw(&c->debug, ": ");
+	snprintf(name, sizeof(name), "%s.%u.debug", base, dump_names_add_call(c->names, at));
+	dump_write_json_raw(&c->debug, c->debugs++ ? ",\n  " : "\n  ");
+	dump_write_json_text(&c->debug, name);
+	dump_write_json_raw(&c->debug, ": ");
 	if (call->n) {
-		compose_name_tensor(c, call, call->tensor[0], name, file, sizeof(file));
-		dump_put_tensor(&c->debug, c->cfg, call->tensor[0], false, file);
+		compose_format_tensor_file(c, call, call->tensor[0], name, file, sizeof(file));
+		dump_write_tensor(&c->debug, c->cfg, call->tensor[0], false, file);
 	} else {
-		dump_json_raw(&c->debug, "null");
+		dump_write_json_raw(&c->debug, "null");
 	}
 	return 0;
 }
@@ -331,7 +331,7 @@ static bool is_of_group(
 	return true;
 }
 
-int compose_flush_group(struct compose *c)
+int compose_write_group(struct compose *c)
 {
 	const struct dump_keys *keys = get_dump_keys(c->cfg);
 	int err = 0;
@@ -346,14 +346,14 @@ int compose_flush_group(struct compose *c)
 	return err;
 }
 
-void compose_begin_group(struct compose *c, const struct staged_call *call)
+void compose_start_group(struct compose *c, const struct staged_call *call)
 {
 	struct dump_group *g = &c->group;
 
-	g->site = dump_book_site(c->book, call->call->stack);
-	g->comm = call->call->comm ? dump_book_comm(c->book, call->call->comm) : NULL;
+	g->site = dump_book_get_site(c->book, call->call->stack);
+	g->comm = call->call->comm ? dump_book_find_comm(c->book, call->call->comm) : NULL;
 	g->world_size = c->f->j->head->world_size;
-	c->module = dump_modules_now(c->modules, call->call->tid);
+	c->module = dump_modules_get_current(c->modules, call->call->tid);
 }
 
 /* True for a call inside another call of the dump: it is internal, also in msprobe. */
@@ -373,26 +373,26 @@ static int take_staged_call(struct compose *c, uint32_t i)
 
 	/* The group is full: the next call would overwrite its items. */
 	if (g->n == DUMP_GROUP_MAX) {
-		err = compose_flush_group(c);
+		err = compose_write_group(c);
 		if (err)
 			return err;
 	}
 	at = g->n;
-	h = dump_order_item(&c->order, i, &c->item[at], &c->item_cap[at]);
+	h = dump_order_read_item(&c->order, i, &c->item[at], &c->item_cap[at]);
 	if (!h || !staged_call_read(h, &call)) {
 		c->f->j->head->damaged++;
 		return 0;
 	}
-	if (dump_module_part(&call) != MODULE_PARTS)
+	if (dump_get_module_part(&call) != MODULE_PARTS)
 		return compose_module_record(c, &call, i);
 	/* Parts of a node's record are read together with the record. */
 	if (is_inner_call(c, &call) || (call.flags & CF_PART && is_backward_call(&call)))
 		return 0;
-	if (!is_of_group(g, &call, dump_book_site(c->book, call.call->stack))) {
+	if (!is_of_group(g, &call, dump_book_get_site(c->book, call.call->stack))) {
 		void *buf = c->item[at];
 		size_t cap = c->item_cap[at];
 
-		err = compose_flush_group(c);
+		err = compose_write_group(c);
 		if (err)
 			return err;
 		/* The call that was read is the first of the next group. */
@@ -400,7 +400,7 @@ static int take_staged_call(struct compose *c, uint32_t i)
 		c->item_cap[at] = c->item_cap[0];
 		c->item[0] = buf;
 		c->item_cap[0] = cap;
-		compose_begin_group(c, &call);
+		compose_start_group(c, &call);
 	}
 	g->call[g->n++] = call;
 	return 0;
@@ -427,31 +427,31 @@ static int write_stacks(struct compose *c, int dirfd)
 
 	if (dump_json_open(j, dirfd, DUMP_STACK_JSON))
 		return j->err;
-	dump_json_raw(j, "{");
+	dump_write_json_raw(j, "{");
 	if (c->nuse)
 		qsort(c->uses, c->nuse, sizeof(*c->uses), compare_uses);
 	for (uint32_t i = 0, k; i < c->nuse && get_dump_keys(c->cfg)->extra_info; i = k) {
-		const struct dump_site *s = dump_book_site(c->book, c->uses[i].stack);
+		const struct dump_site *s = dump_book_get_site(c->book, c->uses[i].stack);
 
-		dump_json_raw(j, n ? ",\n \"" : "\n \"");
-		dump_json_u64(j, n++);
-		dump_json_raw(j, "\": [\n  [");
+		dump_write_json_raw(j, n ? ",\n \"" : "\n \"");
+		dump_write_json_u64(j, n++);
+		dump_write_json_raw(j, "\": [\n  [");
 		for (k = i; k < c->nuse && c->uses[k].stack == c->uses[i].stack; k++) {
-			compose_full_name(name, sizeof(name),
-				dump_names_text(c->names, c->uses[k].name), c->uses[k].number,
+			compose_format_full_name(name, sizeof(name),
+				dump_names_get_text(c->names, c->uses[k].name), c->uses[k].number,
 				"forward");
-			dump_json_raw(j, k > i ? ",\n   " : "\n   ");
-			dump_json_text(j, name);
+			dump_write_json_raw(j, k > i ? ",\n   " : "\n   ");
+			dump_write_json_text(j, name);
 		}
-		dump_json_raw(j, "\n  ],\n  ");
-		dump_json_raw(j, s ? s->frames : "[]");
-		dump_json_raw(j, "\n ]");
+		dump_write_json_raw(j, "\n  ],\n  ");
+		dump_write_json_raw(j, s ? s->frames : "[]");
+		dump_write_json_raw(j, "\n ]");
 	}
-	dump_json_raw(j, n ? "\n}\n" : "}\n");
+	dump_write_json_raw(j, n ? "\n}\n" : "}\n");
 	return dump_json_close(j);
 }
 
-static const char *task_word(const struct config *cfg)
+static const char *get_task_word(const struct config *cfg)
 {
 	switch (get_dump_keys(cfg)->task) {
 	case DUMP_TENSOR:
@@ -466,7 +466,7 @@ static const char *task_word(const struct config *cfg)
 	}
 }
 
-static const char *level_word(const struct config *cfg)
+static const char *get_level_word(const struct config *cfg)
 {
 	static const char *const word[] = {
 		[DUMP_L1] = "L1", [DUMP_L0] = "L0", [DUMP_MIX] = "mix", [DUMP_DEBUG] = "debug"};
@@ -486,29 +486,29 @@ static void write_data_folder(struct compose *c, struct dump_json *j)
 		    ? readlink(link, path, 4096)
 		    : -1;
 	if (n <= 0) {
-		dump_json_raw(j, "null");
+		dump_write_json_raw(j, "null");
 		return;
 	}
 	snprintf(path + n, sizeof(path) - (size_t)n, "/" DUMP_DATA_FOLDER);
-	dump_json_text(j, path);
+	dump_write_json_text(j, path);
 }
 
 static void write_dump_head(struct compose *c, struct dump_json *j)
 {
-	dump_json_raw(j, "{\n \"task\": \"");
-	dump_json_raw(j, task_word(c->cfg));
-	dump_json_raw(j, "\",\n \"level\": \"");
-	dump_json_raw(j, level_word(c->cfg));
-	dump_json_raw(j, "\",\n \"framework\": \"");
+	dump_write_json_raw(j, "{\n \"task\": \"");
+	dump_write_json_raw(j, get_task_word(c->cfg));
+	dump_write_json_raw(j, "\",\n \"level\": \"");
+	dump_write_json_raw(j, get_level_word(c->cfg));
+	dump_write_json_raw(j, "\",\n \"framework\": \"");
 	j->mindspore = c->mindspore;
-	dump_json_raw(j, c->mindspore ? "mindspore" : "pytorch");
-	dump_json_raw(j, "\",\n \"dump_data_dir\": ");
+	dump_write_json_raw(j, c->mindspore ? "mindspore" : "pytorch");
+	dump_write_json_raw(j, "\",\n \"dump_data_dir\": ");
 	write_data_folder(c, j);
 	if (*get_slices_keys(c->cfg)->request_id) {
-		dump_json_raw(j, ",\n \"request_id\": ");
-		dump_json_text(j, get_slices_keys(c->cfg)->request_id);
+		dump_write_json_raw(j, ",\n \"request_id\": ");
+		dump_write_json_text(j, get_slices_keys(c->cfg)->request_id);
 	}
-	dump_json_raw(j, ",\n \"data\": {");
+	dump_write_json_raw(j, ",\n \"data\": {");
 }
 
 #define LOOKED_AT 256 /* number of calls among which one of a framework is searched */
@@ -518,7 +518,7 @@ static bool is_step_of_mindspore(struct compose *c)
 {
 	for (uint32_t i = 0; i < c->order.n && i < LOOKED_AT; i++) {
 		const struct staged_head *h =
-			dump_order_item(&c->order, i, &c->item[0], &c->item_cap[0]);
+			dump_order_read_item(&c->order, i, &c->item[0], &c->item_cap[0]);
 		struct staged_call call;
 
 		if (!h || !staged_call_read(h, &call))
@@ -540,22 +540,22 @@ static int write_entries(struct compose *c, int dirfd)
 	err = dump_json_open(&c->construct, dirfd, DUMP_CONSTRUCT_JSON);
 	c->mindspore = is_step_of_mindspore(c);
 	write_dump_head(c, &c->data);
-	dump_json_raw(&c->construct, "{");
+	dump_write_json_raw(&c->construct, "{");
 	for (uint32_t i = 0; i < c->order.n && !err; i++)
 		err = take_staged_call(c, i);
 	if (!err)
-		err = compose_flush_group(c);
+		err = compose_write_group(c);
 	if (!err)
-		compose_parameter_gradients(c);
-	dump_json_raw(&c->data, c->entries ? "\n }\n}\n" : "}\n}\n");
-	dump_json_raw(&c->construct, c->parents ? "\n}\n" : "}\n");
+		compose_write_parameter_gradients(c);
+	dump_write_json_raw(&c->data, c->entries ? "\n }\n}\n" : "}\n}\n");
+	dump_write_json_raw(&c->construct, c->parents ? "\n}\n" : "}\n");
 	if (err && !c->data.err)
 		c->data.err = c->construct.err = err;
 
 	int late = dump_json_close(&c->construct);
 
 	if (c->debugs) {
-		dump_json_raw(&c->debug, "\n }\n}\n");
+		dump_write_json_raw(&c->debug, "\n }\n}\n");
 		c->debug.err = c->debug.err ? c->debug.err : err;
 		dump_json_close(&c->debug);
 	}
@@ -577,7 +577,7 @@ static void free_compose(struct compose *c)
 	free(c);
 }
 
-int dump_compose(struct files *f, struct dump_book *book, uint32_t step, bool own, int64_t *left)
+int dump_write_step(struct files *f, struct dump_book *book, uint32_t step, bool own, int64_t *left)
 {
 	struct compose *c = calloc(1, sizeof(*c));
 	const struct dump_keys *keys;
@@ -593,8 +593,8 @@ int dump_compose(struct files *f, struct dump_book *book, uint32_t step, bool ow
 	if (keys->task == DUMP_DIFF_CHECK)
 		c->bench = dump_bench_open(keys->bench_path, step, f->j->head->rank);
 	c->order.fd = -1;
-	c->names = dump_names_new();
-	c->modules = dump_modules_new();
+	c->names = dump_names_open();
+	c->modules = dump_modules_open();
 	c->w = (struct dump_writer){.j = &c->data, .cfg = c->cfg, .arg = c};
 	err = c->names && c->modules ? dump_order_read(&c->order, files_get_dir(f), step) : -ENOMEM;
 	if (!err)
@@ -605,7 +605,7 @@ int dump_compose(struct files *f, struct dump_book *book, uint32_t step, bool ow
 	if (!err)
 		err = write_stacks(c, dirfd);
 	if (!err)
-		dump_tensors_forget(f, step, &c->order);
+		dump_tensors_remove_unmoved(f, step, &c->order);
 	if (dirfd >= 0)
 		close(dirfd);
 	if (!err && c->order.lost)

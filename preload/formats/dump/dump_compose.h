@@ -24,6 +24,7 @@
  * overflow_check and diff_check may still keep, negative: no limit; it is decreased. Returns 0,
  * or -errno; then existing files are unchanged.
  */
-int dump_compose(struct files *f, struct dump_book *book, uint32_t step, bool own, int64_t *left);
+int dump_write_step(
+	struct files *f, struct dump_book *book, uint32_t step, bool own, int64_t *left);
 
 #endif

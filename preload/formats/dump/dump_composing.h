@@ -58,10 +58,10 @@ struct compose {
 /* dump_compose.c */
 
 /* parent: the entry's parent in construct.json, NULL: none. */
-void compose_begin_entry(struct compose *c, const char *parent);
-void compose_begin_group(struct compose *c, const struct staged_call *call);
-int compose_flush_group(struct compose *c);
-int compose_note_stack(struct compose *c, uint32_t stack, uint32_t name, uint32_t number);
+void compose_start_entry(struct compose *c, const char *parent);
+void compose_start_group(struct compose *c, const struct staged_call *call);
+int compose_write_group(struct compose *c);
+int compose_add_stack(struct compose *c, uint32_t stack, uint32_t name, uint32_t number);
 
 /* dump_choose.c */
 
@@ -74,8 +74,8 @@ bool compose_choose_entry(struct compose *c, const char *direction, uint32_t mod
  * Writes the name of a saved tensor's file to file[], for struct dump_writer; arg: struct
  * compose.
  */
-void compose_name_tensor(void *arg, const struct staged_call *call, const struct journal_tensor *t,
-	const char *stem, char *file, size_t cap);
+void compose_format_tensor_file(void *arg, const struct staged_call *call,
+	const struct journal_tensor *t, const char *stem, char *file, size_t cap);
 bool compose_list_has(const struct compose *c, const char *name);
 
 /* dump_module_entry.c */
@@ -84,17 +84,17 @@ bool compose_list_has(const struct compose *c, const char *name);
  * Writes the full name with `number`, the number of earlier calls with this name; for calls of
  * modules the number is at the end.
  */
-void compose_full_name(
+void compose_format_full_name(
 	char *out, size_t cap, const char *base, uint32_t number, const char *direction);
 /*
  * Returns the name of the entry of `module`, or of the nearest enclosing module that has an
  * entry. Returns NULL if there is none.
  */
-const char *compose_name_parent(
+const char *compose_find_parent_name(
 	struct compose *c, uint32_t module, bool backward, char *out, size_t cap);
 /* Handles a record of library `module`; ref: its index among the calls. */
 int compose_module_record(struct compose *c, const struct staged_call *call, uint32_t ref);
 /* Writes the gradients of parameters; to be called after all calls. */
-void compose_parameter_gradients(struct compose *c);
+void compose_write_parameter_gradients(struct compose *c);
 
 #endif

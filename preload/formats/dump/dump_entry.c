@@ -30,7 +30,7 @@ static void put_placed_tensor(struct dump_writer *w, const struct staged_call *c
 	char stem[DUMP_NAME_MAX + 48], file[DUMP_NAME_MAX + 64] = "";
 
 	if (!blank && dump_is_number(c, t)) {
-		dump_put_number(w->j, t);
+		dump_write_number(w->j, t);
 		return;
 	}
 	if (w->saved && !blank) {
@@ -40,11 +40,11 @@ static void put_placed_tensor(struct dump_writer *w, const struct staged_call *c
 			snprintf(stem, sizeof(stem), "%s.%s.%u.%d", w->name, where, i, k);
 		w->saved(w->arg, c, t, stem, file, sizeof(file));
 	}
-	dump_put_tensor(
+	dump_write_tensor(
 		w->j, w->cfg, t, blank || is_garbage(c, t), w->saved && !blank ? file : NULL);
 }
 
-static const struct journal_tensor *nth_tensor(
+static const struct journal_tensor *find_tensor_by_number(
 	const struct staged_call *c, enum tensor_io io, unsigned n)
 {
 	for (unsigned i = 0; i < c->n; i++)
@@ -63,14 +63,14 @@ static unsigned count_tensors(const struct staged_call *c, enum tensor_io io)
 }
 
 /* Begins an item of an array, each on its own line. */
-static void begin_item(struct dump_writer *w, unsigned *n)
+static void start_item(struct dump_writer *w, unsigned *n)
 {
-	dump_json_raw(w->j, (*n)++ ? ",\n    " : "\n    ");
+	dump_write_json_raw(w->j, (*n)++ ? ",\n    " : "\n    ");
 }
 
-static void end_items(struct dump_writer *w, unsigned n)
+static void close_items(struct dump_writer *w, unsigned n)
 {
-	dump_json_raw(w->j, n ? "\n   ]" : "]");
+	dump_write_json_raw(w->j, n ? "\n   ]" : "]");
 }
 
 /* ---- functions of torch.distributed ---- */
@@ -133,7 +133,7 @@ struct dist_side {
 	bool list;
 };
 
-static unsigned dist_sides(enum dist_args args, struct dist_side side[2])
+static unsigned get_dist_sides(enum dist_args args, struct dist_side side[2])
 {
 	static const struct {
 		uint8_t n;
@@ -157,12 +157,12 @@ static void write_side_list(struct dump_writer *w, const struct staged_call *c, 
 {
 	unsigned n = count_tensors(c, io);
 
-	dump_json_raw(w->j, "[");
+	dump_write_json_raw(w->j, "[");
 	for (unsigned i = 0; i < n; i++) {
-		dump_json_raw(w->j, i ? ",\n     " : "\n     ");
-		put_placed_tensor(w, c, nth_tensor(c, io, i), where, at, (int)i, blank);
+		dump_write_json_raw(w->j, i ? ",\n     " : "\n     ");
+		put_placed_tensor(w, c, find_tensor_by_number(c, io, i), where, at, (int)i, blank);
 	}
-	dump_json_raw(w->j, n ? "\n    ]" : "]");
+	dump_write_json_raw(w->j, n ? "\n    ]" : "]");
 }
 
 /*
@@ -174,23 +174,23 @@ static unsigned write_dist_tensors(struct dump_writer *w, const struct staged_ca
 {
 	const char *where = after ? "output" : "input";
 	struct dist_side side[2];
-	unsigned sides = dist_sides(args, side);
+	unsigned sides = get_dist_sides(args, side);
 	const struct journal_tensor *t;
 
 	if (args == ARGS_TENSOR) {
 		/* An output has no value before the call; an input has the same value after it. */
-		const struct journal_tensor *in = nth_tensor(c, IO_IN, 0),
-					    *out = nth_tensor(c, IO_OUT, 0);
+		const struct journal_tensor *in = find_tensor_by_number(c, IO_IN, 0),
+					    *out = find_tensor_by_number(c, IO_OUT, 0);
 
 		t = after ? (out ? out : in) : (in ? in : out);
 		if (!t)
 			return n;
-		begin_item(w, &n);
+		start_item(w, &n);
 		put_placed_tensor(w, c, t, where, n - 1, -1, !after && !in);
 		return n;
 	}
 	if (args == ARGS_TENSORS) {
-		begin_item(w, &n);
+		start_item(w, &n);
 		write_side_list(w, c, after && count_tensors(c, IO_OUT) ? IO_OUT : IO_IN, where,
 			n - 1, false);
 		return n;
@@ -204,17 +204,17 @@ static unsigned write_dist_tensors(struct dump_writer *w, const struct staged_ca
 			 * follow.
 			 */
 			if (after) {
-				begin_item(w, &n);
-				dump_json_raw(w->j, "null");
+				start_item(w, &n);
+				dump_write_json_raw(w->j, "null");
 			}
 			continue;
 		}
-		begin_item(w, &n);
+		start_item(w, &n);
 		if (side[i].list)
 			write_side_list(w, c, side[i].io, where, n - 1, blank);
 		else
-			put_placed_tensor(
-				w, c, nth_tensor(c, side[i].io, 0), where, n - 1, -1, blank);
+			put_placed_tensor(w, c, find_tensor_by_number(c, side[i].io, 0), where,
+				n - 1, -1, blank);
 	}
 	return n;
 }
@@ -226,8 +226,8 @@ static unsigned write_flat_tensors(struct dump_writer *w, const struct staged_ca
 	unsigned count = count_tensors(c, io);
 
 	for (unsigned i = 0; i < count; i++) {
-		begin_item(w, &n);
-		put_placed_tensor(w, c, nth_tensor(c, io, i), where, n - 1, -1, false);
+		start_item(w, &n);
+		put_placed_tensor(w, c, find_tensor_by_number(c, io, i), where, n - 1, -1, false);
 	}
 	return n;
 }
@@ -247,7 +247,7 @@ static void find_dist_extra(
 	*e = (struct dist_extra){.root_named = true};
 	if (f && f->root[0] && rank != JOURNAL_NONE) {
 		e->root = true;
-		e->rank = dump_world_rank(g->comm, rank);
+		e->rank = dump_get_world_rank(g->comm, rank);
 		e->root_named =
 			!g->site || !g->site->dist[0] || dump_site_has_keyword(g->site, f->root);
 	}
@@ -264,10 +264,10 @@ static void find_dist_extra(
 
 static void write_keyword(struct dump_writer *w, const char *key, unsigned *n)
 {
-	dump_json_raw(w->j, (*n)++ ? ",\n    " : "\n    ");
+	dump_write_json_raw(w->j, (*n)++ ? ",\n    " : "\n    ");
 	if (key) {
-		dump_json_text(w->j, key);
-		dump_json_raw(w->j, ": ");
+		dump_write_json_text(w->j, key);
+		dump_write_json_raw(w->j, ": ");
 	}
 }
 
@@ -277,19 +277,19 @@ static unsigned write_dist_extra(struct dump_writer *w, const struct dump_group 
 {
 	if (e->root && e->root_named) {
 		write_keyword(w, named ? f->root : NULL, &n);
-		dump_put_int(w->j, e->rank);
+		dump_write_int(w->j, e->rank);
 	}
 	if (e->op) {
 		write_keyword(w, named ? "op" : NULL, &n);
-		dump_put_redop(w->j, g->call[0].call->redop);
+		dump_write_redop(w->j, g->call[0].call->redop);
 	}
 	if (e->group) {
 		write_keyword(w, named ? "group" : NULL, &n);
-		dump_put_group(w->j, g->comm);
+		dump_write_group(w->j, g->comm);
 	}
 	if (e->async) {
 		write_keyword(w, named ? "async_op" : NULL, &n);
-		dump_put_bool(w->j, true);
+		dump_write_bool(w->j, true);
 	}
 	return n;
 }
@@ -299,38 +299,39 @@ static void write_messages(struct dump_writer *w, const struct dump_group *g, bo
 {
 	char id[9];
 
-	dump_json_raw(w->j, "\n    [");
+	dump_write_json_raw(w->j, "\n    [");
 	for (unsigned i = 0; i < g->n; i++) {
 		const struct staged_call *c = &g->call[i];
-		const struct journal_tensor *in = nth_tensor(c, IO_IN, 0),
-					    *out = nth_tensor(c, IO_OUT, 0);
+		const struct journal_tensor *in = find_tensor_by_number(c, IO_IN, 0),
+					    *out = find_tensor_by_number(c, IO_OUT, 0);
 		bool sends = strcmp(c->op, "send") == 0;
 		const struct journal_tensor *t = sends ? in : out ? out : in;
 
-		dump_json_raw(w->j, i ? ",\n     " : "\n     ");
-		dump_json_raw(w->j, "{\"class_type\": \"torch.distributed.P2POp\", \"tensor\": ");
+		dump_write_json_raw(w->j, i ? ",\n     " : "\n     ");
+		dump_write_json_raw(
+			w->j, "{\"class_type\": \"torch.distributed.P2POp\", \"tensor\": ");
 		if (t)
 			put_placed_tensor(
 				w, c, t, after ? "output" : "input", 0, (int)i, !after && !sends);
 		else
-			dump_json_raw(w->j,
+			dump_write_json_raw(w->j,
 				"{\"type\": \"torch.Tensor\", \"dtype\": null, \"shape\": null}");
-		dump_json_raw(w->j, sends ? ", \"op\": \"isend\", \"peer\": "
-					  : ", \"op\": \"irecv\", \"peer\": ");
-		dump_json_i64(w->j, c->call->peer == JOURNAL_NONE
-					    ? -1
-					    : dump_world_rank(g->comm, c->call->peer));
-		dump_json_raw(w->j, ", \"tag\": ");
-		dump_json_i64(w->j, c->call->tag == JOURNAL_NONE ? 0 : c->call->tag);
+		dump_write_json_raw(w->j, sends ? ", \"op\": \"isend\", \"peer\": "
+						: ", \"op\": \"irecv\", \"peer\": ");
+		dump_write_json_i64(w->j, c->call->peer == JOURNAL_NONE
+						  ? -1
+						  : dump_get_world_rank(g->comm, c->call->peer));
+		dump_write_json_raw(w->j, ", \"tag\": ");
+		dump_write_json_i64(w->j, c->call->tag == JOURNAL_NONE ? 0 : c->call->tag);
 		if (g->comm) {
-			dump_group_id(g->comm, id);
-			dump_json_raw(w->j, ", \"group_id\": \"");
-			dump_json_raw(w->j, id);
-			dump_json_raw(w->j, "\"");
+			dump_format_group_id(g->comm, id);
+			dump_write_json_raw(w->j, ", \"group_id\": \"");
+			dump_write_json_raw(w->j, id);
+			dump_write_json_raw(w->j, "\"");
 		}
-		dump_json_raw(w->j, "}");
+		dump_write_json_raw(w->j, "}");
 	}
-	dump_json_raw(w->j, "\n    ]\n   ]");
+	dump_write_json_raw(w->j, "\n    ]\n   ]");
 }
 
 void dump_put_distributed(struct dump_writer *w, const struct dump_group *g)
@@ -343,25 +344,25 @@ void dump_put_distributed(struct dump_writer *w, const struct dump_group *g)
 
 	find_dist_extra(g, f, &e);
 	if (w->input) {
-		dump_json_raw(w->j, "\n   \"input_args\": [");
+		dump_write_json_raw(w->j, "\n   \"input_args\": [");
 		if (batch) {
 			write_messages(w, g, false);
 		} else {
 			n = f ? write_dist_tensors(w, c, f->args, false, 0)
 			      : write_flat_tensors(w, c, IO_IN, "input", 0);
 			if (e.root && !e.root_named) {
-				begin_item(w, &n);
-				dump_put_int(w->j, e.rank);
+				start_item(w, &n);
+				dump_write_int(w->j, e.rank);
 			}
-			end_items(w, n);
+			close_items(w, n);
 		}
-		dump_json_raw(w->j, ",\n   \"input_kwargs\": {");
+		dump_write_json_raw(w->j, ",\n   \"input_kwargs\": {");
 		n = batch ? 0 : write_dist_extra(w, g, f, &e, true, 0);
-		dump_json_raw(w->j, n ? "\n   }" : "}");
+		dump_write_json_raw(w->j, n ? "\n   }" : "}");
 	}
 	if (!w->output)
 		return;
-	dump_json_raw(w->j, w->input ? ",\n   \"output\": [" : "\n   \"output\": [");
+	dump_write_json_raw(w->j, w->input ? ",\n   \"output\": [" : "\n   \"output\": [");
 	if (batch) {
 		write_messages(w, g, true);
 		return;
@@ -370,12 +371,12 @@ void dump_put_distributed(struct dump_writer *w, const struct dump_group *g)
 	    : f	    ? write_dist_tensors(w, c, f->args, true, 0)
 		    : write_flat_tensors(w, c, IO_OUT, "output", 0);
 	if (!c->open && e.root && !e.root_named) {
-		begin_item(w, &n);
-		dump_put_int(w->j, e.rank);
+		start_item(w, &n);
+		dump_write_int(w->j, e.rank);
 	}
 	if (!c->open)
 		n = write_dist_extra(w, g, f, &e, false, n);
-	end_items(w, n);
+	close_items(w, n);
 }
 
 /* ---- operators ---- */
@@ -389,7 +390,7 @@ static unsigned argument_of_tensor(const struct journal_tensor *t)
 	return t->ndim == JOURNAL_NDIM_NONE ? 0 : TENSOR_ARG(t->arg);
 }
 
-static unsigned item_of_tensor(const struct journal_tensor *t)
+static unsigned get_tensor_item(const struct journal_tensor *t)
 {
 	return t->ndim == JOURNAL_NDIM_NONE ? 0 : t->item;
 }
@@ -406,43 +407,43 @@ static void write_by_places(
 
 	for (unsigned i = 0; i < c->n; i++) {
 		const struct journal_tensor *t = c->tensor[i];
-		unsigned arg = argument_of_tensor(t), item = item_of_tensor(t);
+		unsigned arg = argument_of_tensor(t), item = get_tensor_item(t);
 
 		if (t->io != io)
 			continue;
 		if (list && item > 1 && arg == n) {
-			dump_json_raw(w->j, ",\n     ");
+			dump_write_json_raw(w->j, ",\n     ");
 			put_placed_tensor(w, c, t, where, n - 1, (int)item - 1, false);
 			continue;
 		}
 		if (list)
-			dump_json_raw(w->j, "\n    ]");
+			dump_write_json_raw(w->j, "\n    ]");
 		list = false;
 		while (arg && n + 1 < arg) {
-			begin_item(w, &n);
-			dump_json_raw(w->j, "null");
+			start_item(w, &n);
+			dump_write_json_raw(w->j, "null");
 		}
-		begin_item(w, &n);
+		start_item(w, &n);
 		list = item > 0;
 		if (list)
-			dump_json_raw(w->j, "[\n     ");
+			dump_write_json_raw(w->j, "[\n     ");
 		put_placed_tensor(w, c, t, where, n - 1, list ? (int)item - 1 : -1, false);
 	}
 	if (list)
-		dump_json_raw(w->j, "\n    ]");
-	end_items(w, n);
+		dump_write_json_raw(w->j, "\n    ]");
+	close_items(w, n);
 }
 
-void dump_put_operator(struct dump_writer *w, const struct dump_group *g)
+void dump_write_operator(struct dump_writer *w, const struct dump_group *g)
 {
 	if (w->input) {
-		dump_json_raw(w->j, "\n   \"input_args\": [");
+		dump_write_json_raw(w->j, "\n   \"input_args\": [");
 		write_by_places(w, &g->call[0], IO_IN, "input");
-		dump_json_raw(w->j, ",\n   \"input_kwargs\": {}");
+		dump_write_json_raw(w->j, ",\n   \"input_kwargs\": {}");
 	}
 	if (w->output) {
-		dump_json_raw(w->j, w->input ? ",\n   \"output\": [" : "\n   \"output\": [");
-		end_items(w, write_flat_tensors(w, &g->call[g->n - 1], IO_OUT, "output", 0));
+		dump_write_json_raw(w->j, w->input ? ",\n   \"output\": [" : "\n   \"output\": [");
+		close_items(w, write_flat_tensors(w, &g->call[g->n - 1], IO_OUT, "output", 0));
 	}
 }
 
@@ -487,31 +488,31 @@ static void write_node_gradients(struct dump_writer *w, const struct staged_call
 				t = part[i].tensor[0];
 				of = &part[i];
 			}
-		begin_item(w, &n);
+		start_item(w, &n);
 		if (t && t->dtype != DT_OTHER)
 			put_placed_tensor(w, of, t, where, n - 1, -1, false);
 		else
-			dump_json_raw(w->j, "null");
+			dump_write_json_raw(w->j, "null");
 	}
-	end_items(w, n);
+	close_items(w, n);
 }
 
-void dump_put_backward(struct dump_writer *w, const struct dump_group *g,
+void dump_write_backward(struct dump_writer *w, const struct dump_group *g,
 	const struct staged_call *part, unsigned nparts)
 {
 	if (w->input) {
-		dump_json_raw(w->j, "\n   \"input\": [");
+		dump_write_json_raw(w->j, "\n   \"input\": [");
 		write_node_gradients(w, &g->call[0], IO_IN, "input", NULL, 0);
 	}
 	if (w->output) {
-		dump_json_raw(w->j, w->input ? ",\n   \"output\": [" : "\n   \"output\": [");
+		dump_write_json_raw(w->j, w->input ? ",\n   \"output\": [" : "\n   \"output\": [");
 		write_node_gradients(w, &g->call[g->n - 1], IO_OUT, "output", part, nparts);
 	}
 }
 
 /* ---- modules ---- */
 
-static const char *own_name_of(const struct staged_call *c)
+static const char *get_own_call_name(const struct staged_call *c)
 {
 	const char *dot = strrchr(c->op, '.');
 
@@ -525,22 +526,22 @@ static const char *own_name_of(const struct staged_call *c)
 static void put_named_values(struct dump_writer *w, const struct staged_call *c, const char *where)
 {
 	char stem[DUMP_NAME_MAX + 160], file[DUMP_NAME_MAX + 176];
-	bool list = c->n != 1 || item_of_tensor(c->tensor[0]);
+	bool list = c->n != 1 || get_tensor_item(c->tensor[0]);
 
 	if (list)
-		dump_json_raw(w->j, "[");
+		dump_write_json_raw(w->j, "[");
 	for (unsigned i = 0; i < c->n; i++) {
 		file[0] = 0;
 		if (list)
-			dump_json_raw(w->j, i ? ",\n     " : "\n     ");
+			dump_write_json_raw(w->j, i ? ",\n     " : "\n     ");
 		snprintf(
 			stem, sizeof(stem), list ? "%s.%.120s.%u" : "%s.%.120s", w->name, where, i);
 		if (w->saved)
 			w->saved(w->arg, c, c->tensor[i], stem, file, sizeof(file));
-		dump_put_tensor(w->j, w->cfg, c->tensor[i], false, w->saved ? file : NULL);
+		dump_write_tensor(w->j, w->cfg, c->tensor[i], false, w->saved ? file : NULL);
 	}
 	if (list)
-		dump_json_raw(w->j, c->n ? "\n    ]" : "]");
+		dump_write_json_raw(w->j, c->n ? "\n    ]" : "]");
 }
 
 /* Writes an object with one member for each call of the group that is such a part. */
@@ -550,35 +551,35 @@ static void put_module_part(struct dump_writer *w, const struct dump_group *g,
 	char where[128];
 	unsigned n = 0;
 
-	dump_json_raw(w->j, "{");
+	dump_write_json_raw(w->j, "{");
 	for (unsigned i = 0; i < g->n; i++) {
 		const struct staged_call *c = &g->call[i];
 
-		if (dump_module_part(c) != part)
+		if (dump_get_module_part(c) != part)
 			continue;
-		snprintf(where, sizeof(where), "%s%.100s", folder, own_name_of(c));
-		write_keyword(w, own_name_of(c), &n);
+		snprintf(where, sizeof(where), "%s%.100s", folder, get_own_call_name(c));
+		write_keyword(w, get_own_call_name(c), &n);
 		put_named_values(w, c, where);
 	}
-	dump_json_raw(w->j, n ? "\n   }" : "}");
+	dump_write_json_raw(w->j, n ? "\n   }" : "}");
 }
 
-void dump_put_module(struct dump_writer *w, const struct dump_group *g)
+void dump_write_module(struct dump_writer *w, const struct dump_group *g)
 {
 	if (w->input) {
-		dump_json_raw(w->j, "\n   \"input_args\": [");
+		dump_write_json_raw(w->j, "\n   \"input_args\": [");
 		write_by_places(w, &g->call[0], IO_IN, "input");
-		dump_json_raw(w->j, ",\n   \"input_kwargs\": ");
+		dump_write_json_raw(w->j, ",\n   \"input_kwargs\": ");
 		put_module_part(w, g, MODULE_KEYWORD, "kwargs.");
 	}
 	if (!w->output)
 		return;
-	dump_json_raw(w->j, w->input ? ",\n   \"output\": [" : "\n   \"output\": [");
-	if (dump_module_part(&g->call[g->n - 1]) == MODULE_OUTPUT)
+	dump_write_json_raw(w->j, w->input ? ",\n   \"output\": [" : "\n   \"output\": [");
+	if (dump_get_module_part(&g->call[g->n - 1]) == MODULE_OUTPUT)
 		write_by_places(w, &g->call[g->n - 1], IO_OUT, "output");
 	else
-		dump_json_raw(w->j, "]");
-	dump_json_raw(w->j, ",\n   \"parameters\": ");
+		dump_write_json_raw(w->j, "]");
+	dump_write_json_raw(w->j, ",\n   \"parameters\": ");
 	put_module_part(w, g, MODULE_PARAMETER, "parameters.");
 }
 
@@ -614,35 +615,35 @@ static void put_gradients(
 
 		if (n >= last)
 			break;
-		begin_item(w, &n);
+		start_item(w, &n);
 		if (c)
 			put_placed_tensor(w, c, c->tensor[0], where, n - 1, -1, false);
 		else
-			dump_json_raw(w->j, "null");
+			dump_write_json_raw(w->j, "null");
 	} while (n < last);
-	end_items(w, n);
+	close_items(w, n);
 }
 
-void dump_put_module_backward(struct dump_writer *w, const struct dump_group *g)
+void dump_write_module_backward(struct dump_writer *w, const struct dump_group *g)
 {
 	if (w->input) {
-		dump_json_raw(w->j, "\n   \"input\": [");
+		dump_write_json_raw(w->j, "\n   \"input\": [");
 		put_gradients(w, g, IO_IN, "input");
 	}
 	if (w->output) {
-		dump_json_raw(w->j, w->input ? ",\n   \"output\": [" : "\n   \"output\": [");
+		dump_write_json_raw(w->j, w->input ? ",\n   \"output\": [" : "\n   \"output\": [");
 		put_gradients(w, g, IO_OUT, "output");
 	}
 }
 
-void dump_put_module_parameters(struct dump_writer *w, const struct dump_group *g)
+void dump_write_module_parameters(struct dump_writer *w, const struct dump_group *g)
 {
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < g->n; i++) {
-		write_keyword(w, own_name_of(&g->call[i]), &n);
-		dump_json_raw(w->j, "[");
-		put_named_values(w, &g->call[i], own_name_of(&g->call[i]));
-		dump_json_raw(w->j, "]");
+		write_keyword(w, get_own_call_name(&g->call[i]), &n);
+		dump_write_json_raw(w->j, "[");
+		put_named_values(w, &g->call[i], get_own_call_name(&g->call[i]));
+		dump_write_json_raw(w->j, "]");
 	}
 }

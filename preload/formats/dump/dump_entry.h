@@ -31,25 +31,25 @@ struct dump_writer {
 };
 
 void dump_put_distributed(struct dump_writer *w, const struct dump_group *g);
-void dump_put_operator(struct dump_writer *w, const struct dump_group *g);
+void dump_write_operator(struct dump_writer *w, const struct dump_group *g);
 /*
  * part: records of gradients that replace the gradients of the call, each by its index
  * (wrappers/torch/operators/node_sums.c). An index without a gradient is written as null.
  */
-void dump_put_backward(struct dump_writer *w, const struct dump_group *g,
+void dump_write_backward(struct dump_writer *w, const struct dump_group *g,
 	const struct staged_call *part, unsigned nparts);
 
 /*
  * Writes an entry of a module: its call with keyword arguments, its parameters, and last its
  * outputs (terms/module_part.h).
  */
-void dump_put_module(struct dump_writer *w, const struct dump_group *g);
+void dump_write_module(struct dump_writer *w, const struct dump_group *g);
 /*
  * Writes the gradients of a module's outputs and inputs; if there are several for one tensor, the
  * last one is used.
  */
-void dump_put_module_backward(struct dump_writer *w, const struct dump_group *g);
+void dump_write_module_backward(struct dump_writer *w, const struct dump_group *g);
 /* Writes the gradients of a module's parameters. */
-void dump_put_module_parameters(struct dump_writer *w, const struct dump_group *g);
+void dump_write_module_parameters(struct dump_writer *w, const struct dump_group *g);
 
 #endif

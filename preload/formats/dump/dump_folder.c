@@ -24,7 +24,7 @@ int dump_root_open(struct files *f)
 	return fd < 0 ? -errno : fd;
 }
 
-static void rank_folder_name(const struct files *f, char *out, size_t cap)
+static void format_rank_folder_name(const struct files *f, char *out, size_t cap)
 {
 	if (f->j->head->rank >= 0)
 		snprintf(out, cap, "rank%d", f->j->head->rank);
@@ -32,7 +32,7 @@ static void rank_folder_name(const struct files *f, char *out, size_t cap)
 		snprintf(out, cap, "proc%lld", (long long)f->j->head->owner.pid);
 }
 
-static int make_subfolder(int dirfd, const char *name)
+static int open_subfolder(int dirfd, const char *name)
 {
 	int fd;
 
@@ -54,7 +54,7 @@ static int move_earlier(int root, int step_fd, uint32_t step, const char *rank)
 		int to;
 
 		snprintf(name, sizeof(name), "step%u.%u", step, n);
-		to = make_subfolder(root, name);
+		to = open_subfolder(root, name);
 		if (to < 0)
 			return to;
 		if (fstatat(to, rank, &st, AT_SYMLINK_NOFOLLOW) == 0) {
@@ -78,8 +78,8 @@ int dump_folder_open(struct files *f, uint32_t step, bool own)
 	if (root < 0)
 		return root;
 	snprintf(name, sizeof(name), "step%u", step);
-	rank_folder_name(f, rank, sizeof(rank));
-	step_fd = make_subfolder(root, name);
+	format_rank_folder_name(f, rank, sizeof(rank));
+	step_fd = open_subfolder(root, name);
 	if (step_fd < 0) {
 		close(root);
 		return step_fd;
@@ -87,7 +87,7 @@ int dump_folder_open(struct files *f, uint32_t step, bool own)
 	if (!own)
 		err = move_earlier(root, step_fd, step, rank);
 	if (!err)
-		fd = make_subfolder(step_fd, rank);
+		fd = open_subfolder(step_fd, rank);
 	close(step_fd);
 	close(root);
 	return err ? err : fd;
@@ -102,7 +102,7 @@ bool dump_folder_is_made(struct files *f, uint32_t step)
 
 	if (root < 0)
 		return false;
-	rank_folder_name(f, rank, sizeof(rank));
+	format_rank_folder_name(f, rank, sizeof(rank));
 	snprintf(path, sizeof(path), "step%u/%s/" DUMP_JSON, step, rank);
 	is = fstatat(root, path, &st, AT_SYMLINK_NOFOLLOW) == 0;
 	close(root);

@@ -34,7 +34,7 @@ struct dump {
 	struct dumped_step *step;
 	uint32_t n, cap;
 	uint32_t ended; /* steps below this number have ended */
-	int64_t left; /* see dump_compose() */
+	int64_t left; /* see dump_write_step() */
 };
 
 static struct dumped_step *add_dumped_step(struct dump *d, uint32_t step)
@@ -72,7 +72,7 @@ static int find_begun_steps(struct dump *d)
 		struct dumped_step *s;
 		uint32_t step;
 
-		if (!dump_part_step(e->d_name, &step))
+		if (!dump_parse_part_path(e->d_name, &step))
 			continue;
 		s = add_dumped_step(d, step);
 		if (!s) {
@@ -96,11 +96,11 @@ static int open_dump_sink(void *state, struct files *files)
 		return -EINVAL;
 	keys = get_dump_keys(files->cfg);
 	d->left = keys->task == DUMP_OVERFLOW_CHECK ? keys->overflow_nums : keys->diff_nums;
-	d->book = dump_book_new();
+	d->book = dump_book_open();
 	return d->book ? find_begun_steps(d) : -ENOMEM;
 }
 
-static int put_call_aside(void *state, const struct record *r)
+static int copy_call_aside(void *state, const struct record *r)
 {
 	struct dump *d = state;
 	struct dumped_step *s = add_dumped_step(d, r->call->step);
@@ -119,12 +119,12 @@ static int put_call_aside(void *state, const struct record *r)
 	return err;
 }
 
-static int put_stack_aside(void *state, const struct record_stack *e)
+static int copy_stack_aside(void *state, const struct record_stack *e)
 {
 	return stage_stack(((struct dump *)state)->files, e);
 }
 
-static int put_comm_aside(void *state, const struct record_comm *e)
+static int copy_comm_aside(void *state, const struct record_comm *e)
 {
 	return stage_comm(((struct dump *)state)->files, e);
 }
@@ -135,7 +135,7 @@ static int note_ended_steps(void *state, uint32_t next)
 	return 0;
 }
 
-static void make_step(struct dump *d, struct dumped_step *s)
+static void write_dump_step(struct dump *d, struct dumped_step *s)
 {
 	int err = dump_book_read(d->book, files_get_dir(d->files));
 	int64_t left;
@@ -145,7 +145,7 @@ static void make_step(struct dump *d, struct dumped_step *s)
 		s->left = d->left;
 	left = s->left;
 	if (!err)
-		err = dump_compose(d->files, d->book, s->step, s->own, &left);
+		err = dump_write_step(d->files, d->book, s->step, s->own, &left);
 	if (!err && (d->left < 0 || left < d->left))
 		d->left = left;
 	s->touched = false;
@@ -167,7 +167,7 @@ static void make_ended_steps(void *state, bool written)
 	 * step's files are made.
 	 */
 	if (written)
-		dump_tensors_drain(d->files);
+		dump_tensors_write_copied(d->files);
 	for (uint32_t i = 0; i < d->n; i++) {
 		struct dumped_step *s = &d->step[i];
 
@@ -178,7 +178,7 @@ static void make_ended_steps(void *state, bool written)
 		if (!written)
 			s->made |= s->own;
 		else if (s->touched && s->step + STEPS_BEHIND < d->ended)
-			make_step(d, s);
+			write_dump_step(d, s);
 	}
 }
 
@@ -188,7 +188,7 @@ static void remove_staged_files(struct dump *d)
 	int dirfd = files_get_dir(d->files);
 
 	for (uint32_t i = 0; i < d->n; i++) {
-		dump_part_path(d->step[i].step, path, sizeof(path));
+		dump_format_part_path(d->step[i].step, path, sizeof(path));
 		unlinkat(dirfd, path, 0);
 	}
 	unlinkat(dirfd, DUMP_STACKS_PART, 0);
@@ -200,15 +200,15 @@ static void finish_dump(void *state)
 	struct dump *d = state;
 	bool all = true;
 
-	dump_tensors_drain(d->files);
+	dump_tensors_write_copied(d->files);
 	for (uint32_t i = 0; i < d->n; i++) {
 		if (d->step[i].touched)
-			make_step(d, &d->step[i]);
+			write_dump_step(d, &d->step[i]);
 		all &= d->step[i].own;
 	}
 	if (all && d->n) {
 		remove_staged_files(d);
-		dump_tensors_end(d->files);
+		dump_tensors_remove_folder(d->files);
 	}
 }
 
@@ -221,11 +221,11 @@ static void close_dump_sink(void *state)
 	*d = (struct dump){0};
 }
 
-static enum sink_file own_dump_file(const char *path)
+static enum sink_file get_dump_file_kind(const char *path)
 {
 	uint32_t step;
 
-	return dump_part_step(path, &step) || strcmp(path, DUMP_STACKS_PART) == 0 ||
+	return dump_parse_part_path(path, &step) || strcmp(path, DUMP_STACKS_PART) == 0 ||
 			       strcmp(path, DUMP_COMMS_PART) == 0
 		       ? SINK_FILE_BYTES
 		       : SINK_FILE_OTHER;
@@ -241,13 +241,13 @@ const struct sink_format dump_format = {
 	.formats = FORMAT_BIT(DUMP),
 	.state_bytes = sizeof(struct dump),
 	.open = open_dump_sink,
-	.record = put_call_aside,
-	.stack = put_stack_aside,
-	.comm = put_comm_aside,
+	.record = copy_call_aside,
+	.stack = copy_stack_aside,
+	.comm = copy_comm_aside,
 	.step = note_ended_steps,
 	.commit = make_ended_steps,
 	.finish = finish_dump,
 	.close = close_dump_sink,
 	.idle = is_dump_idle,
-	.owns = own_dump_file,
+	.owns = get_dump_file_kind,
 };

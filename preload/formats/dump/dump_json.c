@@ -29,7 +29,7 @@ int dump_json_open(struct dump_json *j, int dirfd, const char *name)
 	return j->err;
 }
 
-static void flush_json(struct dump_json *j)
+static void write_out_json(struct dump_json *j)
 {
 	if (!j->err && j->len)
 		j->err = io_write_all(j->fd, j->buf, j->len);
@@ -46,16 +46,16 @@ static void write_json_bytes(struct dump_json *j, const char *s, size_t n)
 		s += k;
 		n -= k;
 		if (j->len == sizeof(j->buf))
-			flush_json(j);
+			write_out_json(j);
 	}
 }
 
-void dump_json_raw(struct dump_json *j, const char *s)
+void dump_write_json_raw(struct dump_json *j, const char *s)
 {
 	write_json_bytes(j, s, strlen(s));
 }
 
-void dump_json_text(struct dump_json *j, const char *s)
+void dump_write_json_text(struct dump_json *j, const char *s)
 {
 	char buf[TEXT_CHUNK];
 	struct text t = text_over(buf, sizeof(buf));
@@ -69,7 +69,7 @@ void dump_json_text(struct dump_json *j, const char *s)
 	write_json_bytes(j, t.buf, t.len);
 }
 
-void dump_json_u64(struct dump_json *j, uint64_t v)
+void dump_write_json_u64(struct dump_json *j, uint64_t v)
 {
 	char buf[24];
 	struct text t = text_over(buf, sizeof(buf));
@@ -78,7 +78,7 @@ void dump_json_u64(struct dump_json *j, uint64_t v)
 	write_json_bytes(j, t.buf, t.len);
 }
 
-void dump_json_i64(struct dump_json *j, int64_t v)
+void dump_write_json_i64(struct dump_json *j, int64_t v)
 {
 	char buf[24];
 	struct text t = text_over(buf, sizeof(buf));
@@ -87,7 +87,7 @@ void dump_json_i64(struct dump_json *j, int64_t v)
 	write_json_bytes(j, t.buf, t.len);
 }
 
-void dump_json_float(struct dump_json *j, double v, int digits)
+void dump_write_json_float(struct dump_json *j, double v, int digits)
 {
 	char buf[40];
 	struct text t = text_over(buf, sizeof(buf));
@@ -110,7 +110,7 @@ int dump_json_close(struct dump_json *j)
 
 	if (j->fd < 0)
 		return j->err;
-	flush_json(j);
+	write_out_json(j);
 	if (close(j->fd) < 0 && !j->err)
 		j->err = -errno;
 	j->fd = -1;

@@ -24,15 +24,15 @@ struct dump_json {
 
 /* Opens NAME.tmp in the folder. Returns 0 or -errno, also in ->err. */
 int dump_json_open(struct dump_json *j, int dirfd, const char *name);
-void dump_json_raw(struct dump_json *j, const char *s);
-void dump_json_text(struct dump_json *j, const char *s); /* in quotes */
-void dump_json_u64(struct dump_json *j, uint64_t v);
-void dump_json_i64(struct dump_json *j, int64_t v);
+void dump_write_json_raw(struct dump_json *j, const char *s);
+void dump_write_json_text(struct dump_json *j, const char *s); /* in quotes */
+void dump_write_json_u64(struct dump_json *j, uint64_t v);
+void dump_write_json_i64(struct dump_json *j, int64_t v);
 /*
  * Writes a float as Python's json module does: 1.0, 1e-05, NaN, -Infinity. digits: number of
  * significant digits.
  */
-void dump_json_float(struct dump_json *j, double v, int digits);
+void dump_write_json_float(struct dump_json *j, double v, int digits);
 /*
  * Renames the file to its final name, or removes it after an error. Returns the first error, or
  * 0.

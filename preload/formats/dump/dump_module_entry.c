@@ -9,7 +9,7 @@
 
 /* ---- names ---- */
 
-void compose_full_name(
+void compose_format_full_name(
 	char *out, size_t cap, const char *base, uint32_t number, const char *direction)
 {
 	if (strncmp(base, "Module.", 7) == 0)
@@ -18,16 +18,16 @@ void compose_full_name(
 		snprintf(out, cap, "%s.%u.%s", base, number, direction);
 }
 
-const char *compose_name_parent(
+const char *compose_find_parent_name(
 	struct compose *c, uint32_t module, bool backward, char *out, size_t cap)
 {
-	struct dump_module_call *m = dump_modules_at(c->modules, module);
+	struct dump_module_call *m = dump_modules_get(c->modules, module);
 
 	while (m && !(m->written && (!backward || m->gradients)))
-		m = dump_modules_at(c->modules, m->outer);
+		m = dump_modules_get(c->modules, m->outer);
 	if (!m)
 		return NULL;
-	compose_full_name(out, cap, dump_names_text(c->names, m->name), m->number,
+	compose_format_full_name(out, cap, dump_names_get_text(c->names, m->name), m->number,
 		backward ? "backward" : "forward");
 	return out;
 }
@@ -52,7 +52,7 @@ static bool add_to_group(struct compose *c, uint32_t ref)
 
 	if (g->n == DUMP_GROUP_MAX)
 		return false;
-	h = dump_order_item(&c->order, ref, &c->item[g->n], &c->item_cap[g->n]);
+	h = dump_order_read_item(&c->order, ref, &c->item[g->n], &c->item_cap[g->n]);
 	if (!h || !staged_call_read(h, &g->call[g->n]))
 		return false;
 	g->n++;
@@ -67,7 +67,7 @@ static bool add_parts(struct compose *c, uint64_t parent, bool gradients)
 {
 	struct dump_group *g = &c->group;
 	uint32_t n;
-	const struct dump_part *p = dump_order_parts(&c->order, parent, &n);
+	const struct dump_part *p = dump_order_find_parts(&c->order, parent, &n);
 	bool any = false;
 
 	for (uint32_t i = 0; i < n; i++) {
@@ -78,7 +78,7 @@ static bool add_parts(struct compose *c, uint64_t parent, bool gradients)
 			continue;
 		if (!add_to_group(c, p[i].ref))
 			continue;
-		is = dump_module_part(&g->call[g->n - 1]) == MODULE_GRADIENT;
+		is = dump_get_module_part(&g->call[g->n - 1]) == MODULE_GRADIENT;
 		any |= is;
 		if (is != gradients)
 			g->n--;
@@ -96,49 +96,50 @@ static int write_module(struct compose *c, uint32_t ref)
 
 	if (!add_to_group(c, ref))
 		return 0;
-	compose_begin_group(c, call);
-	at = dump_modules_enter(c->modules, call->call);
-	m = dump_modules_at(c->modules, at);
+	compose_start_group(c, call);
+	at = dump_modules_open_call(c->modules, call->call);
+	m = dump_modules_get(c->modules, at);
 	if (!m)
 		return -ENOMEM;
 	snprintf(base, sizeof(base), "Module.%.700s", call->op);
 	m->name = dump_names_find(c->names, base);
 	if (m->name == UINT32_MAX)
 		return -ENOMEM;
-	m->number = dump_names_count(c->names, m->name);
+	m->number = dump_names_add_call(c->names, m->name);
 	m->gradients = add_parts(c, call->call->seq, false);
-	compose_full_name(c->w.name, sizeof(c->w.name), base, m->number, "forward");
-	m->listed = (m->outer && dump_modules_at(c->modules, m->outer)->listed) ||
+	compose_format_full_name(c->w.name, sizeof(c->w.name), base, m->number, "forward");
+	m->listed = (m->outer && dump_modules_get(c->modules, m->outer)->listed) ||
 		    compose_list_has(c, c->w.name);
 	if (!compose_choose_entry(c, "forward", at))
 		return 0;
 	m->written = true;
-	compose_begin_entry(c, compose_name_parent(c, m->outer, false, parent, sizeof(parent)));
+	compose_start_entry(
+		c, compose_find_parent_name(c, m->outer, false, parent, sizeof(parent)));
 	if (get_dump_keys(c->cfg)->task != DUMP_STRUCTURE)
-		dump_put_module(&c->w, g);
-	dump_json_raw(&c->data, "\n  }");
-	return call->call->stack ? compose_note_stack(c, call->call->stack, m->name, m->number) : 0;
+		dump_write_module(&c->w, g);
+	dump_write_json_raw(&c->data, "\n  }");
+	return call->call->stack ? compose_add_stack(c, call->call->stack, m->name, m->number) : 0;
 }
 
 static int write_module_backward(struct compose *c, uint64_t parent_call)
 {
 	struct dump_module_call *m =
-		dump_modules_at(c->modules, dump_modules_find(c->modules, parent_call));
+		dump_modules_get(c->modules, dump_modules_find(c->modules, parent_call));
 	char parent[DUMP_NAME_MAX];
 
 	if (!m || m->backward_done)
 		return 0;
 	m->backward_done = true;
 	add_parts(c, parent_call, true);
-	compose_full_name(c->w.name, sizeof(c->w.name), dump_names_text(c->names, m->name),
-		m->number, "backward");
+	compose_format_full_name(c->w.name, sizeof(c->w.name),
+		dump_names_get_text(c->names, m->name), m->number, "backward");
 	if (!c->group.n ||
 		!compose_choose_entry(c, "backward", dump_modules_find(c->modules, parent_call)))
 		return 0;
-	compose_begin_entry(c, compose_name_parent(c, m->outer, true, parent, sizeof(parent)));
+	compose_start_entry(c, compose_find_parent_name(c, m->outer, true, parent, sizeof(parent)));
 	if (get_dump_keys(c->cfg)->task != DUMP_STRUCTURE)
-		dump_put_module_backward(&c->w, &c->group);
-	dump_json_raw(&c->data, "\n  }");
+		dump_write_module_backward(&c->w, &c->group);
+	dump_write_json_raw(&c->data, "\n  }");
 	return 0;
 }
 
@@ -155,36 +156,36 @@ static int keep_parameter_gradient(struct compose *c, const struct staged_call *
 	g.module = dump_names_find(c->names, base);
 	if (own == UINT32_MAX || g.module == UINT32_MAX)
 		return -ENOMEM;
-	g.number = dump_names_count(c->names, own);
-	return dump_modules_keep_gradient(c->modules, &g);
+	g.number = dump_names_add_call(c->names, own);
+	return dump_modules_add_gradient(c->modules, &g);
 }
 
-void compose_parameter_gradients(struct compose *c)
+void compose_write_parameter_gradients(struct compose *c)
 {
 	uint32_t n;
-	const struct dump_module_gradient *g = dump_modules_gradients(c->modules, &n);
+	const struct dump_module_gradient *g = dump_modules_get_gradients(c->modules, &n);
 
 	for (uint32_t i = 0, k; i < n; i = k) {
 		c->group.n = 0;
 		for (k = i; k < n && g[k].module == g[i].module && g[k].number == g[i].number; k++)
 			add_to_group(c, g[k].ref);
-		compose_full_name(c->w.name, sizeof(c->w.name),
-			dump_names_text(c->names, g[i].module), g[i].number, "parameters_grad");
+		compose_format_full_name(c->w.name, sizeof(c->w.name),
+			dump_names_get_text(c->names, g[i].module), g[i].number, "parameters_grad");
 		if (!c->group.n || get_dump_keys(c->cfg)->task == DUMP_STRUCTURE ||
 			!compose_choose_entry(c, "backward", 0))
 			continue;
-		dump_json_raw(&c->data, c->entries++ ? ",\n  " : "\n  ");
-		dump_json_text(&c->data, c->w.name);
-		dump_json_raw(&c->data, ": {");
-		dump_put_module_parameters(&c->w, &c->group);
-		dump_json_raw(&c->data, "\n  }");
+		dump_write_json_raw(&c->data, c->entries++ ? ",\n  " : "\n  ");
+		dump_write_json_text(&c->data, c->w.name);
+		dump_write_json_raw(&c->data, ": {");
+		dump_write_module_parameters(&c->w, &c->group);
+		dump_write_json_raw(&c->data, "\n  }");
 	}
 	c->group.n = 0;
 }
 
 int compose_module_record(struct compose *c, const struct staged_call *call, uint32_t ref)
 {
-	enum module_part part = dump_module_part(call);
+	enum module_part part = dump_get_module_part(call);
 	uint64_t parent = call->call->parent;
 	int err;
 
@@ -195,14 +196,14 @@ int compose_module_record(struct compose *c, const struct staged_call *call, uin
 	if (part == MODULE_KEYWORD || part == MODULE_PARAMETER)
 		return 0; /* keywords and parameters are written as part of their call's entry */
 	/* Ends the previous group. This call is then read again, as the first of its own group. */
-	err = compose_flush_group(c);
+	err = compose_write_group(c);
 	if (part == MODULE_FORWARD && !err)
 		err = write_module(c, ref);
 	else if (part == MODULE_GRADIENT && !err)
 		err = write_module_backward(c, parent);
 	c->group.n = 0;
 	if (part == MODULE_OUTPUT) {
-		dump_modules_leave(c->modules, parent);
+		dump_modules_close_call(c->modules, parent);
 		if (c->scope == SCOPE_LAST && c->scope_last == parent)
 			c->scope = SCOPE_BEHIND;
 	}

@@ -18,7 +18,7 @@ struct dump_modules {
 	uint32_t ngradient, cap_gradient;
 };
 
-struct dump_modules *dump_modules_new(void)
+struct dump_modules *dump_modules_open(void)
 {
 	return calloc(1, sizeof(struct dump_modules));
 }
@@ -58,7 +58,7 @@ static struct thread_place *find_thread_place(const struct dump_modules *m, uint
 	return NULL;
 }
 
-uint32_t dump_modules_enter(struct dump_modules *m, const struct journal_call *c)
+uint32_t dump_modules_open_call(struct dump_modules *m, const struct journal_call *c)
 {
 	struct thread_place *t = find_thread_place(m, c->tid);
 
@@ -77,7 +77,7 @@ uint32_t dump_modules_enter(struct dump_modules *m, const struct journal_call *c
 	return t->now;
 }
 
-void dump_modules_leave(struct dump_modules *m, uint64_t seq)
+void dump_modules_close_call(struct dump_modules *m, uint64_t seq)
 {
 	uint32_t at = dump_modules_find(m, seq);
 	struct thread_place *t = at ? find_thread_place(m, m->call[at - 1].tid) : NULL;
@@ -86,7 +86,7 @@ void dump_modules_leave(struct dump_modules *m, uint64_t seq)
 		t->now = m->call[at - 1].outer;
 }
 
-uint32_t dump_modules_now(const struct dump_modules *m, uint32_t tid)
+uint32_t dump_modules_get_current(const struct dump_modules *m, uint32_t tid)
 {
 	const struct thread_place *t = find_thread_place(m, tid);
 
@@ -109,12 +109,12 @@ uint32_t dump_modules_find(const struct dump_modules *m, uint64_t seq)
 	return lo < m->n && m->call[lo].seq == seq ? lo + 1 : 0;
 }
 
-struct dump_module_call *dump_modules_at(struct dump_modules *m, uint32_t number)
+struct dump_module_call *dump_modules_get(struct dump_modules *m, uint32_t number)
 {
 	return number ? &m->call[number - 1] : NULL;
 }
 
-enum module_part dump_module_part(const struct staged_call *c)
+enum module_part dump_get_module_part(const struct staged_call *c)
 {
 	unsigned i = 0;
 
@@ -125,7 +125,7 @@ enum module_part dump_module_part(const struct staged_call *c)
 	return i;
 }
 
-int dump_modules_keep_gradient(struct dump_modules *m, const struct dump_module_gradient *g)
+int dump_modules_add_gradient(struct dump_modules *m, const struct dump_module_gradient *g)
 {
 	if (!grow_items(&m->gradient, m->ngradient, &m->cap_gradient, sizeof(*g)))
 		return -ENOMEM;
@@ -133,7 +133,7 @@ int dump_modules_keep_gradient(struct dump_modules *m, const struct dump_module_
 	return 0;
 }
 
-static int order_gradients(const void *x, const void *y)
+static int check_gradient_order(const void *x, const void *y)
 {
 	const struct dump_module_gradient *a = x, *b = y;
 
@@ -144,10 +144,10 @@ static int order_gradients(const void *x, const void *y)
 	return a->ref < b->ref ? -1 : a->ref > b->ref;
 }
 
-const struct dump_module_gradient *dump_modules_gradients(struct dump_modules *m, uint32_t *n)
+const struct dump_module_gradient *dump_modules_get_gradients(struct dump_modules *m, uint32_t *n)
 {
 	*n = m->ngradient;
 	if (*n)
-		qsort(m->gradient, *n, sizeof(*m->gradient), order_gradients);
+		qsort(m->gradient, *n, sizeof(*m->gradient), check_gradient_order);
 	return m->gradient;
 }

@@ -18,7 +18,7 @@ struct dump_names {
 	uint32_t places; /* size of the table, a power of two */
 };
 
-struct dump_names *dump_names_new(void)
+struct dump_names *dump_names_open(void)
 {
 	struct dump_names *n = calloc(1, sizeof(*n));
 
@@ -44,7 +44,7 @@ void dump_names_free(struct dump_names *n)
 	free(n);
 }
 
-static uint32_t *name_place(struct dump_names *n, const char *name)
+static uint32_t *find_name_place(struct dump_names *n, const char *name)
 {
 	uint32_t i = (uint32_t)hash_str(0, name) & (n->places - 1);
 
@@ -64,14 +64,14 @@ static int grow_name_places(struct dump_names *n)
 	}
 	n->places *= 2;
 	for (uint32_t i = 0; i < n->n; i++)
-		*name_place(n, n->name[i].text) = i + 1;
+		*find_name_place(n, n->name[i].text) = i + 1;
 	free(old);
 	return 0;
 }
 
 uint32_t dump_names_find(struct dump_names *n, const char *name)
 {
-	uint32_t *at = name_place(n, name);
+	uint32_t *at = find_name_place(n, name);
 
 	if (*at)
 		return *at - 1;
@@ -89,16 +89,16 @@ uint32_t dump_names_find(struct dump_names *n, const char *name)
 	n->name[n->n] = (struct counted_name){.text = strdup(name)};
 	if (!n->name[n->n].text)
 		return UINT32_MAX;
-	*name_place(n, name) = n->n + 1;
+	*find_name_place(n, name) = n->n + 1;
 	return n->n++;
 }
 
-const char *dump_names_text(const struct dump_names *n, uint32_t at)
+const char *dump_names_get_text(const struct dump_names *n, uint32_t at)
 {
 	return n->name[at].text;
 }
 
-uint32_t dump_names_count(struct dump_names *n, uint32_t at)
+uint32_t dump_names_add_call(struct dump_names *n, uint32_t at)
 {
 	return n->name[at].count++;
 }

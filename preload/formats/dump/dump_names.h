@@ -7,14 +7,14 @@
 
 struct dump_names;
 
-struct dump_names *dump_names_new(void);
+struct dump_names *dump_names_open(void);
 void dump_names_free(struct dump_names *n);
 
 /* Returns the index of the name, from 0, or UINT32_MAX if there is no memory. */
 uint32_t dump_names_find(struct dump_names *n, const char *name);
-const char *dump_names_text(const struct dump_names *n, uint32_t at);
+const char *dump_names_get_text(const struct dump_names *n, uint32_t at);
 
 /* Returns the number of earlier calls with the name of index `at`, and counts this one. */
-uint32_t dump_names_count(struct dump_names *n, uint32_t at);
+uint32_t dump_names_add_call(struct dump_names *n, uint32_t at);
 
 #endif

@@ -16,7 +16,7 @@
 #include "formats/dump/kept/dump_file.h"
 #include "formats/dump/dump_folder.h"
 
-static void name_parts_folder(const struct files *f, char *out, size_t cap)
+static void format_parts_folder(const struct files *f, char *out, size_t cap)
 {
 	const struct journal_owner *o = &f->j->head->owner;
 
@@ -34,7 +34,7 @@ static int open_step_parts(struct files *f, uint32_t step, bool make)
 
 	if (root < 0)
 		return root;
-	name_parts_folder(f, name, sizeof(name));
+	format_parts_folder(f, name, sizeof(name));
 	if (make)
 		mkdirat(root, name, IO_FOLDER_MODE);
 	snprintf(name + strlen(name), sizeof(name) - strlen(name), "/%u", step);
@@ -54,7 +54,7 @@ static void name_part(
 		index, DUMP_FILE_EXTENSION(f->cfg));
 }
 
-int dump_tensors_drain(struct files *f)
+int dump_tensors_write_copied(struct files *f)
 {
 	const struct tensor_copy *c;
 	uint32_t step = 0;
@@ -64,7 +64,7 @@ int dump_tensors_drain(struct files *f)
 	/* The copies were in the memory of the process that has ended. */
 	if (f->j->left)
 		return 0;
-	while ((c = tensor_pool_first())) {
+	while ((c = tensor_pool_get_first())) {
 		int err;
 
 		if (dirfd < 0 || step != c->step) {
@@ -75,7 +75,7 @@ int dump_tensors_drain(struct files *f)
 		}
 		name_part(f, c->seq, c->io, c->index, name, sizeof(name));
 		err = dirfd < 0 ? dirfd : dump_file_write(dirfd, name, f->cfg, c);
-		tensor_pool_drop_first();
+		tensor_pool_remove_first();
 		if (err && !first)
 			first = err;
 	}
@@ -83,8 +83,7 @@ int dump_tensors_drain(struct files *f)
 		close(dirfd);
 	if (first)
 		log_loss(LOSS_DUMP,
-			"dump: files of tensors cannot be written: %s; they are skipped, and "
-			"named "
+			"dump: files of tensors cannot be written: %s; they are skipped, and named "
 			"in dump.json",
 			io_error_text(first));
 	return first;
@@ -134,7 +133,7 @@ int dump_tensors_move(struct files *f, uint32_t step, uint64_t seq, int to, cons
 	return err;
 }
 
-void dump_tensors_file(char *file, size_t cap, const char *stem, const char *extension)
+void dump_tensors_format_file_name(char *file, size_t cap, const char *stem, const char *extension)
 {
 	size_t n = strlen(stem), most = NAME_MAX - strlen(extension) - 1;
 
@@ -164,7 +163,7 @@ void dump_tensors_name(struct files *f, int step_fd, const struct journal_call *
 	data = openat(step_fd, DUMP_DATA_FOLDER, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (data < 0)
 		return;
-	dump_tensors_file(file, cap, stem, DUMP_FILE_EXTENSION(f->cfg));
+	dump_tensors_format_file_name(file, cap, stem, DUMP_FILE_EXTENSION(f->cfg));
 	name_part(f, call->seq, t->io, t->index, part, sizeof(part));
 	parts = open_step_parts(f, call->step, false);
 	if (parts >= 0) {
@@ -198,7 +197,7 @@ static void remove_parts_of(int dirfd, const struct dump_order *calls)
 	closedir(d);
 }
 
-void dump_tensors_forget(struct files *f, uint32_t step, const struct dump_order *calls)
+void dump_tensors_remove_unmoved(struct files *f, uint32_t step, const struct dump_order *calls)
 {
 	int fd = open_step_parts(f, step, false);
 
@@ -206,7 +205,7 @@ void dump_tensors_forget(struct files *f, uint32_t step, const struct dump_order
 		remove_parts_of(fd, calls);
 }
 
-void dump_tensors_end(struct files *f)
+void dump_tensors_remove_folder(struct files *f)
 {
 	int root = dump_root_open(f), fd;
 	char name[96];
@@ -215,7 +214,7 @@ void dump_tensors_end(struct files *f)
 
 	if (root < 0)
 		return;
-	name_parts_folder(f, name, sizeof(name));
+	format_parts_folder(f, name, sizeof(name));
 	fd = openat(root, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	d = fd >= 0 ? fdopendir(fd) : NULL;
 	while (d && (e = readdir(d))) {

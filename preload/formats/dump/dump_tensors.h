@@ -15,7 +15,7 @@
 #define DUMP_DATA_FOLDER "dump_tensor_data"
 
 /* Writes all copied tensors. Returns 0, or the first -errno; a tensor that cannot be written is dropped. */
-int dump_tensors_drain(struct files *f);
+int dump_tensors_write_copied(struct files *f);
 
 /*
  * Moves the copy of the first output of call seq in `step` to `file` in folder `to`. Returns
@@ -27,7 +27,7 @@ int dump_tensors_move(struct files *f, uint32_t step, uint64_t seq, int to, cons
  * Writes a file name of at most 255 bytes to file[]; a longer one is cut and ends with a hash.
  * `cap` must be above 255.
  */
-void dump_tensors_file(char *file, size_t cap, const char *stem, const char *extension);
+void dump_tensors_format_file_name(char *file, size_t cap, const char *stem, const char *extension);
 
 /*
  * Moves the file of tensor t to dump_tensor_data/ in the step's folder, as <stem>.pt. file[]
@@ -37,9 +37,9 @@ void dump_tensors_name(struct files *f, int step_fd, const struct journal_call *
 	const struct journal_tensor *t, const char *stem, char *file, size_t cap);
 
 /* Removes the files of the step's calls that were not moved. */
-void dump_tensors_forget(struct files *f, uint32_t step, const struct dump_order *calls);
+void dump_tensors_remove_unmoved(struct files *f, uint32_t step, const struct dump_order *calls);
 
 /* Removes the folder with its remaining files. */
-void dump_tensors_end(struct files *f);
+void dump_tensors_remove_folder(struct files *f);
 
 #endif

@@ -14,11 +14,11 @@ static void write_extreme_value(
 	struct dump_json *j, const struct dtype_info *d, union stats_value v)
 {
 	if (d->cls == DTC_SIGNED)
-		dump_json_i64(j, v.i);
+		dump_write_json_i64(j, v.i);
 	else if (d->cls == DTC_UNSIGNED)
-		dump_json_u64(j, v.u);
+		dump_write_json_u64(j, v.u);
 	else
-		dump_json_float(j, v.f, 17);
+		dump_write_json_float(j, v.f, 17);
 }
 
 /*
@@ -26,7 +26,7 @@ static void write_extreme_value(
  * warns about an output that differs in the last digit if the input does not differ. Values
  * beyond the range of the type are not rounded, instead of becoming infinity.
  */
-static double round_to_dtype(double v, enum dtype dt)
+static double compute_rounded_value(double v, enum dtype dt)
 {
 	unsigned drop = dt == DT_BFLOAT16 ? 16 : dt == DT_FLOAT16 ? 13 : 0;
 	float f = (float)v, least = dt == DT_FLOAT16 ? 0x1p-14f : 0x1p-126f,
@@ -48,7 +48,7 @@ static double round_to_dtype(double v, enum dtype dt)
 /* The statistics that msprobe has for a type. */
 enum shown { SHOWN_NONE, SHOWN_RANGE, SHOWN_BOOL, SHOWN_ALL };
 
-static enum shown shown_statistics(const struct journal_tensor *t, bool scalar)
+static enum shown get_shown_statistics(const struct journal_tensor *t, bool scalar)
 {
 	switch (t->dtype) {
 	case DT_BOOL:
@@ -77,37 +77,37 @@ static void write_four(struct dump_json *j, const struct journal_tensor *t, bool
 	const struct dtype_info *d = get_dtype_info(t->dtype);
 	const struct stats *s = &t->stats;
 	bool scalar = t->ndim == 0, measured = s->n && !blank;
-	enum shown shown = measured ? shown_statistics(t, scalar) : SHOWN_NONE;
+	enum shown shown = measured ? get_shown_statistics(t, scalar) : SHOWN_NONE;
 
-	dump_json_raw(j, ", \"Max\": ");
+	dump_write_json_raw(j, ", \"Max\": ");
 	if (shown == SHOWN_NONE)
-		dump_json_raw(j, "null, \"Min\": null, \"Mean\": null, \"Norm\": null");
+		dump_write_json_raw(j, "null, \"Min\": null, \"Mean\": null, \"Norm\": null");
 	else if (shown == SHOWN_BOOL) {
-		dump_json_raw(j, s->max.u ? "true" : "false");
-		dump_json_raw(j, ", \"Min\": ");
-		dump_json_raw(j, s->min.u ? "true" : "false");
-		dump_json_raw(j, ", \"Mean\": null, \"Norm\": null");
+		dump_write_json_raw(j, s->max.u ? "true" : "false");
+		dump_write_json_raw(j, ", \"Min\": ");
+		dump_write_json_raw(j, s->min.u ? "true" : "false");
+		dump_write_json_raw(j, ", \"Mean\": null, \"Norm\": null");
 	} else if (s->nans) {
 		/* As in msprobe, one NaN makes all statistics NaN. */
-		dump_json_raw(j, shown == SHOWN_ALL
-					 ? "NaN, \"Min\": NaN, \"Mean\": NaN, \"Norm\": NaN"
-					 : "NaN, \"Min\": NaN, \"Mean\": null, \"Norm\": null");
+		dump_write_json_raw(j,
+			shown == SHOWN_ALL ? "NaN, \"Min\": NaN, \"Mean\": NaN, \"Norm\": NaN"
+					   : "NaN, \"Min\": NaN, \"Mean\": null, \"Norm\": null");
 	} else {
 		write_extreme_value(j, d, s->max);
-		dump_json_raw(j, ", \"Min\": ");
+		dump_write_json_raw(j, ", \"Min\": ");
 		write_extreme_value(j, d, s->min);
-		dump_json_raw(j, ", \"Mean\": ");
+		dump_write_json_raw(j, ", \"Mean\": ");
 		if (shown != SHOWN_ALL) {
-			dump_json_raw(j, "null, \"Norm\": null");
+			dump_write_json_raw(j, "null, \"Norm\": null");
 		} else if (scalar) {
 			/* For a scalar, all four statistics are its value. */
 			write_extreme_value(j, d, s->max);
-			dump_json_raw(j, ", \"Norm\": ");
+			dump_write_json_raw(j, ", \"Norm\": ");
 			write_extreme_value(j, d, s->max);
 		} else {
-			dump_json_float(j, round_to_dtype(s->mean, t->dtype), 17);
-			dump_json_raw(j, ", \"Norm\": ");
-			dump_json_float(j, round_to_dtype(s->norm, t->dtype), 17);
+			dump_write_json_float(j, compute_rounded_value(s->mean, t->dtype), 17);
+			dump_write_json_raw(j, ", \"Norm\": ");
+			dump_write_json_float(j, compute_rounded_value(s->norm, t->dtype), 17);
 		}
 	}
 }
@@ -116,30 +116,30 @@ static void write_tensor_shape(struct dump_json *j, const struct journal_tensor 
 {
 	const uint64_t *dims = (const uint64_t *)(t + 1);
 
-	dump_json_raw(j, ", \"shape\": [");
+	dump_write_json_raw(j, ", \"shape\": [");
 	if (t->ndim == JOURNAL_NDIM_NONE)
-		dump_json_u64(j, t->count);
+		dump_write_json_u64(j, t->count);
 	for (unsigned i = 0; t->ndim != JOURNAL_NDIM_NONE && i < t->ndim; i++) {
 		if (i)
-			dump_json_raw(j, ", ");
-		dump_json_u64(j, dims[i]);
+			dump_write_json_raw(j, ", ");
+		dump_write_json_u64(j, dims[i]);
 	}
-	dump_json_raw(j, "]");
+	dump_write_json_raw(j, "]");
 }
 
 /* Writes a numeric argument; None, and other values, are written as null. */
 static void write_argument_number(struct dump_json *j, const struct journal_tensor *t)
 {
 	if (!t->count || !t->stats.n) {
-		dump_json_raw(j, "null");
+		dump_write_json_raw(j, "null");
 	} else if (t->dtype == DT_BOOL) {
-		dump_put_bool(j, t->stats.max.u);
+		dump_write_bool(j, t->stats.max.u);
 	} else if (t->dtype == DT_INT64) {
-		dump_put_int(j, t->stats.max.i);
+		dump_write_int(j, t->stats.max.i);
 	} else {
-		dump_json_raw(j, "{\"type\": \"float\", \"value\": ");
-		dump_json_float(j, t->stats.nans ? NAN : t->stats.max.f, 17);
-		dump_json_raw(j, "}");
+		dump_write_json_raw(j, "{\"type\": \"float\", \"value\": ");
+		dump_write_json_float(j, t->stats.nans ? NAN : t->stats.max.f, 17);
+		dump_write_json_raw(j, "}");
 	}
 }
 
@@ -174,7 +174,7 @@ bool dump_is_number(const struct staged_call *c, const struct journal_tensor *t)
 	return false;
 }
 
-void dump_put_number(struct dump_json *j, const struct journal_tensor *t)
+void dump_write_number(struct dump_json *j, const struct journal_tensor *t)
 {
 	write_argument_number(j, t);
 }
@@ -200,12 +200,12 @@ static void write_tensor_type(struct dump_json *j, const struct journal_tensor *
 		[DT_COMPLEX64] = "Complex64",
 		[DT_COMPLEX128] = "Complex128"};
 
-	dump_json_raw(j, j->mindspore ? "{\"type\": \"mindspore.Tensor\", \"dtype\": \""
-				      : "{\"type\": \"torch.Tensor\", \"dtype\": \"torch.");
-	dump_json_raw(j, j->mindspore && t->dtype < DT_COUNT && names[t->dtype][0]
-				 ? names[t->dtype]
-				 : get_dtype_info(t->dtype)->name);
-	dump_json_raw(j, "\"");
+	dump_write_json_raw(j, j->mindspore ? "{\"type\": \"mindspore.Tensor\", \"dtype\": \""
+					    : "{\"type\": \"torch.Tensor\", \"dtype\": \"torch.");
+	dump_write_json_raw(j, j->mindspore && t->dtype < DT_COUNT && names[t->dtype][0]
+				       ? names[t->dtype]
+				       : get_dtype_info(t->dtype)->name);
+	dump_write_json_raw(j, "\"");
 }
 
 /*
@@ -224,8 +224,8 @@ static bool has_checksum(const struct config *cfg, const struct journal_tensor *
 	}
 }
 
-void dump_put_tensor(struct dump_json *j, const struct config *cfg, const struct journal_tensor *t,
-	bool blank, const char *data_name)
+void dump_write_tensor(struct dump_json *j, const struct config *cfg,
+	const struct journal_tensor *t, bool blank, const char *data_name)
 {
 	const struct dump_keys *keys = get_dump_keys(cfg);
 	char sum[24];
@@ -239,46 +239,46 @@ void dump_put_tensor(struct dump_json *j, const struct config *cfg, const struct
 	if (keys->summary_mode != SUMMARY_XOR)
 		write_four(j, t, blank);
 	if (t->ndim != JOURNAL_NDIM_NONE && t->arg & (TENSOR_GRAD | TENSOR_NO_GRAD))
-		dump_json_raw(j, t->arg & TENSOR_GRAD ? ", \"requires_grad\": true"
-						      : ", \"requires_grad\": false");
+		dump_write_json_raw(j, t->arg & TENSOR_GRAD ? ", \"requires_grad\": true"
+							    : ", \"requires_grad\": false");
 	if (has_checksum(cfg, t) && !blank) {
 		if (keys->summary_mode == SUMMARY_XOR)
 			snprintf(sum, sizeof(sum), "0x%016llx", (unsigned long long)t->stats.min.u);
 		else
 			snprintf(sum, sizeof(sum), "%08x", t->count ? t->crc : 0);
-		dump_json_raw(j, ", \"md5\": \"");
-		dump_json_raw(j, sum);
-		dump_json_raw(j, "\"");
+		dump_write_json_raw(j, ", \"md5\": \"");
+		dump_write_json_raw(j, sum);
+		dump_write_json_raw(j, "\"");
 	}
 	if (data_name && *data_name) {
-		dump_json_raw(j, ", \"data_name\": ");
-		dump_json_text(j, data_name);
+		dump_write_json_raw(j, ", \"data_name\": ");
+		dump_write_json_text(j, data_name);
 	}
 	if (t->flags & TF_LEFT_OUT && data_name)
-		dump_json_raw(j, ", \"left_out\": true");
-	dump_json_raw(j, "}");
+		dump_write_json_raw(j, ", \"left_out\": true");
+	dump_write_json_raw(j, "}");
 }
 
-void dump_put_int(struct dump_json *j, int64_t v)
+void dump_write_int(struct dump_json *j, int64_t v)
 {
-	dump_json_raw(j, "{\"type\": \"int\", \"value\": ");
-	dump_json_i64(j, v);
-	dump_json_raw(j, "}");
+	dump_write_json_raw(j, "{\"type\": \"int\", \"value\": ");
+	dump_write_json_i64(j, v);
+	dump_write_json_raw(j, "}");
 }
 
-void dump_put_bool(struct dump_json *j, bool v)
+void dump_write_bool(struct dump_json *j, bool v)
 {
-	dump_json_raw(j, v ? "{\"type\": \"bool\", \"value\": true}"
-			   : "{\"type\": \"bool\", \"value\": false}");
+	dump_write_json_raw(j, v ? "{\"type\": \"bool\", \"value\": true}"
+				 : "{\"type\": \"bool\", \"value\": false}");
 }
 
-void dump_group_id(const struct staged_comm *c, char out[9])
+void dump_format_group_id(const struct staged_comm *c, char out[9])
 {
 	uLong sum = crc32(0, (const Bytef *)"[", 1);
 	int32_t rank;
 	char buf[16];
 
-	for (uint32_t i = 0; (rank = dump_comm_member(c, i)) >= 0; i++) {
+	for (uint32_t i = 0; (rank = dump_get_comm_member(c, i)) >= 0; i++) {
 		int n = snprintf(buf, sizeof(buf), "%s%d", i ? ", " : "", rank);
 
 		sum = crc32(sum, (const Bytef *)buf, (uInt)n);
@@ -287,25 +287,26 @@ void dump_group_id(const struct staged_comm *c, char out[9])
 	snprintf(out, 9, "%08lx", sum & 0xffffffffUL);
 }
 
-void dump_put_group(struct dump_json *j, const struct staged_comm *c)
+void dump_write_group(struct dump_json *j, const struct staged_comm *c)
 {
 	char id[9];
 	int32_t rank;
 
-	dump_group_id(c, id);
-	dump_json_raw(j, j->mindspore ? "{\"type\": \"mindspore.ProcessGroup\", \"group_ranks\": ["
-				      : "{\"type\": \"torch.ProcessGroup\", \"group_ranks\": [");
-	for (uint32_t i = 0; (rank = dump_comm_member(c, i)) >= 0; i++) {
+	dump_format_group_id(c, id);
+	dump_write_json_raw(j, j->mindspore
+				       ? "{\"type\": \"mindspore.ProcessGroup\", \"group_ranks\": ["
+				       : "{\"type\": \"torch.ProcessGroup\", \"group_ranks\": [");
+	for (uint32_t i = 0; (rank = dump_get_comm_member(c, i)) >= 0; i++) {
 		if (i)
-			dump_json_raw(j, ", ");
-		dump_json_i64(j, rank);
+			dump_write_json_raw(j, ", ");
+		dump_write_json_i64(j, rank);
 	}
-	dump_json_raw(j, "], \"group_id\": \"");
-	dump_json_raw(j, id);
-	dump_json_raw(j, "\"}");
+	dump_write_json_raw(j, "], \"group_id\": \"");
+	dump_write_json_raw(j, id);
+	dump_write_json_raw(j, "\"}");
 }
 
-void dump_put_redop(struct dump_json *j, uint8_t redop)
+void dump_write_redop(struct dump_json *j, uint8_t redop)
 {
 	static const char *const word[REDOP_COUNT] = {[REDOP_SUM] = "SUM",
 		[REDOP_PROD] = "PRODUCT",
@@ -316,10 +317,10 @@ void dump_put_redop(struct dump_json *j, uint8_t redop)
 		[REDOP_BOR] = "BOR",
 		[REDOP_BXOR] = "BXOR"};
 
-	dump_json_raw(
+	dump_write_json_raw(
 		j, j->mindspore
 			   ? "{\"type\": \"mindspore.ReduceOp\", \"value\": \""
 			   : "{\"type\": \"torch.distributed.ReduceOp\", \"value\": \"RedOpType.");
-	dump_json_raw(j, redop < REDOP_COUNT && word[redop] ? word[redop] : "UNUSED");
-	dump_json_raw(j, "\"}");
+	dump_write_json_raw(j, redop < REDOP_COUNT && word[redop] ? word[redop] : "UNUSED");
+	dump_write_json_raw(j, "\"}");
 }

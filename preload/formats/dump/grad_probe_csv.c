@@ -41,7 +41,7 @@ struct grad_probe {
 };
 
 /* As in GradientMonitor, a process without other ranks is rank 0. */
-static char *name_grad_folder(const struct files *f)
+static char *format_grad_folder(const struct files *f)
 {
 	const struct dump_keys *keys = get_dump_keys(f->cfg);
 	int32_t rank = f->j->head->rank;
@@ -71,7 +71,7 @@ static void write_interval_columns(struct text *t, const char *lines)
 	text_str(t, "=0,");
 }
 
-static char *make_grad_header(const struct config *cfg)
+static char *format_grad_header(const struct config *cfg)
 {
 	const struct dump_keys *keys = get_dump_keys(cfg);
 	char *header = malloc(HEADER_BYTES);
@@ -99,9 +99,9 @@ static int open_grad_probe(void *state, struct files *files)
 	if (!cfg || get_dump_keys(cfg)->task != DUMP_GRAD_PROBE)
 		return 0;
 	g->level = get_dump_keys(cfg)->grad_level;
-	g->header = make_grad_header(cfg);
+	g->header = format_grad_header(cfg);
 	if (g->header && *get_dump_keys(cfg)->dump_path) {
-		g->folder = name_grad_folder(files);
+		g->folder = format_grad_folder(files);
 		return g->folder ? files_place_add(files, TAG[0], g->folder, NULL) : -ENOMEM;
 	}
 	return g->header ? 0 : -ENOMEM;
@@ -139,7 +139,7 @@ static bool has_grad_tables(const char *path)
  * Moves files of an earlier run to rank<R>.<n>. The rank's own folder is never moved, and nothing
  * is moved if a tool writes the files.
  */
-static void clear_grad_folder(const struct grad_probe *g)
+static void handle_earlier_grad_folder(const struct grad_probe *g)
 {
 	char to[JOURNAL_PATH_MAX + 16];
 	struct stat own, there, st;
@@ -170,14 +170,14 @@ static int start_grad_folder(struct grad_probe *g)
 	if (g->begun || !g->folder)
 		return 0;
 	/* The rank may have become known since the last call. */
-	now = name_grad_folder(g->files);
+	now = format_grad_folder(g->files);
 	if (!now)
 		return -ENOBUFS;
 	if (strcmp(now, g->folder))
 		files_place_set_path(g->files, TAG[0], now);
 	free(g->folder);
 	g->folder = now;
-	clear_grad_folder(g);
+	handle_earlier_grad_folder(g);
 	g->begun = true;
 	return 0;
 }
@@ -221,17 +221,17 @@ static void record_lost_signs(struct grad_probe *g, uint32_t step)
  * Moves the file of signs to its name. If the entry is given again, it has that name already.
  * Signs that a killed process had not written were in its memory, and are lost.
  */
-static void place_signs(struct grad_probe *g, const struct record_kind *r)
+static void write_signs_file(struct grad_probe *g, const struct record_kind *r)
 {
 	char file[NAME_MAX + 1];
 	struct stat st;
 	int fd, err;
 
-	dump_tensors_drain(g->files);
+	dump_tensors_write_copied(g->files);
 	fd = open_sign_folder(g, r->kind->step);
 	err = fd < 0 ? fd : 0;
 	if (!err) {
-		dump_tensors_file(file, sizeof(file), r->name, "npy");
+		dump_tensors_format_file_name(file, sizeof(file), r->name, "npy");
 		for (char *s = file; (s = strchr(s, '/'));)
 			*s = '_';
 		err = dump_tensors_move(g->files, r->kind->step, (uint64_t)r->value[0], fd, file);
@@ -306,7 +306,7 @@ static int write_grad_row(void *state, const struct record_kind *r)
 	if (!at)
 		return err;
 	if (r->value[0] > 0)
-		place_signs(g, r);
+		write_signs_file(g, r);
 
 	struct text row = text_over(at, ROW_BYTES);
 
@@ -319,16 +319,15 @@ static void finish_grad_probe(void *state)
 {
 	struct grad_probe *g = state;
 
-	dump_tensors_end(g->files);
+	dump_tensors_remove_folder(g->files);
 	if (g->lost)
 		log_loss(LOSS_DUMP,
 			"grad_probe: files of signs of %u gradients were in the memory of the "
-			"process "
-			"that was killed: they are lost, their rows are there",
+			"process that was killed: they are lost, their rows are there",
 			g->lost);
 }
 
-static enum sink_file own_grad_table(const char *path)
+static enum sink_file get_grad_table_kind(const char *path)
 {
 	unsigned step;
 	int used = 0;
@@ -348,5 +347,5 @@ const struct sink_format grad_probe_format = {
 	.finish = finish_grad_probe,
 	.close = close_grad_probe,
 	.idle = is_grad_probe_idle,
-	.owns = own_grad_table,
+	.owns = get_grad_table_kind,
 };

@@ -365,8 +365,12 @@ static int set_second_monitor_name(const struct files *f, const char *path)
 	return n < (int)sizeof(name) ? write_monitor_name(f, name) : -ENAMETOOLONG;
 }
 
-/* Moves files of an earlier run to <name>.<n>. Returns -EEXIST if they could not be moved. */
-static int free_monitor_path(const struct files *f, bool v2, int32_t rank)
+/*
+ * Makes the rank's path free: files of an earlier run are moved to <name>.<n>. If a living process
+ * uses them, this run gets another name (second version). Returns 0 or -errno; -EEXIST: neither is
+ * possible.
+ */
+static int handle_earlier_monitor_folder(const struct files *f, bool v2, int32_t rank)
 {
 	char path[JOURNAL_PATH_MAX];
 	int fd, mark, err;
@@ -402,11 +406,11 @@ int begin_monitor_folder(const struct files *f, bool v2, int32_t rank)
 			      : open_resumed_monitor_folder(f, v2, rank);
 
 	/* If this run does not continue in an earlier run's folder, it gets a new one. */
-	return resumed > 0 ? 0 : free_monitor_path(f, v2, rank);
+	return resumed > 0 ? 0 : handle_earlier_monitor_folder(f, v2, rank);
 }
 
 int begin_ranks_monitor_folder(const struct files *f, int32_t rank)
 {
-	return is_own_monitor_folder(f) ? free_monitor_path(f, true, rank)
+	return is_own_monitor_folder(f) ? handle_earlier_monitor_folder(f, true, rank)
 					: begin_monitor_folder(f, true, rank);
 }

@@ -28,8 +28,8 @@ struct tokens_step {
 	uint64_t step; /* from 1 */
 	uint64_t micro_steps_before; /* of all earlier steps */
 	uint64_t interval; /* only every n-th micro step of the training has lines */
-	const struct ranges
-		*layers; /* only these layers of the decoder; empty: all, and those of MTP */
+	/* only these layers of the decoder; empty: all, and those of MTP */
+	const struct ranges *layers;
 };
 
 /* Returns false if there is no memory. */

@@ -9,7 +9,7 @@
 
 #define PENDING_HEAP_MAX 65536u
 
-static struct pending_slot *pending_unit_at(const struct pending_store *p, uint32_t i)
+static struct pending_slot *get_pending_unit(const struct pending_store *p, uint32_t i)
 {
 	return (struct pending_slot *)((char *)p->j->head + p->j->head->pending_off +
 				       (uint64_t)i * PENDING_UNIT);
@@ -20,12 +20,12 @@ static uint32_t count_pending_units(const struct pending_store *p)
 	return (uint32_t)(journal_get_space(p->j, JP_PENDING) / PENDING_UNIT);
 }
 
-static uint32_t units_for(uint32_t bytes)
+static uint32_t compute_units(uint32_t bytes)
 {
 	return (uint32_t)((sizeof(struct pending_slot) + bytes + PENDING_UNIT - 1) / PENDING_UNIT);
 }
 
-static const struct journal_call *call_of(const struct pending_slot *s)
+static const struct journal_call *get_slot_call(const struct pending_slot *s)
 {
 	return (const struct journal_call *)s->data;
 }
@@ -42,7 +42,7 @@ static struct store_entry *find_store_place(const struct pending_store *p, uint6
 }
 
 /* Empties an entry and closes the gap (linear probing without tombstones). */
-static void erase_store_place(struct pending_store *p, struct store_entry *e)
+static void remove_store_entry(struct pending_store *p, struct store_entry *e)
 {
 	uint32_t hole = (uint32_t)(e - p->table), i = hole;
 
@@ -68,8 +68,7 @@ static void erase_store_place(struct pending_store *p, struct store_entry *e)
 	}
 }
 
-static int insert_store_entry(
-	struct pending_store *p, uint64_t seq, struct pending_slot *s, bool heap)
+static int add_store_entry(struct pending_store *p, uint64_t seq, struct pending_slot *s, bool heap)
 {
 	if (p->live >= p->mask / 4 * 3)
 		return -ENOSPC;
@@ -89,17 +88,17 @@ static bool is_pending_slot_valid(const struct pending_slot *s, uint64_t commit)
 
 static bool is_pending_slot_call(const struct pending_slot *s)
 {
-	const struct journal_call *c = call_of(s);
+	const struct journal_call *c = get_slot_call(s);
 
 	return c->e.type == JE_CALL && c->e.bytes >= sizeof(*c) &&
-	       units_for(c->e.bytes) == s->units && c->seq;
+	       compute_units(c->e.bytes) == s->units && c->seq;
 }
 
 /*
  * Wiped from the end: as long as the first unit has the number of units, no unit after it is
  * mistaken for a first one.
  */
-static void wipe_pending_slot(struct pending_slot *s)
+static void reset_pending_slot(struct pending_slot *s)
 {
 	for (uint32_t k = s->units; k-- > 0;)
 		((struct pending_slot *)((char *)s + (size_t)k * PENDING_UNIT))->born = 0;
@@ -120,8 +119,8 @@ int pending_store_open(struct pending_store *p, struct journal *j)
 	/* A new journal is not searched: reading would make an eighth of it resident. */
 	for (uint32_t i = j->none_parked ? count_pending_units(p) : 0;
 		i < count_pending_units(p);) {
-		struct pending_slot *s = pending_unit_at(p, i);
-		const struct journal_call *c = call_of(s);
+		struct pending_slot *s = get_pending_unit(p, i);
+		const struct journal_call *c = get_slot_call(s);
 
 		if (!s->born || !s->units || s->units > count_pending_units(p) - i) {
 			if (s->born)
@@ -134,7 +133,7 @@ int pending_store_open(struct pending_store *p, struct journal *j)
 
 		if (is_pending_slot_valid(s, commit) && is_pending_slot_call(s) &&
 			!pending_store_find(p, c->seq) &&
-			insert_store_entry(p, c->seq, s, false) == 0) {
+			add_store_entry(p, c->seq, s, false) == 0) {
 			/*
 			 * Removed in a pass that was never committed: without this, later commits
 			 * would reach the number in `died`.
@@ -142,7 +141,7 @@ int pending_store_open(struct pending_store *p, struct journal *j)
 			if (s->died)
 				s->died = 0;
 		} else {
-			wipe_pending_slot(s);
+			reset_pending_slot(s);
 		}
 		i += units;
 	}
@@ -176,7 +175,7 @@ static int record_store_change(uint64_t **list, uint32_t *n, uint32_t *cap, uint
 }
 
 /* First fit from where the last search ended. */
-static struct pending_slot *search_space(struct pending_store *p, uint32_t need)
+static struct pending_slot *find_free_units(struct pending_store *p, uint32_t need)
 {
 	uint32_t n = count_pending_units(p), i = p->hint, run = 0;
 
@@ -188,7 +187,7 @@ static struct pending_slot *search_space(struct pending_store *p, uint32_t need)
 			run = 0;
 		}
 
-		struct pending_slot *s = pending_unit_at(p, i);
+		struct pending_slot *s = get_pending_unit(p, i);
 		uint32_t step = s->born && s->units ? s->units : 1;
 
 		run = s->born ? 0 : run + 1;
@@ -196,18 +195,18 @@ static struct pending_slot *search_space(struct pending_store *p, uint32_t need)
 		looked += step;
 		if (run == need) {
 			p->hint = i;
-			return pending_unit_at(p, i - need);
+			return get_pending_unit(p, i - need);
 		}
 	}
 	p->too_large = need;
 	return NULL;
 }
 
-/* Like search_space(). If there is none, the journal grows. */
+/* Like find_free_units(). If there is none, the journal grows. */
 static struct pending_slot *find_free_slots(struct pending_store *p, uint32_t need)
 {
 	for (;;) {
-		struct pending_slot *s = search_space(p, need);
+		struct pending_slot *s = find_free_units(p, need);
 		uint32_t before = count_pending_units(p);
 
 		if (s || need > p->j->head->pending_bytes / PENDING_UNIT)
@@ -223,7 +222,7 @@ static struct pending_slot *find_free_slots(struct pending_store *p, uint32_t ne
 bool pending_store_has_space(struct pending_store *p, const struct journal_call *call)
 {
 	uint32_t hint = p->hint;
-	bool space = find_free_slots(p, units_for(call->e.bytes)) != NULL;
+	bool space = find_free_slots(p, compute_units(call->e.bytes)) != NULL;
 
 	p->hint = hint;
 	return space;
@@ -231,7 +230,7 @@ bool pending_store_has_space(struct pending_store *p, const struct journal_call 
 
 int pending_store_add(struct pending_store *p, uint64_t number, const struct journal_call *call)
 {
-	uint32_t need = units_for(call->e.bytes);
+	uint32_t need = compute_units(call->e.bytes);
 	struct pending_slot *s;
 	bool heap;
 	int err;
@@ -247,11 +246,11 @@ int pending_store_add(struct pending_store *p, uint64_t number, const struct jou
 		if (!s)
 			return -ENOMEM;
 	}
-	err = insert_store_entry(p, call->seq, s, heap);
+	err = add_store_entry(p, call->seq, s, heap);
 	if (!err) {
 		err = record_store_change(&p->added, &p->nadded, &p->cap_added, call->seq);
 		if (err)
-			erase_store_place(p, find_store_place(p, call->seq));
+			remove_store_entry(p, find_store_place(p, call->seq));
 	}
 	if (err) {
 		if (heap)
@@ -281,10 +280,10 @@ const struct journal_call *pending_store_find(const struct pending_store *p, uin
 {
 	const struct store_entry *e = find_store_place(p, seq);
 
-	return seq && e->seq == seq && !e->gone ? call_of(e->slot) : NULL;
+	return seq && e->seq == seq && !e->gone ? get_slot_call(e->slot) : NULL;
 }
 
-int pending_store_take(struct pending_store *p, uint64_t number, uint64_t seq)
+int pending_store_remove(struct pending_store *p, uint64_t number, uint64_t seq)
 {
 	struct store_entry *e = find_store_place(p, seq);
 
@@ -300,7 +299,7 @@ int pending_store_take(struct pending_store *p, uint64_t number, uint64_t seq)
 	return 0;
 }
 
-void pending_store_untake(struct pending_store *p, uint64_t seq)
+void pending_store_undo_remove(struct pending_store *p, uint64_t seq)
 {
 	struct store_entry *e = find_store_place(p, seq);
 
@@ -311,7 +310,7 @@ void pending_store_untake(struct pending_store *p, uint64_t seq)
 	p->ntaken--;
 }
 
-static void release_pending_slot(struct pending_store *p, uint64_t seq)
+static void free_pending_slot(struct pending_store *p, uint64_t seq)
 {
 	struct store_entry *e = find_store_place(p, seq);
 
@@ -322,16 +321,16 @@ static void release_pending_slot(struct pending_store *p, uint64_t seq)
 		p->nheap--;
 		p->j->head->spilled = p->nheap;
 	} else {
-		wipe_pending_slot(e->slot);
+		reset_pending_slot(e->slot);
 		p->too_large = 0;
 	}
-	erase_store_place(p, e);
+	remove_store_entry(p, e);
 }
 
 void pending_store_commit(struct pending_store *p)
 {
 	for (uint32_t i = 0; i < p->ntaken; i++)
-		release_pending_slot(p, p->taken[i]);
+		free_pending_slot(p, p->taken[i]);
 	p->nadded = p->ntaken = 0;
 	/* Starts at the beginning again, so that memory that was never used stays non-resident. */
 	if (!p->live)
@@ -349,15 +348,15 @@ void pending_store_rollback(struct pending_store *p)
 		e->slot->died = 0;
 	}
 	for (uint32_t i = 0; i < p->nadded; i++)
-		release_pending_slot(p, p->added[i]);
+		free_pending_slot(p, p->added[i]);
 	p->nadded = p->ntaken = 0;
 }
 
-const struct journal_call *pending_store_any(const struct pending_store *p, uint32_t *at)
+const struct journal_call *pending_store_get_next(const struct pending_store *p, uint32_t *at)
 {
 	/* Usually there is none, and the table has its maximum size. */
 	for (; p->live > p->ntaken && *at <= p->mask; ++*at)
 		if (p->table[*at].seq && !p->table[*at].gone)
-			return call_of(p->table[*at].slot);
+			return get_slot_call(p->table[*at].slot);
 	return NULL;
 }

@@ -46,9 +46,9 @@ const struct journal_call *pending_store_find(const struct pending_store *p, uin
  * Removes call seq with commit `number`. It can be read until pending_store_commit(). Returns 0,
  * -ENOENT, or -ENOMEM.
  */
-int pending_store_take(struct pending_store *p, uint64_t number, uint64_t seq);
-/* Undoes the latest pending_store_take() of call seq. */
-void pending_store_untake(struct pending_store *p, uint64_t seq);
+int pending_store_remove(struct pending_store *p, uint64_t number, uint64_t seq);
+/* Undoes the latest pending_store_remove() of call seq. */
+void pending_store_undo_remove(struct pending_store *p, uint64_t seq);
 
 void pending_store_commit(struct pending_store *p);
 void pending_store_rollback(struct pending_store *p);
@@ -57,6 +57,6 @@ void pending_store_rollback(struct pending_store *p);
  * Iterates over calls in flight; returns NULL after the last. *at: 0 at first, valid between
  * calls as long as none is added.
  */
-const struct journal_call *pending_store_any(const struct pending_store *p, uint32_t *at);
+const struct journal_call *pending_store_get_next(const struct pending_store *p, uint32_t *at);
 
 #endif

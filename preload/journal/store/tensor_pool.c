@@ -51,13 +51,13 @@ static struct tensor_copy *copy_at(uint64_t unit)
 	return (struct tensor_copy *)(atomic_load(&pool.memory) + unit % pool.units * UNIT);
 }
 
-static _Atomic uint8_t *state_at(uint64_t unit)
+static _Atomic uint8_t *get_unit_state(uint64_t unit)
 {
 	return &pool.state[unit % pool.units];
 }
 
 /* Units that are skipped because a copy does not fit before the end of the ring. */
-static uint64_t units_to_skip(uint64_t head, uint64_t units)
+static uint64_t compute_skipped_units(uint64_t head, uint64_t units)
 {
 	uint64_t left = pool.units - head % pool.units;
 
@@ -75,25 +75,25 @@ struct tensor_copy *tensor_pool_reserve(unsigned ndim, uint64_t bytes)
 		return NULL;
 	head = atomic_load(&pool.head);
 	do {
-		skip = units_to_skip(head, units);
+		skip = compute_skipped_units(head, units);
 		if (head + skip + units - atomic_load(&pool.tail) > pool.units)
 			return NULL;
 	} while (!atomic_compare_exchange_weak(&pool.head, &head, head + skip + units));
 	if (skip) {
 		copy_at(head)->units = skip;
-		atomic_store_explicit(state_at(head), PLACE_SKIP, memory_order_release);
+		atomic_store_explicit(get_unit_state(head), PLACE_SKIP, memory_order_release);
 	}
 	c = copy_at(head + skip);
 	*c = (struct tensor_copy){.units = units, .bytes = bytes, .ndim = (uint8_t)ndim};
 	return c;
 }
 
-void tensor_pool_done(struct tensor_copy *c, bool whole)
+void tensor_pool_close_copy(struct tensor_copy *c, bool whole)
 {
 	uint64_t unit = (uint64_t)((char *)c - atomic_load(&pool.memory)) / UNIT;
 
 	atomic_store_explicit(
-		state_at(unit), whole ? PLACE_READY : PLACE_VOID, memory_order_release);
+		get_unit_state(unit), whole ? PLACE_READY : PLACE_VOID, memory_order_release);
 }
 
 bool tensor_pool_is_filling(void)
@@ -115,32 +115,32 @@ bool tensor_pool_allows(uint32_t step, uint64_t bytes, uint64_t limit)
 	return true;
 }
 
-static void give_place_back(void)
+static void free_reserved_place(void)
 {
 	uint64_t tail = atomic_load(&pool.tail), units = copy_at(tail)->units;
 
-	atomic_store_explicit(state_at(tail), PLACE_EMPTY, memory_order_relaxed);
+	atomic_store_explicit(get_unit_state(tail), PLACE_EMPTY, memory_order_relaxed);
 	atomic_store_explicit(&pool.tail, tail + units, memory_order_release);
 }
 
-const struct tensor_copy *tensor_pool_first(void)
+const struct tensor_copy *tensor_pool_get_first(void)
 {
 	if (!atomic_load_explicit(&pool.memory, memory_order_acquire))
 		return NULL;
 	while (atomic_load(&pool.tail) != atomic_load(&pool.head)) {
 		uint64_t tail = atomic_load(&pool.tail);
-		uint8_t state = atomic_load_explicit(state_at(tail), memory_order_acquire);
+		uint8_t state = atomic_load_explicit(get_unit_state(tail), memory_order_acquire);
 
 		if (state == PLACE_READY)
 			return copy_at(tail);
 		if (state == PLACE_EMPTY)
 			return NULL;
-		give_place_back();
+		free_reserved_place();
 	}
 	return NULL;
 }
 
-void tensor_pool_drop_first(void)
+void tensor_pool_remove_first(void)
 {
-	give_place_back();
+	free_reserved_place();
 }

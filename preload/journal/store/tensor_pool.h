@@ -50,10 +50,10 @@ void tensor_pool_forked(void);
 
 /*
  * Reserves space for a copy. Returns NULL if the ring is full. Must be followed by
- * tensor_pool_done().
+ * tensor_pool_close_copy().
  */
 struct tensor_copy *tensor_pool_reserve(unsigned ndim, uint64_t bytes);
-void tensor_pool_done(struct tensor_copy *c, bool whole);
+void tensor_pool_close_copy(struct tensor_copy *c, bool whole);
 
 /* True if more than a quarter of the ring is in use. */
 bool tensor_pool_is_filling(void);
@@ -65,7 +65,7 @@ bool tensor_pool_is_filling(void);
 bool tensor_pool_allows(uint32_t step, uint64_t bytes, uint64_t limit);
 
 /* Returns the oldest copy if it is complete, else NULL. Only one thread at a time may call it. */
-const struct tensor_copy *tensor_pool_first(void);
-void tensor_pool_drop_first(void);
+const struct tensor_copy *tensor_pool_get_first(void);
+void tensor_pool_remove_first(void);
 
 #endif

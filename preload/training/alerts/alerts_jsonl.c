@@ -583,8 +583,7 @@ static void emit_alert(struct alerts *a, unsigned rule, const struct alert_seen 
 		if (!a->more++)
 			log_loss(LOSS_ALERTS,
 				"alerts: %s holds %d different alerts, its maximum: further ones "
-				"are "
-				"not written; choose fewer by `kind` and `names` of the rules",
+				"are not written; choose fewer by `kind` and `names` of the rules",
 				ALERTS_FILE, ALERTS_MAX);
 		return;
 	}

@@ -168,9 +168,8 @@ static struct tensor_copy *find_or_add_signs(const struct buffer *b, uint32_t id
 	if (!c) {
 		log_loss(LOSS_DUMP,
 			"grad_probe: no room for the signs of %llu elements: such signs are "
-			"skipped; "
-			"raise "
-			"dump_buffer_mib or dump_limit_mib, or choose fewer by param_list",
+			"skipped; raise dump_buffer_mib or dump_limit_mib, or choose fewer by "
+			"param_list",
 			(unsigned long long)b->count);
 		return NULL;
 	}
@@ -220,7 +219,7 @@ unsigned grad_probe_measure(
 		numbers[n++] = (double)g.zeros / (double)grad->count;
 	stats_fenv_reset(&fenv);
 	if (copy)
-		tensor_pool_done(copy, true);
+		tensor_pool_close_copy(copy, true);
 	if (tensor_pool_is_filling())
 		session_hooks.wake_writer();
 	return n;

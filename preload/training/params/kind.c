@@ -200,7 +200,7 @@ static bool count_lost_value(struct thread *t)
 #define DTYPE_PREFIX_MAX 16
 
 /* Writes what follows a row: dims, values, and the texts name, word and prefix of the type. Returns the end. */
-static char *write_kind_tail(char *to, const struct train_value *v)
+static char *write_texts_and_values(char *to, const struct train_value *v)
 {
 	if (v->ndim)
 		memcpy(to, v->dims, 8 * (size_t)v->ndim);
@@ -252,7 +252,7 @@ static bool write_kind_now(struct train_value *v)
 
 struct late_row {
 	struct train_value v;
-	char rest[LATE_DATA_MAX - sizeof(struct train_value)]; /* by write_kind_tail() */
+	char rest[LATE_DATA_MAX - sizeof(struct train_value)]; /* by write_texts_and_values() */
 };
 _Static_assert(sizeof(((struct late_row *)0)->rest) >=
 		       8 * (JOURNAL_KIND_DIMS + HISTOGRAM_VALUES_MAX) + TRAIN_NAME_MAX +
@@ -282,7 +282,7 @@ static bool add_late_row(const struct train_value *v)
 	char *to;
 
 	row.v = *v;
-	to = write_kind_tail(row.rest, v);
+	to = write_texts_and_values(row.rest, v);
 	return late_add(write_late_row, &row, (uint32_t)(to - (char *)&row), &n, v->snapshot != 0);
 }
 
@@ -325,7 +325,7 @@ static bool write_kind_record(const struct train_value *v)
 	e->kind = (uint8_t)v->kind;
 	e->dtype = v->dtype;
 	e->ndim = v->ndim;
-	write_kind_tail((char *)(e + 1), v);
+	write_texts_and_values((char *)(e + 1), v);
 	chain_publish(&t->chain, bytes);
 	return true;
 }

@@ -32,8 +32,8 @@ struct train_value {
 	enum train_kind kind;
 	const char *word; /* first word of the file's name, for TK_STATE; else NULL */
 	const char *name;
-	const char
-		*dtype_prefix; /* the framework's prefix of the type's name: "torch."; NULL: none */
+	/* the framework's prefix of the type's name: "torch."; NULL: none */
+	const char *dtype_prefix;
 	uint32_t step, micro_step; /* micro_step UINT32_MAX: the kind's file has no such column */
 	uint16_t vpp_stage;
 	uint8_t dtype, ndim;

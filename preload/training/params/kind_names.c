@@ -322,8 +322,7 @@ static void record_targets(const struct train_params *all, const struct target_s
 		text_str(&t, i ? ", " : "");
 		if (!write_target_matches(&t, &s->at[i], all) && !modules)
 			log_loss(LOSS_CONFIG,
-				"targets: no parameter is named %.*s: no kind is written for "
-				"it; "
+				"targets: no parameter is named %.*s: no kind is written for it; "
 				"names.csv has the names",
 				(int)s->at[i].len, s->at[i].text);
 	}

@@ -220,8 +220,7 @@ static void write_norm(enum metric m, enum scalar which, uint32_t step, struct n
 		else
 			log_loss(LOSS_ENTRY,
 				"step %u: %s is not written: it needs all %u parameters, and %u "
-				"were "
-				"measured",
+				"were measured",
 				step, scalar_names[which], expected, s->n);
 	}
 	s->step = 0;

@@ -120,3 +120,13 @@ def start():
     dist.init_process_group("gloo")
     torch.manual_seed(int(OPTIONS.get("seed", 1)))
     return dist.get_rank(), dist.get_world_size()
+
+
+def read_sizes():
+    """Width of the model and number of steps."""
+    return int(OPTIONS.get("size", 2)), int(OPTIONS.get("steps", 18))
+
+
+def check_fall(rank, losses):
+    if not min(losses[-3:]) < losses[0]:
+        print(f"rank {rank}: losses did not fall: {losses}", file=sys.stderr)

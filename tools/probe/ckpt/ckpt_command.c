@@ -207,8 +207,7 @@ static int check_asked_checkpoints(const struct asked *a)
 	checkpoints_sort(&c);
 	if (!c.n && !a->npattern)
 		tool_error("ckpt: no checkpoints: none was given (probe ckpt DIR CHECKPOINTS...), "
-			   "and the "
-			   "job judged none (key health_checkpoint)");
+			   "and the job judged none (key health_checkpoint)");
 	status = c.n			    ? checkpoints_check(&c, &f, &a->rule)
 		 : a->latest && a->npattern ? STATUS_DONE
 		 : a->latest		    ? STATUS_PROBLEM
@@ -319,8 +318,7 @@ int verb_ckpt(int argc, char **argv)
 	}
 	if (!status && !a.dir) {
 		tool_error("ckpt: no output folder given: probe ckpt DIR [CHECKPOINTS...]; --help "
-			   "says "
-			   "more");
+			   "says more");
 		status = STATUS_USAGE;
 	}
 	if (!status)

@@ -58,8 +58,8 @@ static const struct cli_option options[] = {
 };
 
 struct fact {
-	const char *name, *more, *kind,
-		*help; /* more: printed after the name. kind: "" if the table has no kinds */
+	/* more: printed after the name. kind: "" if the table has no kinds */
+	const char *name, *more, *kind, *help;
 };
 
 /* Types of columns.def, in words for readers. */

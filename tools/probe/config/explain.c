@@ -159,7 +159,7 @@ static const char *get_ordinal_suffix(uint64_t n)
 /* Prints the numbers of the first steps that the library will record. */
 static void print_first_steps(const struct config *c, const char *head)
 {
-	uint64_t step = config_step_next(c, 0);
+	uint64_t step = config_find_next_step(c, 0);
 	unsigned n = 0;
 
 	if (step == UINT64_MAX) {
@@ -170,7 +170,7 @@ static void print_first_steps(const struct config *c, const char *head)
 		return;
 	}
 	printf("%-11s", head);
-	for (; step != UINT64_MAX && n < 4; step = config_step_next(c, step + 1))
+	for (; step != UINT64_MAX && n < 4; step = config_find_next_step(c, step + 1))
 		printf("%s%llu", n++ ? ", " : "", (unsigned long long)step);
 	puts(step == UINT64_MAX ? "" : " ...");
 }

@@ -246,7 +246,7 @@ static void write_change(struct target *t, const struct ctl_change *change, cons
 		size_t n = 0;
 
 		for (; key[n] != '=' && n + 1 < sizeof(name); n++)
-			name[n] = lower_case(key[n]);
+			name[n] = get_lower_case(key[n]);
 		name[n] = 0;
 		target_print(t, "%s%s: ", indent, name);
 		target_write_json(t, value);
@@ -375,7 +375,7 @@ static int parse_change(struct ctl *c, const char *word)
 		k = NULL;
 	} else if (k->type == KEY_PATH && eq[1]) {
 		/* Makes the path absolute, because the job has another working directory. */
-		path = tool_strdup(*(char **)config_at(&scratch, k));
+		path = tool_strdup(*(char **)config_get_member(&scratch, k));
 	}
 	if (k)
 		set_changed_key(c, k->name, path ? path : eq + 1);
@@ -464,7 +464,7 @@ static void print_status_json(const struct ctl *c)
 			size_t n = 0;
 
 			for (; key[n] != '=' && n + 1 < sizeof(name); n++)
-				name[n] = lower_case(key[n]);
+				name[n] = get_lower_case(key[n]);
 			name[n] = 0;
 			json_string(name, key + n + 1);
 		}

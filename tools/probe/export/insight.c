@@ -469,8 +469,7 @@ int export_insight(struct export *e)
 		char *part = export_format_part(e);
 
 		printf("%s: a profile of each rank: %s; MindStudio Insight and `msprof-analyze "
-		       "cluster "
-		       "-m all -d %s` read it\n",
+		       "cluster -m all -d %s` read it\n",
 			top, part, top);
 		free(part);
 	}

@@ -300,13 +300,11 @@ static void print_outside(const struct list *l, bool clean)
 
 		if (c->result == CLEAN_ORPHAN)
 			printf("%s: a journal (%s) of a dead process (%s) whose folder (%s) does "
-			       "not "
-			       "exist: `probe recover --clean %s` removes it\n",
+			       "not exist: `probe recover --clean %s` removes it\n",
 				o->path, size, owner, o->folder, o->folder);
 		else if (c->result == CLEAN_REMOVED)
 			printf("%s: removed (%s): its process (%s) is dead, and its folder (%s) "
-			       "does "
-			       "not exist\n",
+			       "does not exist\n",
 				o->path, size, owner, o->folder[0] ? o->folder : "not known");
 		else if (c->result == CLEAN_FAILED)
 			printf("%s: %s\n", o->path, c->why);

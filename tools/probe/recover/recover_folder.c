@@ -255,8 +255,7 @@ static bool is_alive_without_journal(int dirfd, bool force, struct recover_info 
 		if (path[0])
 			snprintf(r->why, sizeof(r->why),
 				"its journal (%.160s) does not exist any more: rows that were not "
-				"yet in "
-				"the files are lost",
+				"yet in the files are lost",
 				path);
 		return false;
 	}

@@ -275,8 +275,7 @@ static const char *check_program_libc(const unsigned char *head, size_t n, const
 		!memmem(head + interp->p_offset, interp->p_filesz, musl, strlen(musl)))
 		return NULL;
 	return "it is linked against musl; libprobe.so records only programs that are linked "
-	       "against "
-	       "glibc";
+	       "against glibc";
 }
 
 /*

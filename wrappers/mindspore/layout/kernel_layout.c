@@ -213,10 +213,10 @@ static const struct kernel_layout *find_release(char *version, size_t cap)
 {
 	struct provider p;
 
-	if (elfsym_all(NEW_PRIMITIVE, &p, 1) <= 0 &&
-		elfsym_all("_ZN9mindspore9PrimitiveC1ERKS0_", &p, 1) <= 0)
+	if (elfsym_find_all(NEW_PRIMITIVE, &p, 1) <= 0 &&
+		elfsym_find_all("_ZN9mindspore9PrimitiveC1ERKS0_", &p, 1) <= 0)
 		return NULL;
-	if (!cxx_package_version(p.path, version, cap))
+	if (!cxx_read_package_version(p.path, version, cap))
 		return NULL;
 	for (size_t i = 0; i < LAYOUTS; i++)
 		if (strcmp(layouts[i].version, version) == 0)
@@ -281,7 +281,7 @@ static const char known_functions[][112] = {
 static bool is_copy_of(const char *name, const void *function)
 {
 	struct provider p[COPIES_MAX];
-	int n = elfsym_all(name, p, COPIES_MAX);
+	int n = elfsym_find_all(name, p, COPIES_MAX);
 
 	for (int i = 0; i < n; i++)
 		if (p[i].addr == function)

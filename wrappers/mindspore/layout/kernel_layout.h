@@ -21,14 +21,14 @@ struct layout_path {
 
 struct kernel_layout {
 	char version[12];
-	uint16_t tensor_bytes, address_bytes,
-		primitive_bytes; /* sizes of KernelTensor, DeviceAddress, Primitive */
-	struct layout_path data, bytes, dtype,
-		shape; /* KernelTensor's void *, size_t, int, vector<int64_t> */
+	/* sizes of KernelTensor, DeviceAddress, Primitive */
+	uint16_t tensor_bytes, address_bytes, primitive_bytes;
+	/* KernelTensor's void *, size_t, int, vector<int64_t> */
+	struct layout_path data, bytes, dtype, shape;
 	/* in KernelTensor: shared_ptr<TensorStorageInfo>; empty: contiguous */
 	struct layout_path view;
-	uint16_t view_shape, view_strides,
-		view_offset; /* in TensorStorageInfo: two vector<int64_t>, size_t in elements */
+	/* in TensorStorageInfo: two vector<int64_t>, size_t in elements */
+	uint16_t view_shape, view_strides, view_offset;
 	uint16_t primitive_name, mod_name; /* std::string of Primitive, of KernelMod */
 	uint16_t executor; /* in DeviceContext: KernelExecutor * */
 	uint16_t node_name; /* in CNode: std::string, path of the node in the graph; may be empty */
@@ -44,8 +44,8 @@ struct kernel_layout {
 	 */
 	uint16_t host_bytes, host_shape, host_dtype, host_address, host_info;
 	uint16_t info_name; /* in ParamInfo: std::string */
-	uint16_t args, arg_bytes,
-		arg_object; /* in VectorRef: vector<BaseRef>; of BaseRef: its size, and Base * */
+	/* in VectorRef: vector<BaseRef>; of BaseRef: its size, and Base * */
+	uint16_t args, arg_bytes, arg_object;
 	uint16_t py_tensor; /* in a Python object of class Tensor: Tensor * */
 	/* if py_tensor is NULL: StubNode *, and in it a Value *, which is set later */
 	uint16_t py_stub, stub_value;

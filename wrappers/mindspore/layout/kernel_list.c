@@ -68,7 +68,7 @@ static bool write_plain_name(char *out, const char *name, size_t len)
 			continue;
 		if (n + 1 == PLAIN_MAX)
 			return false;
-		out[n++] = lower_case(name[i]);
+		out[n++] = get_lower_case(name[i]);
 	}
 	out[n] = 0;
 	return n > 0;

@@ -32,7 +32,7 @@ bool ms_find_function(const char *name, void **f)
 {
 	struct provider p;
 
-	*f = elfsym_all(name, &p, 1) > 0 && !p.ifunc ? p.addr : NULL;
+	*f = elfsym_find_all(name, &p, 1) > 0 && !p.ifunc ? p.addr : NULL;
 	return *f != NULL;
 }
 

@@ -81,7 +81,7 @@ static mutable_grad_fn *find_mutable_grad(void)
 	mutable_grad_fn *f = atomic_load_explicit(&found, memory_order_relaxed);
 	struct provider p;
 
-	if (f || elfsym_all(MUTABLE_GRAD, &p, 1) <= 0 || p.ifunc)
+	if (f || elfsym_find_all(MUTABLE_GRAD, &p, 1) <= 0 || p.ifunc)
 		return f;
 	f = (mutable_grad_fn *)p.addr;
 	atomic_store_explicit(&found, f, memory_order_relaxed);
@@ -115,7 +115,7 @@ static void remove_step_gradients(const struct torch_optimizer_view *v)
 }
 
 /* Restores the gradients. Returns how many the step has computed itself, which are kept. */
-static uint32_t set_removed_gradients(void)
+static uint32_t restore_removed_gradients(void)
 {
 	mutable_grad_fn *mutable_grad = find_mutable_grad();
 	const void *undefined = torch_get_undefined();
@@ -341,7 +341,7 @@ static void handle_withheld_end(void)
 	const char *why = NULL, *never;
 	bool changed =
 		!own(held).given_up && compute_weights_hash(own(held).view) != own(held).weights;
-	uint32_t made = set_removed_gradients();
+	uint32_t made = restore_removed_gradients();
 	struct py_object_lock hold;
 	char text[400];
 	bool ends;
@@ -393,7 +393,7 @@ static void check_inner_step(void)
 	if (!l.why)
 		return;
 	if (own(held).record) {
-		set_removed_gradients();
+		restore_removed_gradients();
 		own(held).given_up = true;
 	}
 	stop_withholding(l.why);
@@ -518,7 +518,7 @@ void torch_withhold_forked(void)
 	pthread_mutex_init(&lock, NULL);
 	/* The child may not see the end of the mark. */
 	if (own(held).record) {
-		set_removed_gradients();
+		restore_removed_gradients();
 		own(held).entries = NULL;
 		close_withheld_step();
 	}

@@ -125,7 +125,7 @@ static const uint64_t *read_global_ranks(
 	snprintf(name, sizeof(name), "_ZNK%zu%.*s%zu%.*s10groupRanksEv", space, (int)space,
 		row->cxx.symbol, len - space - 2, (int)(len - space - 2),
 		row->cxx.symbol + space + 2);
-	if (elfsym_all(name, &p, 1) <= 0 || p.ifunc)
+	if (elfsym_find_all(name, &p, 1) <= 0 || p.ifunc)
 		return NULL;
 	v = ((const void *(*)(const void *))p.addr)(group);
 	if (!v || v[1] == v[0])

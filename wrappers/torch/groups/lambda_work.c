@@ -30,7 +30,7 @@ static void *get_wait_replacement(unsigned i, void *function, const char *class,
 	(void)i;
 	(void)class;
 	(void)arg;
-	if (!elfsym_place((uintptr_t)function, &at))
+	if (!elfsym_find_place((uintptr_t)function, &at))
 		return function;
 	return bind_wrapper(
 		"_ZN4c10d12_GLOBAL__N_110LambdaWork" WAIT, function, at.path, (uintptr_t)function);
@@ -44,10 +44,10 @@ static bool set_wait_hook(void *work)
 		.class = "N4c10d4WorkE", .n = 1, .place = &place, .entry = get_wait_replacement};
 
 	if (place < 0) {
-		place = cxx_virtual_place("N4c10d4WorkE", "_ZN4c10d4Work" WAIT);
+		place = cxx_find_virtual_place("N4c10d4WorkE", "_ZN4c10d4Work" WAIT);
 		atomic_store(&wait_place, place);
 	}
-	return place >= 0 && cxx_shadow(work, &s) == 0;
+	return place >= 0 && cxx_set_shadow(work, &s) == 0;
 }
 
 bool torch_watch_wait(void *work)
@@ -68,7 +68,7 @@ bool torch_watch_wait(void *work)
 		return false;
 	if (atomic_load_explicit(&refused, memory_order_relaxed))
 		return false;
-	class = cxx_object_class(work);
+	class = cxx_read_object_class(work);
 	/* An object of another class proves nothing about this class. */
 	if (!class || strcmp(class, CLASS) != 0) {
 		atomic_store_explicit(&other_table, table, memory_order_relaxed);

@@ -50,24 +50,24 @@ void torch_handle_work_scope(struct call *c, enum torch_scope s, bool leaving)
 	switch (s) {
 	case SCOPE_GLOO_ENQUEUE:
 		/* A call inside c, which is not recorded, queues the Work. */
-		w = leaving ? NULL : cxx_work_around();
+		w = leaving ? NULL : cxx_work_get_enclosing();
 		if (w && torch_get_function(w->call)->method &&
 			!torch_get_function(w->call)->indirect)
-			cxx_work_follow(w, *(void **)c->v[1].p);
+			cxx_work_set_object(w, *(void **)c->v[1].p);
 		break;
 	case SCOPE_GLOO_FINISH:
 		if (!leaving) {
 			atomic_store_explicit(&last_finish, clock_ticks(), memory_order_relaxed);
-			cxx_work_finish(c, self, clock_ticks(), 0);
+			cxx_work_handle_end(c, self, clock_ticks(), 0);
 		}
 		break;
 	case SCOPE_GLOO_FAILED:
 		if (!leaving)
-			cxx_work_finish(c, self, clock_ticks(), CF_ERROR);
+			cxx_work_handle_end(c, self, clock_ticks(), CF_ERROR);
 		break;
 	case SCOPE_WAIT:
 		if (leaving) {
-			cxx_work_finish(c, self, c->end, c->ok ? 0 : CF_ERROR);
+			cxx_work_handle_end(c, self, c->end, c->ok ? 0 : CF_ERROR);
 			step_waited_for_comm(c->end - c->note.u[0]);
 		} else {
 			c->note.u[0] = clock_ticks();
@@ -98,21 +98,21 @@ void torch_handle_work_scope(struct call *c, enum torch_scope s, bool leaving)
 void torch_handle_work_return(struct call *c)
 {
 	const struct torch_function *row = torch_get_function(c);
-	struct cxx_work *w = cxx_work_of(c);
+	struct cxx_work *w = cxx_work_get(c);
 
 	if (!w)
 		return;
 	if (!w->started && c->rec && row->backend == BACKEND_GLOO &&
 		(row->method->form >= FORM_SEND ||
 			(row->indirect && torch_watch_wait(*(void **)c->result))))
-		cxx_work_follow(w, *(void **)c->result);
+		cxx_work_set_object(w, *(void **)c->result);
 	if (w->started) {
 		/* The returned Work does something more afterwards: this row's outputs may be wrong, but no other row's. */
 		if (row->cxx.ffi.hidden && *(void **)c->result != w->handle) {
 			((struct torch_function *)row)->indirect = true;
 			c->op.flags |= CF_UNTRACKED;
 		}
-		cxx_work_left(c, w);
+		cxx_work_handle_return(c, w);
 		return;
 	}
 	c->op.flags |= CF_ASYNC;

@@ -40,7 +40,7 @@ const void *torch_get_object_tensor(py_object *o)
 	uintptr_t impl;
 
 	if (!tensor_class)
-		tensor_class = elfsym_data("THPVariableClass");
+		tensor_class = elfsym_find_data("THPVariableClass");
 	if (!tensor_class || !o || !*tensor_class || !py_is_kind_of(o, *tensor_class))
 		return NULL;
 	/*

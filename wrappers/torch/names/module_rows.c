@@ -44,8 +44,7 @@ static struct api *add_module_row(enum module_part part, const char *op)
 	if (!row)
 		log_loss(LOSS_DUMP,
 			"dump: more than %u modules and parameters, or no memory: further ones "
-			"have no "
-			"entries; level L1 needs none",
+			"have no entries; level L1 needs none",
 			ROWS_MAX);
 	return row;
 }

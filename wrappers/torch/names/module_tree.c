@@ -83,7 +83,7 @@ static void set_tree_types(struct tree *t)
 
 bool tree_update_types(struct tree *t)
 {
-	void *const *tensor = elfsym_data("THPVariableClass");
+	void *const *tensor = elfsym_find_data("THPVariableClass");
 	const void *dtensor = types.dtensor, *flat = types.flat;
 
 	types.module = find_class("torch.nn.modules.module", NULL, "Module");

@@ -52,8 +52,8 @@ struct optimizer_group {
 
 struct torch_optimizer_view {
 	uint16_t number; /* number of the optimizer, in the order of first steps */
-	uint16_t
-		nspan; /* nesting of optimizers that step inside another one: 1 for the inner one */
+	/* nesting of optimizers that step inside another one: 1 for the inner one */
+	uint16_t nspan;
 	char type[64]; /* name of the class */
 	bool partitions; /* its parameters are partitions of the model's (ZeRO) */
 	uint32_t ngroup, nparam;

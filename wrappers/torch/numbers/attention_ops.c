@@ -113,8 +113,7 @@ void check_attention_values(void)
 	if (missing & LOGIT_KINDS)
 		session_record_invisible(train_kinds[TK_MAX_LOGIT].word,
 			"no module has a tensor of its largest logits in host memory, or has "
-			"called "
-			"softmax on [batch, heads, queries, keys] or attention for the CPU");
+			"called softmax on [batch, heads, queries, keys] or attention for the CPU");
 	if (missing & SPREAD_KINDS)
 		session_record_invisible("attention_entropy, softmax_max",
 			"no module has called scaled_dot_product_attention with tensors in host "

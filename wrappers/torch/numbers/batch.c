@@ -54,7 +54,7 @@ static void compute_batch(const struct buffer *b, uint64_t *samples, uint64_t *t
 
 bool tree_find_batch(uint64_t *samples, uint64_t *tokens)
 {
-	void *const *type = elfsym_data("THPVariableClass");
+	void *const *type = elfsym_find_data("THPVariableClass");
 	struct py_frame f[8];
 	int n = py_get_frames(f, 8);
 	char file[1024], function[256];
@@ -75,7 +75,7 @@ bool tree_find_batch(uint64_t *samples, uint64_t *tokens)
 
 bool tree_compute_batch(const void *object, uint64_t *samples, uint64_t *tokens)
 {
-	void *const *type = elfsym_data("THPVariableClass");
+	void *const *type = elfsym_find_data("THPVariableClass");
 	struct buffer b;
 
 	if (!type || !find_tensor(object, *type, BATCH_LEVELS, &b))

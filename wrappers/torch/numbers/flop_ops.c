@@ -217,7 +217,7 @@ static int are_gradients_on(void)
 	struct provider p;
 
 	if (!get) {
-		if (elfsym_all("_ZN3c108GradMode10is_enabledEv", &p, 1) <= 0 || p.ifunc)
+		if (elfsym_find_all("_ZN3c108GradMode10is_enabledEv", &p, 1) <= 0 || p.ifunc)
 			return -1;
 		*(void **)&get = p.addr;
 		atomic_store_explicit(&found, get, memory_order_relaxed);

@@ -62,8 +62,8 @@ void torch_late_scalars_forked(void)
 struct queued_event {
 	scalar_event_fn *fn;
 	double value[LATE_NUMBERS];
-	uint8_t n,
-		late[LATE_NUMBERS]; /* late[i]: 1 + index of the number's statistics; 0: value[i] */
+	/* late[i]: 1 + index of the number's statistics; 0: value[i] */
+	uint8_t n, late[LATE_NUMBERS];
 	bool known[LATE_NUMBERS];
 	uint8_t dtype[LATE_NUMBERS];
 	uint32_t bytes;

@@ -15,8 +15,8 @@ struct module_frame {
 	const char *
 		router; /* the router that the module has called; NULL: none, or its tokens were already sent */
 	uint16_t vpp_stage;
-	uint16_t
-		experts; /* number of the router's experts if their tokens are unknown; 0: they are known */
+	/* number of the router's experts if their tokens are unknown; 0: they are known */
+	uint16_t experts;
 	uint16_t heads; /* attribute num_heads or the like; 0: none */
 	bool target; /* key targets selects the module */
 	bool sink; /* the module has a parameter for an attention sink */

@@ -15,7 +15,7 @@ static void *find_torch_function(const char *name)
 {
 	struct provider p;
 
-	return elfsym_all(name, &p, 1) > 0 && !p.ifunc ? p.addr : NULL;
+	return elfsym_find_all(name, &p, 1) > 0 && !p.ifunc ? p.addr : NULL;
 }
 
 /*

@@ -134,7 +134,7 @@ bool torch_read_next_node_number(uint64_t *number)
 	if (!f) {
 		if (atomic_load_explicit(&none, memory_order_relaxed))
 			return false;
-		if (elfsym_all("_ZN2at15sequence_number4peekEv", &p, 1) <= 0 || p.ifunc) {
+		if (elfsym_find_all("_ZN2at15sequence_number4peekEv", &p, 1) <= 0 || p.ifunc) {
 			atomic_store(&none, true);
 			return false;
 		}
@@ -203,7 +203,7 @@ static bool read_node_call(struct call *c)
 static void handle_unrecorded_node(const struct call *c)
 {
 	(void)c;
-	cxx_work_pass();
+	cxx_work_reset();
 	torch_record_version();
 }
 
@@ -215,7 +215,7 @@ static bool is_node_idle(const struct api *f)
 
 static void handle_node_end(struct call *c, int64_t ret)
 {
-	struct cxx_work *w = cxx_work_of(c);
+	struct cxx_work *w = cxx_work_get(c);
 
 	(void)ret;
 	if (!w || !c->rec)

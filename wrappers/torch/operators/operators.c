@@ -166,7 +166,7 @@ static bool is_op_type_supported(const struct op_type *t)
 		if (!t->members[i] || t->members[i]->size != 24)
 			continue;
 		if (!is_new)
-			is_new = elfsym_all("aoti_torch_get_data_ptr", &p, 1) > 0 ? 1 : 2;
+			is_new = elfsym_find_all("aoti_torch_get_data_ptr", &p, 1) > 0 ? 1 : 2;
 		if (is_new == 2)
 			return false;
 	}
@@ -461,7 +461,7 @@ static bool is_op_idle(const struct api *f)
 
 static void handle_unrecorded_op(const struct call *c)
 {
-	cxx_work_pass();
+	cxx_work_reset();
 	handle_op_start(c);
 }
 
@@ -520,7 +520,7 @@ static void handle_op_end(struct call *c, int64_t ret)
 		record_attention_op(c);
 	if (c->mode == CALL_WATCH)
 		return;
-	w = cxx_work_of(c);
+	w = cxx_work_get(c);
 	if (torch_get_function(c)->scalar_op)
 		torch_record_scalar_op(c);
 	if (!w || !c->rec)

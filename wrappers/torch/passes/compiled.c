@@ -36,8 +36,7 @@ void torch_check_compiled_module(const char *module, const char *file)
 	torch_stop_flop_count("a compiled graph");
 	session_record_invisible("torch.compile",
 		"graphs were compiled: operators inside of them are in no row, collectives and "
-		"steps "
-		"are; TORCH_COMPILE_DISABLE=1 runs the same script without graphs");
+		"steps are; TORCH_COMPILE_DISABLE=1 runs the same script without graphs");
 }
 
 /* ---- compiled autograd ---- */

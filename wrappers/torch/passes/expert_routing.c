@@ -22,7 +22,7 @@
 #include "base/thread.h"
 #include "call/step.h"
 
-#include "terms/dtype.h"
+#include "training/params/expert_rows.h"
 #include "training/params/experts.h"
 #include "training/params/kind.h"
 #include "training/params/metric.h"
@@ -86,24 +86,15 @@ struct routing {
 	struct expert_counts counts, now;
 };
 
-static void write_routing_value(
-	const struct routing *r, enum train_kind kind, const char *part, double value)
+static void write_routing_value(void *arg, enum train_kind kind, int part, double value)
 {
+	const struct routing *r = arg;
 	uint32_t micro = step_micro();
-	char name[TRAIN_NAME_MAX + 32];
-	struct train_value v = {.kind = kind,
-		.name = name,
-		.step = step_now(),
+	struct train_value v = {.step = step_now(),
 		.micro_step = micro == UINT32_MAX ? 0 : micro,
-		.vpp_stage = r->module->vpp_stage,
-		.dtype = DT_FLOAT64,
-		.count = 1,
-		.nvalue = 1,
-		.value = &value};
+		.vpp_stage = r->module->vpp_stage};
 
-	snprintf(name, sizeof(name), "%.*s%s", TRAIN_NAME_MAX, r->module->name, part);
-	if (train_get_kinds() >> kind & 1)
-		train_kind_write(&v);
+	write_expert_row(v, kind, r->module->name, part, value);
 }
 
 static struct counter *find_counter(const py_object *self)
@@ -159,55 +150,31 @@ static bool find_token_counts(struct routing *r, uint32_t experts, const struct 
 	return logits && r->top && compute_top_counts(logits, r->top, &r->counts);
 }
 
-static void write_tokens(struct routing *r)
-{
-	double capacity = get_expert_capacity_factor();
-	struct expert_balance b;
-	char part[32];
-
-	for (uint32_t i = 0; i < r->counts.n; i++) {
-		snprintf(part, sizeof(part), "/expert_%u", i);
-		write_routing_value(r, TK_TOKENS, part, r->counts.at[i]);
-	}
-	if (!compute_expert_balance(&r->counts, capacity, &b))
-		return;
-	if (capacity > 0)
-		write_routing_value(r, TK_BALANCE, "/drop_rate", b.drop_rate);
-	write_routing_value(r, TK_BALANCE, "/utilization_min", b.utilization_min);
-	write_routing_value(r, TK_BALANCE, "/utilization_max", b.utilization_max);
-	write_routing_value(r, TK_BALANCE, "/cv", b.cv);
-	write_routing_value(r, TK_BALANCE, "/dead_share", b.dead_share);
-	write_routing_value(r, TK_BALANCE, "/diversity", b.diversity);
-}
-
 static void measure_routing(void *arg)
 {
 	struct routing *r = arg;
 	uint32_t wanted = train_get_kinds(), experts;
-	const int64_t *dims;
 	struct buffer weight, logits;
 	double value;
 	bool has_logits = false;
 
 	if (!torch_read_tensor(r->weight, &weight) || weight.ndim != 2)
 		return;
-	dims = weight.counts;
-	experts = (uint32_t)(dims[0] < dims[1] ? dims[0] : dims[1]);
+	experts = get_expert_number(weight.counts);
 	if (wanted & KIND_BIT(ROUTER_SIMILARITY) && r->first &&
 		compute_router_similarity(&weight, &value))
-		write_routing_value(r, TK_ROUTER_SIMILARITY, "", value);
+		write_routing_value(r, TK_ROUTER_SIMILARITY, EXPERT_PART_NONE, value);
 	for (unsigned i = 0; i < r->nresult && !has_logits; i++)
 		has_logits = torch_read_tensor(r->result[i], &logits) &&
-			     get_dtype_info(logits.dtype)->cls == DTC_FLOAT && logits.ndim >= 2 &&
-			     ((const int64_t *)logits.counts)[logits.ndim - 1] == experts;
+			     has_number_per_expert(&logits, experts);
 	if (has_logits && wanted & KIND_BIT(EXPERT_ENTROPY) &&
 		compute_expert_entropy(&logits, &value))
-		write_routing_value(r, TK_EXPERT_ENTROPY, "", value);
+		write_routing_value(r, TK_EXPERT_ENTROPY, EXPERT_PART_NONE, value);
 	r->experts = experts;
 	if (wanted & (KIND_BIT(TOKENS) | KIND_BIT(BALANCE)) &&
 		find_token_counts(r, experts, has_logits ? &logits : NULL)) {
 		r->experts = 0;
-		write_tokens(r);
+		emit_expert_tokens(&r->counts, write_routing_value, r);
 	}
 }
 

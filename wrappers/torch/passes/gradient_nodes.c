@@ -74,7 +74,7 @@ static void *find_libtorch_function(const char *name)
 {
 	struct provider p;
 
-	return elfsym_all(name, &p, 1) > 0 && !p.ifunc ? p.addr : NULL;
+	return elfsym_find_all(name, &p, 1) > 0 && !p.ifunc ? p.addr : NULL;
 }
 
 static const void *get_meta_node(const void *impl)

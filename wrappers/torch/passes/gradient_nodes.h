@@ -41,9 +41,9 @@ struct remembered {
 void torch_register_gradient_of_output(const void *impl, const struct remembered *r);
 
 /*
- * Registers for the gradient that the nodes of r->range return for tensor impl, without other
- * contributions: the gradient of the module's input. For both functions: if several nodes of the
- * range contribute, and other nodes too, all contributions are included.
+ * Registers for the gradient of a module's input, tensor impl: the part of its gradient that the
+ * nodes of r->range return. For both functions: if several nodes of the range and nodes outside it
+ * contribute, all contributions are included.
  */
 void torch_register_gradient_of_input(const void *impl, const struct remembered *r);
 

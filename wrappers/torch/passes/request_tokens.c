@@ -25,8 +25,7 @@ const char *torch_find_request_argument(const struct config *cfg, size_t *len)
 		return colon + 1;
 	log_loss(LOSS_CONFIG,
 		"request_tokens: %s: not of the form python:FILE:FUNCTION:ARGUMENT[.ATTRIBUTE]; "
-		"tensors are "
-		"recorded whole",
+		"tensors are recorded whole",
 		text);
 	return NULL;
 }

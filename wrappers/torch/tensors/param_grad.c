@@ -31,7 +31,7 @@ static int find_grad_offset(const void *impl, const char *meta)
 	intptr_t at = NOT_THERE;
 	bool good = false;
 
-	if (elfsym_all(GRAD_SYMBOL, &p, 1) > 0 && !p.ifunc) {
+	if (elfsym_find_all(GRAD_SYMBOL, &p, 1) > 0 && !p.ifunc) {
 		grad = (const void *const *(*)(const void *))p.addr;
 		at = (const char *)grad(impl) - meta;
 		good = at >= 8 && at < META_MAX_BYTES && at % 8 == 0;
@@ -66,7 +66,7 @@ const void *torch_get_undefined(void)
 	if (at)
 		return at;
 	/* c10::UndefinedTensorImpl::_singleton (c10/core/UndefinedTensorImpl.h) */
-	at = elfsym_data("_ZN3c1019UndefinedTensorImpl10_singletonE");
+	at = elfsym_find_data("_ZN3c1019UndefinedTensorImpl10_singletonE");
 	atomic_store_explicit(&undefined, at, memory_order_relaxed);
 	return at;
 }

@@ -66,7 +66,7 @@ static const struct {
 static unsigned read_element_size(unsigned type)
 {
 	const char *(*records)(void);
-	const uint16_t *next = elfsym_data("_ZN6caffe28TypeMeta13nextTypeIndexE");
+	const uint16_t *next = elfsym_find_data("_ZN6caffe28TypeMeta13nextTypeIndexE");
 	const char *first;
 	uint64_t size;
 
@@ -139,8 +139,8 @@ static struct {
 enum { UNKNOWN, KNOWN, REFUSED };
 static _Atomic int state;
 static const void *undefined; /* the single TensorImpl of all undefined tensors */
-static pthread_mutex_t learning =
-	PTHREAD_MUTEX_INITIALIZER; /* a leaf; only ever tried, never waited for; a forked child initialises it again */
+/* a leaf; only ever tried, never waited for; a forked child initialises it again */
+static pthread_mutex_t learning = PTHREAD_MUTEX_INITIALIZER;
 
 #define FIELD(impl, type, at) (*(const type *)((const char *)(impl) + layout.key_set + (at)))
 
@@ -178,7 +178,7 @@ void *torch_find_function(const char *name)
 {
 	struct provider p;
 
-	return elfsym_all(name, &p, 1) > 0 && !p.ifunc ? p.addr : NULL;
+	return elfsym_find_all(name, &p, 1) > 0 && !p.ifunc ? p.addr : NULL;
 }
 
 /*
@@ -330,7 +330,7 @@ static void find_layout(const void *impl)
 	if (pthread_mutex_trylock(&learning))
 		return;
 	if (atomic_load(&state) == UNKNOWN) {
-		undefined = elfsym_data("_ZN3c1019UndefinedTensorImpl10_singletonE");
+		undefined = elfsym_find_data("_ZN3c1019UndefinedTensorImpl10_singletonE");
 		layout.key_set = found;
 		layout.header = found == OLD_K ? 24 : 16;
 		layout.device = found == OLD_K;

@@ -302,10 +302,10 @@ bool torch_is_optimizer_op(const char *name); /* name: of the C++ struct; only i
 bool torch_has_seen_optimizer(void); /* true if its number of earlier steps is known, too */
 void torch_register_optimizer_op(struct torch_function *r, const char *name);
 void torch_handle_first_step(bool begins);
-void torch_read_optimizer_steps(
-	const struct call *c); /* at each call that may be one of these operators */
-void torch_handle_counting_op(
-	const struct call *c); /* at calls of operators that are observed only for this purpose */
+/* at each call that may be one of these operators */
+void torch_read_optimizer_steps(const struct call *c);
+/* at calls of operators that are observed only for this purpose */
+void torch_handle_counting_op(const struct call *c);
 
 /* ---- marks ---- */
 

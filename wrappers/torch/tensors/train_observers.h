@@ -25,8 +25,8 @@ struct torch_train_event {
 	bool ok; /* at the end: no exception */
 	/* For an optimizer's step: */
 	const void *record; /* RecordFunction of the mark, equal at begin and end */
-	uint64_t
-		optimizer_number; /* number of the optimizer, from its class and the line that called step() */
+	/* number of the optimizer, from its class and the line that called step() */
+	uint64_t optimizer_number;
 };
 
 struct torch_train_observer {

@@ -20,13 +20,13 @@ static bool format_torch_version(char *out, size_t cap)
 	struct provider p;
 	char *real;
 
-	if (elfsym_all("_ZN5torch8autograd6Engine18get_default_engineEv", &p, 1) <= 0)
+	if (elfsym_find_all("_ZN5torch8autograd6Engine18get_default_engineEv", &p, 1) <= 0)
 		return false;
 	/*
 	 * Linux distributions keep the library in another folder, under a name that contains the
 	 * version.
 	 */
-	if (!cxx_package_version(p.path, out, cap)) {
+	if (!cxx_read_package_version(p.path, out, cap)) {
 		real = realpath(p.path, NULL);
 		snprintf(out, cap, "%.150s", real ? real : p.path);
 		free(real);

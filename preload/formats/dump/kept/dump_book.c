@@ -28,11 +28,11 @@ struct dump_book {
 	struct dump_source *source;
 };
 
-struct dump_book *dump_book_new(void)
+struct dump_book *dump_book_open(void)
 {
 	struct dump_book *b = calloc(1, sizeof(*b));
 
-	if (b && !(b->source = dump_source_new())) {
+	if (b && !(b->source = dump_source_open())) {
 		free(b);
 		b = NULL;
 	}
@@ -56,7 +56,7 @@ void dump_book_free(struct dump_book *b)
 	free(b);
 }
 
-static int keep_stack_text(struct dump_book *b, const struct staged_head *h)
+static int record_stack_text(struct dump_book *b, const struct staged_head *h)
 {
 	const char *text = (const char *)(h + 1);
 
@@ -133,19 +133,19 @@ static int read_part(struct dump_book *b, int dirfd, const char *path, uint64_t 
 
 int dump_book_read(struct dump_book *b, int dirfd)
 {
-	int err = read_part(b, dirfd, DUMP_STACKS_PART, &b->stacks_at, keep_stack_text);
+	int err = read_part(b, dirfd, DUMP_STACKS_PART, &b->stacks_at, record_stack_text);
 
 	return err ? err : read_part(b, dirfd, DUMP_COMMS_PART, &b->comms_at, keep_staged_comm);
 }
 
-const struct dump_site *dump_book_site(struct dump_book *b, uint32_t stack)
+const struct dump_site *dump_book_get_site(struct dump_book *b, uint32_t stack)
 {
 	struct site_slot *s = stack && stack < b->nstack ? &b->stack[stack] : NULL;
 
 	if (!s || (!s->site && !s->text))
 		return NULL;
 	if (!s->site) {
-		s->site = dump_site_new(s->text, b->source);
+		s->site = dump_site_parse(s->text, b->source);
 		if (s->site) {
 			free(s->text);
 			s->text = NULL;
@@ -154,7 +154,7 @@ const struct dump_site *dump_book_site(struct dump_book *b, uint32_t stack)
 	return s->site;
 }
 
-const struct staged_comm *dump_book_comm(const struct dump_book *b, uint64_t id)
+const struct staged_comm *dump_book_find_comm(const struct dump_book *b, uint64_t id)
 {
 	for (uint32_t i = b->ncomm; i-- > 0;)
 		if (b->comm[i].id == id)
@@ -163,7 +163,7 @@ const struct staged_comm *dump_book_comm(const struct dump_book *b, uint64_t id)
 }
 
 /* The ranks are a text with ranges: 0-3;8. */
-int32_t dump_comm_member(const struct staged_comm *c, uint32_t n)
+int32_t dump_get_comm_member(const struct staged_comm *c, uint32_t n)
 {
 	const char *p = c->world_ranks;
 
@@ -185,9 +185,9 @@ int32_t dump_comm_member(const struct staged_comm *c, uint32_t n)
 	return -1;
 }
 
-int32_t dump_world_rank(const struct staged_comm *c, int32_t rank)
+int32_t dump_get_world_rank(const struct staged_comm *c, int32_t rank)
 {
-	int32_t world = c && rank >= 0 ? dump_comm_member(c, (uint32_t)rank) : -1;
+	int32_t world = c && rank >= 0 ? dump_get_comm_member(c, (uint32_t)rank) : -1;
 
 	return world >= 0 ? world : rank;
 }

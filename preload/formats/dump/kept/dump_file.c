@@ -76,71 +76,71 @@ static void write_file_number(struct bytes *b, uint64_t v, unsigned n)
 
 /* ---- the pickle ---- */
 
-static void pickle_raw(struct bytes *b, const char *s)
+static void write_pickled_raw(struct bytes *b, const char *s)
 {
 	write_file_bytes(b, s, strlen(s));
 }
 
-static void pickle_word(struct bytes *b, const char *s)
+static void write_pickled_word(struct bytes *b, const char *s)
 {
-	pickle_raw(b, "X");
+	write_pickled_raw(b, "X");
 	write_file_number(b, strlen(s), 4);
-	pickle_raw(b, s);
+	write_pickled_raw(b, s);
 }
 
-static void pickle_dim(struct bytes *b, uint64_t v)
+static void write_pickled_dim(struct bytes *b, uint64_t v)
 {
 	if (v < 256) {
-		pickle_raw(b, "K");
+		write_pickled_raw(b, "K");
 		write_file_number(b, v, 1);
 	} else if (v <= INT32_MAX) {
-		pickle_raw(b, "J");
+		write_pickled_raw(b, "J");
 		write_file_number(b, v, 4);
 	} else {
 		/* LONG1: two's complement, with an additional byte for the sign. */
-		pickle_raw(b, "\x8a\x09");
+		write_pickled_raw(b, "\x8a\x09");
 		write_file_number(b, v, 8);
 		write_file_number(b, 0, 1);
 	}
 }
 
-static void pickle_ints(struct bytes *b, const uint64_t *v, unsigned n)
+static void write_pickled_ints(struct bytes *b, const uint64_t *v, unsigned n)
 {
-	pickle_raw(b, "(");
+	write_pickled_raw(b, "(");
 	for (unsigned i = 0; i < n; i++)
-		pickle_dim(b, v[i]);
-	pickle_raw(b, "t");
+		write_pickled_dim(b, v[i]);
+	write_pickled_raw(b, "t");
 }
 
 /* The dimensions of a tensor with elements take at most some thousand bytes in this form. */
-static void pickle_tensor(struct bytes *b, const struct tensor_copy *c)
+static void write_pickled_tensor(struct bytes *b, const struct tensor_copy *c)
 {
 	const char *storage = file_types[c->dtype].storage;
 	const uint64_t *size = tensor_copy_dims(c);
 
-	pickle_raw(b, *storage ? "\x80\x02"
-				 "ctorch._utils\n_rebuild_tensor_v2\n(("
-			       : "\x80\x02"
-				 "ctorch._utils\n_rebuild_tensor_v3\n((");
-	pickle_word(b, "storage");
-	pickle_raw(b, *storage ? "ctorch\n" : "ctorch.storage\n");
-	pickle_raw(b, *storage ? storage : "UntypedStorage");
-	pickle_raw(b, "\n");
-	pickle_word(b, "0");
-	pickle_word(b, "cpu");
-	pickle_dim(b, *storage ? c->count : c->bytes);
-	pickle_raw(b, "tQK");
+	write_pickled_raw(b, *storage ? "\x80\x02"
+					"ctorch._utils\n_rebuild_tensor_v2\n(("
+				      : "\x80\x02"
+					"ctorch._utils\n_rebuild_tensor_v3\n((");
+	write_pickled_word(b, "storage");
+	write_pickled_raw(b, *storage ? "ctorch\n" : "ctorch.storage\n");
+	write_pickled_raw(b, *storage ? storage : "UntypedStorage");
+	write_pickled_raw(b, "\n");
+	write_pickled_word(b, "0");
+	write_pickled_word(b, "cpu");
+	write_pickled_dim(b, *storage ? c->count : c->bytes);
+	write_pickled_raw(b, "tQK");
 	write_file_number(b, 0, 1);
-	pickle_ints(b, size, c->ndim);
-	pickle_ints(b, size + c->ndim, c->ndim);
-	pickle_raw(b, "\x89"
-		      "ccollections\nOrderedDict\n)R");
+	write_pickled_ints(b, size, c->ndim);
+	write_pickled_ints(b, size + c->ndim, c->ndim);
+	write_pickled_raw(b, "\x89"
+			     "ccollections\nOrderedDict\n)R");
 	if (!*storage) {
-		pickle_raw(b, "ctorch\n");
-		pickle_raw(b, get_dtype_info(c->dtype)->name);
-		pickle_raw(b, "\n");
+		write_pickled_raw(b, "ctorch\n");
+		write_pickled_raw(b, get_dtype_info(c->dtype)->name);
+		write_pickled_raw(b, "\n");
 	}
-	pickle_raw(b, "tR.");
+	write_pickled_raw(b, "tR.");
 }
 
 /* ---- the archive ---- */
@@ -167,7 +167,7 @@ static void write_archive(struct archive *a, const void *p, size_t n)
 	a->at += n;
 }
 
-static uint32_t crc_of_data(const void *p, uint64_t n)
+static uint32_t compute_data_crc(const void *p, uint64_t n)
 {
 	return (uint32_t)crc32_z(0, p, n);
 }
@@ -196,7 +196,7 @@ static void write_local_head(struct archive *a, const struct member *m)
 	write_archive(a, b.buf, b.n);
 }
 
-static void deflate_member(struct archive *a, struct member *m)
+static void write_member_compressed(struct archive *a, struct member *m)
 {
 	z_stream z = {0};
 	unsigned char *out = malloc(CHUNK);
@@ -246,10 +246,10 @@ static void add_archive_member(
 		.data = data,
 		.bytes = bytes,
 		.at = a->at,
-		.crc = crc_of_data(data, bytes),
+		.crc = compute_data_crc(data, bytes),
 		.deflated = deflated};
 	if (deflated) {
-		deflate_member(a, m);
+		write_member_compressed(a, m);
 		return;
 	}
 	m->packed = bytes;
@@ -257,7 +257,7 @@ static void add_archive_member(
 	write_archive(a, data, bytes);
 }
 
-static void end_archive(struct archive *a)
+static void close_archive(struct archive *a)
 {
 	uint64_t from = a->at;
 	struct bytes b = {.n = 0};
@@ -297,13 +297,13 @@ static int write_pt(int fd, const struct config *cfg, const struct tensor_copy *
 
 	if (c->bytes > ARCHIVE_MAX)
 		return -EFBIG;
-	pickle_tensor(&pickle, c);
+	write_pickled_tensor(&pickle, c);
 	add_archive_member(&a, "archive/data.pkl", pickle.buf, pickle.n, false);
 	add_archive_member(&a, "archive/byteorder", "little", 6, false);
 	add_archive_member(&a, "archive/data/0", tensor_copy_data(c), c->bytes,
 		get_dump_keys(cfg)->dump_deflate);
 	add_archive_member(&a, "archive/version", "3\n", 2, false);
-	end_archive(&a);
+	close_archive(&a);
 	return a.err;
 }
 
@@ -327,7 +327,7 @@ struct npy_out {
 	unsigned char buf[CHUNK];
 };
 
-static void flush_npy(struct npy_out *o)
+static void write_out_npy(struct npy_out *o)
 {
 	if (!o->err && o->used)
 		o->err = io_write_all(o->fd, o->buf, o->used);
@@ -338,7 +338,7 @@ static void write_npy_elements(struct npy_out *o, const unsigned char *p, uint64
 {
 	for (; n; n--, p += o->size) {
 		if (o->used + 16 > sizeof(o->buf))
-			flush_npy(o);
+			write_out_npy(o);
 		if (o->widen) {
 			memset(o->buf + o->used, 0, 2);
 			memcpy(o->buf + o->used + 2, p, 2);
@@ -419,7 +419,7 @@ static int write_npy(int fd, const struct tensor_copy *c)
 		write_npy_elements(o, tensor_copy_data(c), c->count);
 	else
 		put_npy_strided(o, c);
-	flush_npy(o);
+	write_out_npy(o);
 	err = o->err;
 	free(o);
 	return err;

@@ -48,7 +48,7 @@ static int compare_refs(const void *x, const void *y)
 }
 
 /* Reads heads and numbers of all items, window by window. */
-static int scan_items(struct dump_order *o, char *window)
+static int read_item_heads(struct dump_order *o, char *window)
 {
 	uint64_t at = 0;
 	uint32_t batch = 0;
@@ -121,11 +121,11 @@ int dump_order_read(struct dump_order *o, int dirfd, uint32_t step)
 	int err;
 
 	*o = (struct dump_order){.fd = -1};
-	dump_part_path(step, path, sizeof(path));
+	dump_format_part_path(step, path, sizeof(path));
 	if (!window)
 		return -ENOMEM;
 	o->fd = io_open_regular(dirfd, path, O_RDONLY | O_NOFOLLOW, 0);
-	err = o->fd < 0 ? o->fd : scan_items(o, window);
+	err = o->fd < 0 ? o->fd : read_item_heads(o, window);
 	free(window);
 	if (!err && o->n)
 		qsort(o->ref, o->n, sizeof(*o->ref), compare_refs);
@@ -145,7 +145,7 @@ void dump_order_free(struct dump_order *o)
 	*o = (struct dump_order){.fd = -1};
 }
 
-const struct staged_head *dump_order_item(
+const struct staged_head *dump_order_read_item(
 	const struct dump_order *o, uint32_t i, void **buf, size_t *cap)
 {
 	const struct dump_ref *r = &o->ref[i];
@@ -165,7 +165,8 @@ const struct staged_head *dump_order_item(
 	return staged_head_valid(h, r->bytes) ? h : NULL;
 }
 
-const struct dump_part *dump_order_parts(const struct dump_order *o, uint64_t parent, uint32_t *n)
+const struct dump_part *dump_order_find_parts(
+	const struct dump_order *o, uint64_t parent, uint32_t *n)
 {
 	uint32_t lo = 0, hi = o->nparts;
 

@@ -39,11 +39,12 @@ void dump_order_free(struct dump_order *o);
  * Returns the i-th call, read into the caller's memory *buf (grown by realloc). Returns NULL if
  * it cannot be read.
  */
-const struct staged_head *dump_order_item(
+const struct staged_head *dump_order_read_item(
 	const struct dump_order *o, uint32_t i, void **buf, size_t *cap);
 
 /* Returns the first part of call `parent`, and the number of its parts in *n. */
-const struct dump_part *dump_order_parts(const struct dump_order *o, uint64_t parent, uint32_t *n);
+const struct dump_part *dump_order_find_parts(
+	const struct dump_order *o, uint64_t parent, uint32_t *n);
 
 /* True if the step has a call with number seq. */
 bool dump_order_has(const struct dump_order *o, uint64_t seq);

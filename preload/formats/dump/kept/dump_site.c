@@ -20,7 +20,7 @@ struct site_frame {
 };
 
 /* Reads the frame at *at, and moves *at to the next one. Returns false after the last. */
-static bool take_site_frame(const char **at, struct site_frame *f)
+static bool read_site_frame(const char **at, struct site_frame *f)
 {
 	const char *p = *at, *end, *colon, *blank = NULL;
 	size_t n;
@@ -50,7 +50,7 @@ static bool take_site_frame(const char **at, struct site_frame *f)
 }
 
 /* Returns the name without its enclosing scopes: forward for Net.forward. */
-static const char *own_function_name(const char *function)
+static const char *get_unscoped_name(const char *function)
 {
 	const char *dot = strrchr(function, '.');
 
@@ -86,7 +86,7 @@ static bool is_mindspore_side(const char *file)
 	return false;
 }
 
-static const char *python_prefix(const char *file)
+static const char *get_python_prefix(const char *file)
 {
 	for (unsigned i = 0; i < sizeof(python_side) / sizeof(*python_side); i++)
 		if (has_suffix(file, python_side[i].tail))
@@ -123,7 +123,7 @@ static bool is_public_collective(const char *name)
 /* Decorators around these functions. */
 static bool is_decorator(const struct site_frame *f)
 {
-	const char *name = own_function_name(f->function);
+	const char *name = get_unscoped_name(f->function);
 
 	return has_suffix(f->file, "/contextlib.py") || has_suffix(f->file, "/_contextlib.py") ||
 	       has_suffix(f->file, "/_jit_internal.py") ||
@@ -135,7 +135,7 @@ static bool is_decorator(const struct site_frame *f)
 /* True if the frame belongs to the framework, inside the program's frames. Notes its function. */
 static bool record_inner_frame(struct dump_site *s, const struct site_frame *f)
 {
-	const char *name = own_function_name(f->function), *prefix = python_prefix(f->file);
+	const char *name = get_unscoped_name(f->function), *prefix = get_python_prefix(f->file);
 
 	if (is_distributed_file(f->file)) {
 		if ((has_suffix(f->file, "/distributed_c10d.py") ||
@@ -166,7 +166,7 @@ static void write_site_frame(
 	struct text t = text_over(buf, sizeof(buf));
 
 	text_fmt(&t, "File %s, line %u, in %s, \n %s", f->file, f->line,
-		own_function_name(f->function), line);
+		get_unscoped_name(f->function), line);
 	text_str(out, sep);
 	text_json(out, t.buf);
 }
@@ -174,14 +174,14 @@ static void write_site_frame(
 /* True for a frame in which Python starts a backward pass. */
 static bool is_engine_frame(const struct site_frame *f)
 {
-	const char *name = own_function_name(f->function);
+	const char *name = get_unscoped_name(f->function);
 
 	return strstr(f->file, "/torch/autograd/") &&
 	       (strcmp(name, "_engine_run_backward") == 0 || strcmp(name, "backward") == 0 ||
 		       strcmp(name, "grad") == 0);
 }
 
-struct dump_site *dump_site_new(const char *text, struct dump_source *source)
+struct dump_site *dump_site_parse(const char *text, struct dump_source *source)
 {
 	struct dump_site *s = calloc(1, sizeof(*s));
 	char *buf = malloc(FRAMES_BYTES), line[LINE_BYTES];
@@ -197,14 +197,14 @@ struct dump_site *dump_site_new(const char *text, struct dump_source *source)
 	}
 	out = text_over(buf, FRAMES_BYTES);
 	text_char(&out, '[');
-	while (take_site_frame(&text, &f)) {
+	while (read_site_frame(&text, &f)) {
 		size_t before = out.len;
 
 		if (inner && record_inner_frame(s, &f))
 			continue;
 		if (inner)
 			s->engine = is_engine_frame(&f);
-		dump_source_line(source, f.file, f.line, line, sizeof(line));
+		dump_source_read_line(source, f.file, f.line, line, sizeof(line));
 		if (inner)
 			s->line = strdup(line);
 		inner = false;
@@ -258,7 +258,7 @@ static const char *find_called_word(const char *line, const char *word)
 }
 
 /* Returns the prefix for the text before `.word(`: torch, F, nn.functional, or a tensor. */
-static const char *prefix_before_dot(const char *line, const char *p, char *api, size_t cap)
+static const char *find_prefix_before_dot(const char *line, const char *p, char *api, size_t cap)
 {
 	static const struct {
 		char name[20], prefix[12];
@@ -315,7 +315,7 @@ static const struct {
 	{"fill_", "] =", "__setitem__"},
 };
 
-bool dump_site_operator(
+bool dump_site_find_operator(
 	const struct dump_site *s, const char *op, const char **prefix, char *api, size_t cap)
 {
 	const char *p;
@@ -329,7 +329,7 @@ bool dump_site_operator(
 		return true;
 	}
 	p = find_called_word(s->line, api);
-	if (p && (*prefix = prefix_before_dot(s->line, p, api, cap)))
+	if (p && (*prefix = find_prefix_before_dot(s->line, p, api, cap)))
 		return true;
 	for (unsigned i = 0; i < sizeof(python_signs) / sizeof(*python_signs); i++)
 		if (strcmp(python_signs[i].op, api) == 0 && strstr(s->line, python_signs[i].sign)) {

@@ -31,14 +31,14 @@ struct dump_site {
  * text: frames `file:line function`, innermost first, joined by " <- ". Returns NULL if there is
  * no memory.
  */
-struct dump_site *dump_site_new(const char *text, struct dump_source *source);
+struct dump_site *dump_site_parse(const char *text, struct dump_source *source);
 void dump_site_free(struct dump_site *s);
 
 /*
  * Finds the Python name by which the program called operator `op` (its name in the schema:
  * add.Tensor): prefix ("Torch") and function. Returns false if the source line does not show it.
  */
-bool dump_site_operator(
+bool dump_site_find_operator(
 	const struct dump_site *s, const char *op, const char **prefix, char *api, size_t cap);
 
 /* True if the call on the source line passes argument `name` by name (`dst=`). */

@@ -27,7 +27,7 @@ struct dump_source {
 	struct source_file file[FILES_MAX];
 };
 
-struct dump_source *dump_source_new(void)
+struct dump_source *dump_source_open(void)
 {
 	return calloc(1, sizeof(struct dump_source));
 }
@@ -47,7 +47,7 @@ void dump_source_free(struct dump_source *s)
 	free(s);
 }
 
-static void index_source_lines(struct source_file *f)
+static void find_source_lines(struct source_file *f)
 {
 	uint32_t n = 1;
 
@@ -80,7 +80,7 @@ static void read_source(struct source_file *f, const char *path)
 	if (n <= 0)
 		return;
 	f->bytes = (size_t)n;
-	index_source_lines(f);
+	find_source_lines(f);
 }
 
 static struct source_file *find_source(struct dump_source *s, const char *path)
@@ -100,7 +100,8 @@ static struct source_file *find_source(struct dump_source *s, const char *path)
 	return oldest;
 }
 
-void dump_source_line(struct dump_source *s, const char *file, unsigned line, char *out, size_t cap)
+void dump_source_read_line(
+	struct dump_source *s, const char *file, unsigned line, char *out, size_t cap)
 {
 	struct source_file *f = find_source(s, file);
 	const char *at, *end;

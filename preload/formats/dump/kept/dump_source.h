@@ -7,14 +7,14 @@
 
 struct dump_source;
 
-struct dump_source *dump_source_new(void);
+struct dump_source *dump_source_open(void);
 void dump_source_free(struct dump_source *s);
 
 /*
  * Copies line number `line` (from 1), at most cap - 1 bytes, without surrounding blanks; "" if
  * there is no such line.
  */
-void dump_source_line(
+void dump_source_read_line(
 	struct dump_source *s, const char *file, unsigned line, char *out, size_t cap);
 
 #endif

@@ -7,12 +7,12 @@
 
 #define TEXT_MAX_BYTES (1u << 20)
 
-void dump_part_path(uint32_t step, char *out, size_t cap)
+void dump_format_part_path(uint32_t step, char *out, size_t cap)
 {
 	snprintf(out, cap, "dump_%u.part", step);
 }
 
-bool dump_part_step(const char *path, uint32_t *step)
+bool dump_parse_part_path(const char *path, uint32_t *step)
 {
 	int used = 0;
 
@@ -96,7 +96,7 @@ int stage_made(struct files *f, uint32_t step)
 {
 	char path[48];
 
-	dump_part_path(step, path, sizeof(path));
+	dump_format_part_path(step, path, sizeof(path));
 	return stage_texts(f, path, STAGED_MADE, 0, NULL, 0, NULL, 0);
 }
 
@@ -111,7 +111,7 @@ int stage_call(struct files *f, const struct record *r)
 	struct out_file *o;
 	char path[48], *at;
 
-	dump_part_path(r->call->step, path, sizeof(path));
+	dump_format_part_path(r->call->step, path, sizeof(path));
 	for (unsigned i = 0; i < n; i++) {
 		bytes += journal_get_tensor_bytes(r->tensor[i]->ndim);
 		if (!*name)

@@ -49,9 +49,9 @@ struct staged_comm {
 	const char *kind, *name, *world_ranks;
 };
 
-void dump_part_path(uint32_t step, char *out, size_t cap);
+void dump_format_part_path(uint32_t step, char *out, size_t cap);
 /* True if `path` is dump_<step>.part; sets *step. */
-bool dump_part_step(const char *path, uint32_t *step);
+bool dump_parse_part_path(const char *path, uint32_t *step);
 
 /* Each returns 0 or -ENOBUFS, like a sink's methods. */
 int stage_call(struct files *f, const struct record *r);

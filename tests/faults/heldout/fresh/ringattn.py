@@ -1,18 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """An encoder whose sequence lies on all ranks: keys and values go round in a ring, as far as the step's window needs. Gradients are
 reduced in buckets while the backward pass goes on."""
-import sys
-
 import torch
 import torch.distributed as dist
 import torch.nn.functional as F
 from torch import nn
 
-from planned import OPTIONS, Fault, line, start
+from planned import OPTIONS, Fault, check_fall, line, read_sizes, start
 
 rank, world = start()
 fault = Fault(rank)
-size, steps = int(OPTIONS.get("size", 2)), int(OPTIONS.get("steps", 18))
+size, steps = read_sizes()
 WIDTH, WORDS, TOKENS, LAYERS = 8 * size, 24, 10, 2
 
 
@@ -139,8 +137,7 @@ for step in range(steps):
     for _ in range(call.times if call else 1):
         dist.all_reduce(call.data if call else seen, op=call.op if call else dist.ReduceOp.SUM)
     losses.append(float(seen[0]) / world)
-if not min(losses[-3:]) < losses[0]:
-    print(f"rank {rank}: losses did not fall: {losses}", file=sys.stderr)
+check_fall(rank, losses)
 dist.barrier()
 if rank == 0:
     print(f"result {losses[-1]:.9g} {done} {float(model.head.weight.detach().norm()):.9g}")

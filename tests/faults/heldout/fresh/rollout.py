@@ -8,11 +8,11 @@ import torch.distributed as dist
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
-from planned import OPTIONS, Fault, line, start
+from planned import OPTIONS, Fault, line, read_sizes, start
 
 rank, world = start()
 fault = Fault(rank)
-size, steps = int(OPTIONS.get("size", 2)), int(OPTIONS.get("steps", 18))
+size, steps = read_sizes()
 WIDTH, WORDS, BATCH, LONGEST, END = 8 * size, 10, 8, 12, 0
 chance = torch.Generator().manual_seed(70 + 13 * rank + int(OPTIONS.get("seed", 1)))
 

@@ -1,19 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """A transformer whose weights are sharded by fully_shard. Sequences differ in length and are packed by tokens, so that ranks have
 other numbers of micro batches each step; those with fewer add empty ones. Every sixth step all evaluate."""
-import sys
-
 import torch
 import torch.distributed as dist
 import torch.nn.functional as F
 from torch import nn
 from torch.distributed.fsdp import fully_shard
 
-from planned import OPTIONS, Fault, line, start
+from planned import OPTIONS, Fault, check_fall, line, read_sizes, start
 
 rank, world = start()
 fault = Fault(rank)
-size, steps = int(OPTIONS.get("size", 2)), int(OPTIONS.get("steps", 18))
+size, steps = read_sizes()
 WIDTH, WORDS, BUDGET = 16 * size, 30, 48
 
 
@@ -118,8 +116,7 @@ for step in range(steps):
         model.train()
         if held / world > 6:
             optimizer.param_groups[0]["lr"] *= 0.5
-if not min(losses[-3:]) < losses[0]:
-    print(f"rank {rank}: losses did not fall: {losses}", file=sys.stderr)
+check_fall(rank, losses)
 dist.barrier()
 if rank == 0:
     print(f"result {losses[-1]:.9g} {float(norm):.9g}")

@@ -7,11 +7,11 @@ import torch.distributed as dist
 import torch.nn.functional as F
 from torch import nn
 
-from planned import OPTIONS, Fault, line, start
+from planned import OPTIONS, Fault, line, read_sizes, start
 
 rank, world = start()
 fault = Fault(rank)
-size, steps = int(OPTIONS.get("size", 2)), int(OPTIONS.get("steps", 18))
+size, steps = read_sizes()
 WIDTH, WORDS, EACH = 8 * size, 30, 2
 
 

@@ -7,12 +7,12 @@ import torch.distributed as dist
 import torch.nn.functional as F
 from torch import nn
 
-from planned import OPTIONS, Fault, line, start
+from planned import OPTIONS, Fault, line, read_sizes, start
 
 EVERY = 3
 rank, world = start()
 fault = Fault(rank)
-size, steps = int(OPTIONS.get("size", 2)), int(OPTIONS.get("steps", 18))
+size, steps = read_sizes()
 model = nn.Sequential(nn.Linear(10, 16 * size), nn.LayerNorm(16 * size), nn.SiLU(), nn.Linear(16 * size, 3))
 optimizer = torch.optim.AdamW(model.parameters(), lr=5e-3)
 scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps + 4)

@@ -7,11 +7,11 @@ import torch.distributed as dist
 import torch.nn.functional as F
 from torch import nn
 
-from planned import OPTIONS, Fault, line, start
+from planned import OPTIONS, Fault, line, read_sizes, start
 
 rank, world = start()
 fault = Fault(rank)
-size, steps = int(OPTIONS.get("size", 2)), int(OPTIONS.get("steps", 18))
+size, steps = read_sizes()
 WIDTH, WORDS, MICRO, BATCH, LENGTH = 8 * size, 24, 3, 4, 6
 is_first, is_last = rank == 0, rank == world - 1
 ends = dist.new_group([0, world - 1])

@@ -12,11 +12,11 @@ import torch.nn.functional as F
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
-from planned import OPTIONS, Fault, line, start
+from planned import OPTIONS, Fault, line, read_sizes, start
 
 rank, world = start()
 fault = Fault(rank)
-size, steps = int(OPTIONS.get("size", 2)), int(OPTIONS.get("steps", 18))
+size, steps = read_sizes()
 WIDTH, WORDS, LOW, MICRO, BATCH, HEADS = 16 * size, 24, 4, 3, 6, 2
 
 

@@ -11,11 +11,11 @@ import torch.nn.functional as F
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
-from planned import OPTIONS, Fault, line, start
+from planned import OPTIONS, Fault, line, read_sizes, start
 
 rank, world = start()
 fault = Fault(rank)
-size, steps = int(OPTIONS.get("size", 2)), int(OPTIONS.get("steps", 18))
+size, steps = read_sizes()
 WIDTH, DENSE, BINS = 4 * size, 6, 20
 ROWS = (300, 40, 120, 16, 220, 8)
 

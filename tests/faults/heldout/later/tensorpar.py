@@ -10,11 +10,11 @@ import torch.distributed as dist
 import torch.nn.functional as F
 from torch import nn
 
-from planned import OPTIONS, Fault, line, start
+from planned import OPTIONS, Fault, check_fall, line, read_sizes, start
 
 rank, world = start()
 fault = Fault(rank)
-size, steps = int(OPTIONS.get("size", 2)), int(OPTIONS.get("steps", 18))
+size, steps = read_sizes()
 PARTS, WIDTH, WORDS, HEADS, BATCH, LAYERS = 2, 16 * size, 32, 4, 3, 2
 part, pair, pairs = rank % PARTS, rank // PARTS, world // PARTS
 parts_group = [dist.new_group([k * PARTS + i for i in range(PARTS)]) for k in range(pairs)][pair]
@@ -210,8 +210,7 @@ for step in range(steps):
         if step >= steps - 2 and float(held) / world > best:
             break
         best = min(best, float(held) / world)
-if not min(losses[-3:]) < losses[0]:
-    print(f"rank {rank}: losses did not fall: {losses}", file=sys.stderr)
+check_fall(rank, losses)
 norms = torch.cat([p.detach().flatten() for p in shared])
 others = [torch.empty_like(norms) for _ in range(world)]
 dist.all_gather(others, norms)
