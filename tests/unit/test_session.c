@@ -49,7 +49,7 @@ static void meta_in_the_way(void)
 	CHECK(log_loss_text(LOSS_WRITE));
 	CHECK(rmdir(path_in("rank3", "meta.json.tmp")) == 0);
 	session_flush();
-	CHECK(meta_says("rank3", "\"write\": \"writing to") && rows("rank3") == 2);
+	CHECK(meta_says("rank3", "\"write\": \"writing meta.json in") && rows("rank3") == 2);
 	session_end();
 }
 
