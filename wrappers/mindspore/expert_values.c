@@ -671,7 +671,8 @@ void ms_experts_forked(void)
 {
 	pthread_mutex_init(&lock, NULL);
 	generation++;
-	nrouter = nunnamed = content_step = 0;
+	nrouter = content_step = 0;
+	nunnamed = 0;
 	unnamed_logits = 0;
 	loaded_generation = 0;
 	memset(known, 0, sizeof(known));
