@@ -9,9 +9,6 @@
 #include "session/state.h"
 #include "journal/meta_part.h"
 
-/* Ranges of steps without an optimizer step that meta.json lists; later ones are only counted. */
-#define STEP_SKIPPED_RANGES 32
-
 struct step_state step_state = {.selected = true, .profiled = true, .micro = UINT32_MAX};
 static _Atomic uint32_t best, hits;
 
@@ -25,7 +22,7 @@ static struct {
 	uint32_t n;
 	struct {
 		uint32_t from, to;
-	} range[STEP_SKIPPED_RANGES];
+	} range[META_SKIPPED_RANGES];
 } skipped = {.busy = ATOMIC_FLAG_INIT};
 
 /* Adds a step to the ranges. True if a new one begins with it. */
@@ -35,7 +32,7 @@ static bool add_skipped_step(uint32_t step)
 		skipped.range[skipped.n - 1].to = step;
 		return false;
 	}
-	if (skipped.n == STEP_SKIPPED_RANGES)
+	if (skipped.n == META_SKIPPED_RANGES)
 		return false;
 	skipped.range[skipped.n].from = skipped.range[skipped.n].to = step;
 	skipped.n++;
@@ -44,7 +41,7 @@ static bool add_skipped_step(uint32_t step)
 
 static void write_skipped_steps(uint32_t count, uint32_t step)
 {
-	char both[128 + STEP_SKIPPED_RANGES * sizeof("[4294967295, 4294967295], ")];
+	char both[128 + META_SKIPPED_RANGES * sizeof("[4294967295, 4294967295], ")];
 	struct text t = text_over(both, sizeof(both));
 
 	text_put(&t, "opt_skipped", sizeof("opt_skipped"));
@@ -74,7 +71,7 @@ void step_skipped(uint32_t step)
 	 * Each text takes space in the dictionary permanently, so it is written less often as n grows:
 	 * until then a long range ends too early in meta.json.
 	 */
-	if ((add_skipped_step(step) || n <= STEP_SKIPPED_RANGES || !(n & (n - 1))) &&
+	if ((add_skipped_step(step) || n <= META_SKIPPED_RANGES || !(n & (n - 1))) &&
 		session.journal.head)
 		write_skipped_steps(n, step);
 	atomic_flag_clear(&skipped.busy);

@@ -7,6 +7,9 @@
 #ifndef PROBE_JOURNAL_META_PART_H
 #define PROBE_JOURNAL_META_PART_H
 
+/* META_SKIPPED: ranges of steps without an optimizer step that it lists; further ones are only counted. */
+#define META_SKIPPED_RANGES 32
+
 enum meta_part {
 	META_CONFIG = 1,
 	META_LIBRARIES,

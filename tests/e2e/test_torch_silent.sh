@@ -37,6 +37,9 @@ found 'a NaN of one rank alone at a scale that was finite before: a note with th
 is '... and no fault, for the parameters did not take it' "$(faults)" ''
 rm "$out"/rank*/scalars_*.csv
 found 'without scalars the scale is not known, but a NaN without an Inf is no overflow' nan '^first in step 11, rank 1: '
+fault_case scale_fits 2
+found '... also if no scale was searched for before' nan '^first in step 11, rank 1: .* skipped the optimizer in step 11:'
+is '... the note names the rank' "$("$B/probe" report --json "$out" | python3 -c 'import json, sys; print([f["ranks"] for f in json.load(sys.stdin)["findings"] if f["kind"] == "nan"])')" '[[1]]'
 new_out
 torchrun_with 2 tests/apps/py/silent_faults.py scale_search --healthy
 found 'a healthy search for the scale: a note' nan '^first in step 0, ranks 0,1: .* the gradient scaler skipped the optimizer in steps 0-[0-9]:'

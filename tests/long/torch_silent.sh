@@ -13,7 +13,7 @@ declare -A kind=([bad_expert_gradients_unreduced]=unreduced [bad_scaler_of_each_
 	[bad_other_rate_on_one_rank]=replicas [bad_checkpoint_on_one_rank]=replicas [bad_momentum_lost_on_one_rank]=replicas
 	[bad_fsdp_of_one_seed]=same_data)
 
-for case in no_sync_left reset_after scaler_apart clip_local tied_stage same_data scale_search scale_metric; do
+for case in no_sync_left reset_after scaler_apart clip_local tied_stage same_data scale_search scale_fits scale_metric; do
 	new_out
 	torchrun_with 2 PROBE_PRESET=state tests/apps/py/silent_faults.py $case --healthy
 	is "$case without its fault: nothing is accused" "$(faults)" ''

@@ -144,11 +144,11 @@ def scaler_apart(rank):
         opt.zero_grad()
 
 
-def train_scaled(rank, spoil_batch, spoil_metric):
-    """The loss scale begins too high, so a scaler skips the first steps. Then a batch of rank 1, or a metric, has an Inf or NaN."""
+def train_scaled(rank, spoil_batch, spoil_metric, scale=2.0**126):
+    """By default the loss scale begins too high, so a scaler skips the first steps. Then a batch of rank 1, or a metric, has an Inf or NaN."""
     model = DDP(mlp(0))
     opt = torch.optim.SGD(model.parameters(), 0.002)
-    scaler = torch.amp.GradScaler("cpu", init_scale=2.0**126)
+    scaler = torch.amp.GradScaler("cpu", init_scale=scale)
     for step in range(16):
         x = batch()
         if step == 11 and rank == 1 and spoil_batch:
@@ -166,6 +166,10 @@ def train_scaled(rank, spoil_batch, spoil_metric):
 
 def scale_search(rank):
     train_scaled(rank, FAULTY, False)
+
+
+def scale_fits(rank):
+    train_scaled(rank, FAULTY, False, 2.0**10)
 
 
 def scale_metric(rank):
@@ -322,7 +326,7 @@ def recompute(rank):
     dist.all_reduce(weight.grad)  # REDUCE
 
 
-CASES = [reset_after, no_sync_left, scaler_apart, scale_search, scale_metric, clip_local, tied_stage, same_data, skip_micro, micro_count, save_rank0, log_keys,
+CASES = [reset_after, no_sync_left, scaler_apart, scale_search, scale_fits, scale_metric, clip_local, tied_stage, same_data, skip_micro, micro_count, save_rank0, log_keys,
          object_fails, data_prep, recompute, unfrozen_after, parameters_replaced]
 
 HANGING = [skip_micro, micro_count, save_rank0, log_keys, object_fails]

@@ -463,40 +463,20 @@ static void parse_form_columns(struct calls *s, struct call *c)
 
 static void copy_row_form(struct call *c, const struct row_form *f)
 {
-	c->lib = f->lib;
-	c->api = f->api;
-	c->op = f->op;
-	c->redop = f->redop;
-	c->dtype = f->dtype;
+#define COPY_FIELD(field) c->field = f->field;
+	ROW_FORM_FIELDS(COPY_FIELD)
+#undef COPY_FIELD
 	c->bits |= f->bits;
-	c->thread = f->thread;
-	c->stack = f->stack;
-	c->comm = f->comm;
-	c->count = f->count;
-	c->comm_rank = f->comm_rank;
-	c->size = f->size;
-	c->root = f->root;
-	c->peer = f->peer;
 }
 
 /* bits: of the call before its flags were read. */
 static void record_row_form(
 	struct row_form *f, const struct row_form_text *t, const struct call *c, uint32_t bits)
 {
-	f->lib = c->lib;
-	f->api = c->api;
-	f->op = c->op;
-	f->redop = c->redop;
-	f->dtype = c->dtype;
+#define KEEP_FIELD(field) f->field = c->field;
+	ROW_FORM_FIELDS(KEEP_FIELD)
+#undef KEEP_FIELD
 	f->bits = c->bits & ~bits;
-	f->thread = c->thread;
-	f->stack = c->stack;
-	f->comm = c->comm;
-	f->count = c->count;
-	f->comm_rank = c->comm_rank;
-	f->size = c->size;
-	f->root = c->root;
-	f->peer = c->peer;
 	set_row_form_text(f, t);
 }
 

@@ -324,7 +324,7 @@ static void read_skipped_steps(struct meta *m, const struct json_node *skipped)
 
 	if (!ranges || ranges->kind != JSON_LIST)
 		return;
-	for (const struct json_node *i = ranges->child; i && m->nskipped_at < META_SKIPPED_MAX;
+	for (const struct json_node *i = ranges->child; i && m->nskipped_at < META_SKIPPED_RANGES;
 		i = i->next) {
 		int64_t from = number_or(i->child, -1);
 		int64_t to = number_or(i->child ? i->child->next : NULL, -1);
@@ -333,9 +333,10 @@ static void read_skipped_steps(struct meta *m, const struct json_node *skipped)
 			m->skipped_at[m->nskipped_at++] =
 				(struct step_range){(uint64_t)from, (uint64_t)to};
 	}
-	if (m->nskipped_at == META_SKIPPED_MAX && last > m->skipped_at[META_SKIPPED_MAX - 1].to) {
+	if (m->nskipped_at == META_SKIPPED_RANGES &&
+		last > m->skipped_at[META_SKIPPED_RANGES - 1].to) {
 		m->skipped_at[m->nskipped_at] =
-			(struct step_range){m->skipped_at[META_SKIPPED_MAX - 1].to + 1, last};
+			(struct step_range){m->skipped_at[META_SKIPPED_RANGES - 1].to + 1, last};
 		m->nskipped_at++;
 	}
 }

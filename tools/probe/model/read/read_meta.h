@@ -11,6 +11,7 @@
 
 #include "journal/ending.h"
 #include "journal/layout.h"
+#include "journal/meta_part.h"
 
 #define META_LIST_MAX 32
 
@@ -49,7 +50,6 @@ struct rank_progress {
 };
 
 #define META_THINNED_MAX 64 /* a rank writes at most this many */
-#define META_SKIPPED_MAX 32 /* and this many ranges of steps without an optimizer step */
 
 struct meta {
 	char *state; /* "running", "finished", "recovered" */
@@ -130,7 +130,7 @@ struct meta {
 	 */
 	struct step_range {
 		uint64_t from, to;
-	} skipped_at[META_SKIPPED_MAX + 1];
+	} skipped_at[META_SKIPPED_RANGES + 1];
 	unsigned nskipped_at;
 	uint64_t switches; /* how often the configuration changed */
 	uint64_t switch_asked; /* the step from which the last change was to apply; 0: no change */

@@ -60,17 +60,18 @@ static bool has_scale_fallen_each_time(const struct report *r)
 }
 
 /*
- * Returns true if one rank alone put a NaN or Inf into a collective operation, and the search for the largest
- * loss scale does not explain it: an earlier step was finite with this scale, or it is a NaN without an Inf
- * after steps that were finite. A product that is too large is an Inf.
+ * Returns true if one rank alone put a NaN or Inf into a collective operation of several, and the search for the
+ * largest loss scale does not explain it: an earlier step was finite with this scale; or, if the scale is not
+ * known, an earlier step was not skipped, and it is a NaN without an Inf. A product that is too large is an Inf.
  */
 static bool is_sole_without_overflow(const struct report *r, const struct bad_row *b)
 {
 	const struct scale_fall *fall = find_scale_fall(r, b->call.step);
 	const struct meta *m = &r->g.folders.dir[b->call.rank].meta;
-	bool searches = b->call.step <= m->skipped_at[0].to || b->infs;
+	const struct step_range *skipped = meta_find_skipped(m, b->call.step);
+	bool searches = !skipped || skipped->from <= m->cfg_start_iteration || b->infs;
 
-	return (fall ? fall->known : !searches) && !b->out && b->nsame == 1 && r->g.folders.n > 1 &&
+	return (fall ? fall->known : !searches) && !b->out && b->nsame == 1 && b->call.size > 1 &&
 	       !(b->call.bits & CALL_P2P);
 }
 
