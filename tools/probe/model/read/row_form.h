@@ -21,11 +21,11 @@ struct row_form_text {
 };
 
 /* Members that struct row_form and struct call have in common. Of `bits` a form has those of the flags. */
-#define ROW_FORM_FIELDS(X)                                                                       \
-	X(lib)                                                                                   \
-	X(api)                                                                                   \
-	X(op) X(redop) X(dtype) X(thread) X(stack) X(comm) X(count) X(comm_rank) X(size) X(root) \
-		X(peer)
+#define ROW_FORM_FIELDS(X) \
+	X(lib)             \
+	X(api)             \
+	X(op)              \
+	X(redop) X(dtype) X(thread) X(stack) X(comm) X(count) X(comm_rank) X(size) X(root) X(peer)
 
 struct row_form {
 	uint32_t n[ROW_FORM_PARTS]; /* bytes of each part; all 0: no form is kept here */
