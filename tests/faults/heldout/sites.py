@@ -98,6 +98,24 @@ PROGRAMS = {
         "counts": ["skip", "extra", "dtype"], "bodies": "nan inf big skip extra dtype".split(), "cells": GATHERED,
         "ghosts": "nan inf big zero blank tag dtype".split(), "sums": ROOTED,
         "image": "nan inf big skip extra dtype root".split(), "force": PROCESS, "migrate": PROCESS}),
+    # In unseen/: by an author who had not read the rules, and no rule has been repaired with them.
+    "refine": dict(data=True, sites={
+        "time": SCALAR, "peak": SCALAR, "time_peak": ["order"], "steepness": "nan inf big zero blank skip extra dtype".split(),
+        "moved": "nan inf big zero blank skip extra dtype".split(), "ghosts": GATHERED,
+        "passed": [f for f in MESSAGE if f != "stale"], "bins": REDUCED, "sums": ROOTED,
+        "image": "nan inf big zero skip extra dtype root".split(), "regrid": PROCESS, "first": PROCESS, "second": PROCESS}),
+    # Lengths of "dots" grow from 1, and messages of the edges are persistent requests.
+    "implicit": dict(data=True, sites={
+        "left": "nan inf big zero blank stale skip".split(), "right": "nan inf big zero blank stale skip".split(), "norm": SCALAR,
+        "dots": [f for f in REDUCED if f not in ("stale", "less")], "errors": ROOTED, "control": BROADCAST, "means": REDUCED,
+        "ranges": REDUCED, "feed": ["drift"], "profile": GATHERED + ["root"], "attempt": PROCESS, "inner": PROCESS}),
+    "ensemble": dict(data=True, ranks=[4, 4, 6], only={"reports": 99, "offer": 2, "offered": 2}, sites={
+        "edge_left": MESSAGE, "edge_right": MESSAGE, "counts": ["skip", "extra", "dtype", "root"],
+        "reports": "nan inf big zero blank skip extra dtype root".split(), "mean": REDUCED,
+        "covariances": [f for f in REDUCED if f != "stale"], "score": ROOTED, "inflation": BROADCAST,
+        "misfits": [f for f in ROOTED if f != "root"], "chosen": ["skip", "extra", "dtype"], "joined": GATHERED, "offer": MESSAGE,
+        "taken": ["skip", "extra", "dtype"], "climate": GATHERED + ["flip"], "forecast": PROCESS, "observe": PROCESS,
+        "assimilate": PROCESS, "offered": ["sleep", "spin", "kill", "slow"]}),
 }
 # loss: recorded with preset `state`.
 TORCH = "nan inf big zero stale skip extra less dtype op drift loss kill exit1 raise sleep slow".split()
