@@ -130,7 +130,10 @@ TORCH_PROGRAMS = {
     # In later/. No rank of a pipeline has another one's weights.
     "tensorpar": dict(data=True, ranks=[2, 4], sites={"": TORCH}), "recommend": dict(data=True, ranks=[2, 3, 4], sites={"": TORCH}),
     "adapters": dict(data=True, sites={"": TORCH}),
-    "onef1b": dict(data=True, ranks=[2, 3, 4], sites={"": [f for f in TORCH if f not in ("drift", "loss")]})}
+    "onef1b": dict(data=True, ranks=[2, 3, 4], sites={"": [f for f in TORCH if f not in ("drift", "loss")]}),
+    # In unseen/. Each weight of the denoiser is broadcast by its owner after each step.
+    "contrast": dict(data=True, ranks=[2, 3, 4], sites={"": TORCH}), "rivals": dict(data=True, sites={"": TORCH}),
+    "denoise": dict(data=True, ranks=[2, 3, 4], sites={"": [f for f in TORCH if f != "drift"]})}
 
 # UCX, below MPICH, catches a crash, and the process stays for longer than a run: the others are blocked.
 # The kinds that name a fault. If the calls disagree and the ranks are two, nothing tells which one is right.
