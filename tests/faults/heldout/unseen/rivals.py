@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A generator and a critic, each data parallel with an optimizer of its own and gradients of several micro batches. The critic is trained
-first, again if it loses, and the generator waits if it cannot follow; every fourth time the critic's slope is punished."""
+first, again if it loses, then the generator, twice if it cannot follow; every fourth time the critic's slope is punished."""
 import contextlib
 import math
 import sys
@@ -116,7 +116,7 @@ def train_generator():
     optimizers[0].step()
     with torch.no_grad():
         for average, p in zip(averages.parameters(), generator.module.parameters()):
-            average.lerp_(p, 0.15)
+            average.lerp_(p, 0.3)
     return loss.detach(), norm
 
 
@@ -137,11 +137,11 @@ averages.load_state_dict(generator.module.state_dict())
 critic = DistributedDataParallel(Critic(), bucket_cap_mb=0.02)
 generator.register_comm_hook("generator", reduce_bucket)
 critic.register_comm_hook("critic", reduce_bucket)
-optimizers = [torch.optim.Adam(generator.parameters(), lr=1e-2, betas=(0.5, 0.99)),
+optimizers = [torch.optim.Adam(generator.parameters(), lr=2e-2, betas=(0.5, 0.99)),
               torch.optim.Adam(critic.parameters(), lr=1e-2, betas=(0.5, 0.99))]
 optimizers[1].register_step_post_hook(count_step)
 data = torch.Generator().manual_seed(200 + 29 * rank + int(OPTIONS.get("seed", 1)))
-found, waits, again, turn = [], 0, 0, 0
+found, doubles, repeats, again, turn, looked = [], 0, 0, 0, 0, 0
 while fault.step < steps:
     fault.go(line())
     critic_loss, right = train_critic(turn)
@@ -153,19 +153,20 @@ while fault.step < steps:
         dist.all_reduce(call.data if call else seen, op=call.op if call else dist.ReduceOp.SUM)
     right = float(seen[0]) / world
     turn += 1
-    if right < 0.55 and again < 2:
-        again += 1
+    if right < 0.6 and again < 2:
+        again, repeats = again + 1, repeats + 1
         continue
     again = 0
-    if right > 0.97:
-        waits += 1
-    else:
+    passes = 2 if right > 0.75 else 1
+    for _ in range(passes):
         generator_loss, norm = train_generator()
-    if turn % 5 == 4:
-        counts = evaluate()
+    doubles += passes - 1
+    if turn - looked >= 5:
+        looked, counts = turn, evaluate()
         found.append(float(counts[:KINDS].sum() / counts[KINDS]))
         if rank == 0:
-            print(f"result step {fault.step} critic {float(critic_loss):.5f} right {right:.3f} found {found[-1]:.3f}")
+            print(f"result step {fault.step} critic {float(critic_loss):.5f} generator {float(generator_loss):.5f} norm {float(norm):.4f} "
+                  f"right {right:.3f} found {found[-1]:.3f}")
             with tempfile.TemporaryFile() as f:
                 torch.save(dict(generator=generator.module.state_dict(), averages=averages.state_dict()), f)
         if found[-1] < max(found) / 2:
@@ -175,5 +176,5 @@ if not found or not all(math.isfinite(float(p.detach().sum())) for p in generato
     print(f"rank {rank}: no generator: {found}", file=sys.stderr)
 dist.barrier()
 if rank == 0:
-    print(f"result {right:.9g} {found[-1]:.4f} {waits} {turn} {float(critic.module.out.weight.detach().norm()):.9g}")
+    print(f"result {right:.9g} {found[-1]:.4f} {doubles} {repeats} {turn} {float(critic.module.out.weight.detach().norm()):.9g}")
 dist.destroy_process_group()
