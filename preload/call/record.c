@@ -226,25 +226,6 @@ static void measure_on_private_stack(void *arg)
 	stats_fenv_reset(&fenv);
 }
 
-/*
- * For the usual small message: runs on the current stack, because it needs little. all: the
- * observers may want all of the tensors. Returns false if measure_on_private_stack() is needed.
- */
-static __attribute__((noinline)) bool measure_few_tensors(const struct operation *w,
-	struct journal_tensor *t, const struct buffer *v, unsigned n, bool all)
-{
-	struct stats_fenv fenv;
-	bool done = true;
-
-	if (tensor_bad || is_sliced(&w->slicing) || device_watch())
-		return false;
-	stats_fenv_set_inline(&fenv);
-	for (; n && done; n--, t = get_next_tensor(t, v), v++)
-		done = (!all && !tensor_is_watched(v)) || tensor_measure_few(w, v, t);
-	stats_fenv_reset_inline(&fenv);
-	return done;
-}
-
 /* Kernels take up to 5 KiB of stack. */
 __attribute__((noinline)) static void measure_tensors(const struct operation *w, uint64_t seq,
 	struct journal_tensor *t, const struct buffer *v, unsigned n)
@@ -304,7 +285,10 @@ static inline __attribute__((always_inline)) struct journal_tensor *write_tensor
 	}
 	if (__builtin_expect(is_sliced(&w->slicing), 0))
 		watched += write_parts(w, t, v, n);
-	if (watched && !(tensor_watch.few && measure_few_tensors(w, t, v, n, watched == n)))
+	else if (__builtin_expect(tensor_watch.few && !tensor_bad, 1) && watched &&
+		 tensor_measure_few(w, v, n, watched == n, t))
+		return at;
+	if (watched)
 		measure_tensors(w, seq, t, v, n);
 	return at;
 }
