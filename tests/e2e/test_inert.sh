@@ -61,10 +61,10 @@ t=$("$tmp/start_cost" 41 /bin/true "$tmp/libempty.so" "$lib")
 faults=$(awk '{v[NR] = $3} END {print v[2] - v[1]}' <<<"$t")
 if readelf -d "$lib" | grep -q 'lib[a-z]*san'; then
 	skip 'page faults of a process that records nothing' 'with a sanitizer'
-elif [ -n "$faults" ] && [ "$faults" -le 24 ]; then
-	pass "page faults of a process that records nothing: at most 24 beyond an empty library ($faults)"
+elif [ -n "$faults" ] && [ "$faults" -le 20 ]; then
+	pass "page faults of a process that records nothing: at most 20 beyond an empty library ($faults)"
 else
-	fail 'page faults of a process that records nothing: at most 24 beyond an empty library' "$t"
+	fail 'page faults of a process that records nothing: at most 20 beyond an empty library' "$t"
 fi
 
 # ---- programs that are recorded ----
