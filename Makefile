@@ -163,10 +163,11 @@ LIBZ    := $(or $(call static,z),-lz)
 
 # libyaml and zlib come in statically and stay hidden, and no unwinder of libgcc is needed (entry/personality.c):
 # libprobe.so needs libc only. libffi's types are data with addresses, which the loader writes: they come first, next to ours,
-# and not in a page of their own after a megabyte without any.
+# and not in a page of their own after a megabyte without any. There is no function NONE: .fini does nothing, and is a page
+# of code after two megabytes.
 LINK_LIBPROBE = $(CC) -shared $(LDSAN) -o $@ -Wl,-u,ffi_type_void $(filter-out -lffi,$(LIBFFI)) $(filter %.o,$^) \
 		-Wl,--version-script=$(filter %.map,$^) $(if $(SAN),,-Wl$(comma)-z$(comma)defs) -Wl,-z,now -Wl,-z,relro -Wl,-z,nodelete \
-		-Wl,-z,noexecstack -Wl,-Bsymbolic-functions -Wl,--exclude-libs,ALL -Wl,--as-needed -Wl,-soname,libprobe.so \
+		-Wl,-z,noexecstack -Wl,-fini=NONE -Wl,-Bsymbolic-functions -Wl,--exclude-libs,ALL -Wl,--as-needed -Wl,-soname,libprobe.so \
 		-static-libgcc $(LIBYAML) $(LIBZ) $(LIBFFI)
 $(B)/libprobe.so: $(SO_OBJ) $(ENTRY_OBJ) $(B)/gen/probe.map $(B)/libraries
 	$(call say,LINK,$@) $(LINK_LIBPROBE)

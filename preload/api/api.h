@@ -81,6 +81,8 @@ enum api_trait {
 struct plan {
 	_Atomic uint8_t state; /* enum plan_state */
 	uint8_t nin, nout;
+	bool one_dtype; /* all buffers have the same argument for it */
+	uint8_t in_place; /* 1 + index of the argument that may mean "the other buffer"; 0: none */
 	struct plain_buffer {
 		uint8_t buf, count, dtype; /* indices of arguments */
 	} buffer[2 * KIND_VIEWS]; /* nin inputs, then nout outputs */

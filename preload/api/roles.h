@@ -20,9 +20,9 @@ static const uint8_t stand_in[ROLE_NROLES] = {
 /* Returns 1 + the index of the argument with this role, or with its substitute; 0: none. */
 static inline unsigned find_argument_with_role(const struct api_spec *s, unsigned role)
 {
-	unsigned i = s->at[role];
+	unsigned i = s->at[role], other = stand_in[role];
 
-	return i ? i : s->at[stand_in[role]]; /* no argument has ROLE_NONE */
+	return i || !other ? i : s->at[other];
 }
 
 #endif

@@ -16,14 +16,14 @@ static START_DATA bool is_read;
 
 /*
  * The working directory, then the variables. Usually less than 512 bytes, and the only memory
- * written at process start. The list of pointers is made on first use.
+ * written at process start.
  */
 static struct {
 	int n; /* number of variables */
 	char text[CWD_BYTES + ENV_BYTES];
+	char *list[ENV_MAX + 1]; /* filled in on first use */
 } remembered __attribute__((aligned(512)));
 
-static char *env_list[ENV_MAX + 1];
 extern char **environ;
 
 /*
@@ -33,7 +33,7 @@ extern char **environ;
  */
 START_CODE static bool is_remembered(const char *entry)
 {
-	static const char names[][24] = {"PROBE_",
+	static START_CONST const char names[][24] = {"PROBE_",
 		"HOME=", "LD_LIBRARY_PATH=", "TMPDIR=", "MONITOR_OUTPUT_DIR=", "DYNAMIC_MONITOR=",
 		"MA_SUMMARY_LOG_DIR=", "MS_ROLE=", "RANK_SIZE=", "WORLD_SIZE=", "MS_WORKER_NUM=",
 		"OMPI_COMM_WORLD_SIZE=", "PMI_SIZE="};
@@ -71,19 +71,35 @@ START_CODE void startup_copy_environment(void)
 		read_environment();
 }
 
-START_CODE char *const *startup_get_environment(void)
+/* Returns the first variable, after the working directory. */
+START_CODE static char *get_variables(void)
 {
 	/*
 	 * Another library's constructor may call a wrapper before libprobe's constructor has run.
 	 */
 	startup_copy_environment();
+	return remembered.text + strlen(remembered.text) + 1;
+}
 
-	char *s = remembered.text + strlen(remembered.text) + 1;
+START_CODE const char *startup_find_variable(const char *name)
+{
+	const char *s = get_variables();
+	size_t n = strlen(name);
+
+	for (int i = 0; i < remembered.n; i++, s += strlen(s) + 1)
+		if (strncmp(s, name, n) == 0 && s[n] == '=' && s[n + 1])
+			return s + n + 1;
+	return NULL;
+}
+
+char *const *startup_get_environment(void)
+{
+	char *s = get_variables();
 
 	/* Threads that run this at the same time write the same values. */
 	for (int i = 0; i < remembered.n; i++, s += strlen(s) + 1)
-		env_list[i] = s;
-	return env_list;
+		remembered.list[i] = s;
+	return remembered.list;
 }
 
 const char *startup_get_cwd(void)

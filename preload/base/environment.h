@@ -10,4 +10,7 @@ void startup_copy_environment(void);
 char *const *startup_get_environment(void);
 const char *startup_get_cwd(void);
 
+/* Returns the value of one of these variables, or NULL if it is not set or empty. */
+const char *startup_find_variable(const char *name);
+
 #endif

@@ -40,6 +40,7 @@ struct thread_self {
 	uintptr_t space_at, space_bytes;
 	uint32_t looks; /* calls that relied on the cached state of devices (device/device.c) */
 	bool carrying; /* the outermost call is measured by the calls inside it (call/stream.c) */
+	int *error; /* the thread's errno: asking libc for its address takes a call */
 };
 
 /* For the few variables that pass-through calls need. tests/lint.sh limits their total size. */

@@ -243,6 +243,7 @@ static void set_thread_block(pid_t pid, uint32_t tid)
 	memset(b->variables, 0, compute_variables_bytes());
 	t = get_self_of_block(b);
 	t->shift = (ptrdiff_t)((uintptr_t)b->variables - (uintptr_t)own_first);
+	t->error = &errno;
 	if (!set_pointer(t)) {
 		add_unused(b, number);
 		return;

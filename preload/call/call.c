@@ -147,9 +147,9 @@ static bool handle_rowless_call(struct call *c)
 	return true;
 }
 
-static inline bool is_on_stream(const struct call *c)
+static inline bool is_on_stream(const struct call *c, const struct api_spec *s)
 {
-	return c->api->spec->completion == DONE_STREAM || __builtin_expect(c->op.on_device, 0);
+	return __builtin_expect(s->completion == DONE_STREAM || c->op.on_device, 0);
 }
 
 static void start_data_call(
@@ -224,10 +224,10 @@ static void start_data_call(
 		thread_count(c->t, JC_SKIP_CALLER);
 		return;
 	}
-	if (is_on_stream(c))
+	if (is_on_stream(c, s))
 		stream_enter(c);
 	c->rec = record_open(c->t, f, &c->op, comm_seq, stack, c->outer);
-	if (!c->rec && is_on_stream(c))
+	if (!c->rec && is_on_stream(c, s))
 		stream_drop(&c->op);
 	if (c->rec) {
 		c->mode = CALL_RECORD;
@@ -354,9 +354,10 @@ static inline uint32_t *get_nesting_counter(const struct api_spec *s, struct thr
 	return __builtin_expect(s->transparent, 0) ? &w->transparent : &w->depth;
 }
 
-static inline void remove_nesting_level(const struct call *c, struct thread_self *w)
+static inline void remove_nesting_level(
+	const struct call *c, const struct api_spec *s, struct thread_self *w)
 {
-	uint32_t *level = get_nesting_counter(c->api->spec, w);
+	uint32_t *level = get_nesting_counter(s, w);
 
 	w->call = c->outer;
 	/* A forked child starts at 0, although it is inside the call in which it was forked. */
@@ -471,29 +472,34 @@ void *call_enter(struct call *c, struct api *f, union arg *v, uintptr_t pc, uint
 {
 	struct thread_self *w = thread_inside();
 	uint32_t word = get_api_word(f);
-	int err = errno;
+	int err;
 	void *real;
 
 	c->mode = CALL_PASS;
 	c->done = 0;
 	/* In a thread's first call, `busy` is set. */
 	if (w->busy == 0 && word & API_ON && has_stack_space(w, frame)) {
-		w->busy++;
+		err = *w->error;
+		w->busy = 1;
 		real = enter_wrapped_call(c, f, v, pc, frame, w, word, true);
 		w->busy--;
+		*w->error = err;
 	} else {
+		err = errno;
 		real = start_call_carefully(c, f, v, pc, frame);
+		errno = err;
 	}
-	errno = err;
 	return real;
 }
 
-static bool is_success(const struct adapter *lib, int64_t ret)
+static inline bool is_success(const struct adapter *lib, int64_t ret)
 {
-	for (unsigned i = 0; i < lib->nsuccess; i++)
+	if (__builtin_expect(lib->success[0] == ret || lib->nsuccess == 0, 1))
+		return true;
+	for (unsigned i = 1; i < lib->nsuccess; i++)
 		if (lib->success[i] == ret)
 			return true;
-	return lib->nsuccess == 0;
+	return false;
 }
 
 void call_set_ending_comm(struct call *c, const struct adapter *lib, uint64_t handle)
@@ -520,10 +526,8 @@ static inline bool is_elsewhere(const struct call *c, const struct thread_self *
 }
 
 static inline __attribute__((always_inline)) void leave_wrapped_call(
-	struct call *c, struct thread_self *w, int64_t ret)
+	struct call *c, const struct api_spec *s, struct thread_self *w, int64_t ret)
 {
-	const struct api *f = c->api;
-	const struct api_spec *s = f->spec;
 	const struct adapter *lib = s->lib;
 
 	c->ok = is_success(lib, ret);
@@ -545,7 +549,7 @@ static inline __attribute__((always_inline)) void leave_wrapped_call(
 	if (c->word & API_HOOKED && lib->leave)
 		lib->leave(c, ret);
 	if (c->rec) {
-		if (is_on_stream(c))
+		if (is_on_stream(c, s))
 			stream_leave(c, ret);
 		else if (c->async)
 			record_async(c->rec, &c->op, c->end);
@@ -561,7 +565,7 @@ static inline __attribute__((always_inline)) void leave_wrapped_call(
 	}
 	if (c->word & API_MARKER && w->depth == 1)
 		step_handle_marker();
-	remove_nesting_level(c, w);
+	remove_nesting_level(c, s, w);
 	if (c->weight && c->t)
 		stop_own_time(c, w);
 }
@@ -584,7 +588,7 @@ static void finish_on_private_stack(void *arg)
 {
 	const struct leaving *l = arg;
 
-	leave_wrapped_call(l->c, thread_inside(), l->ret);
+	leave_wrapped_call(l->c, l->c->api->spec, thread_inside(), l->ret);
 	/* Calls that end an object always take this path. */
 	if (l->c->mode == CALL_HOOK)
 		close_comm_claim(l->c, l->c->ok);
@@ -597,23 +601,24 @@ int64_t call_leave(struct call *c, int64_t ret)
 		return ret;
 
 	struct thread_self *w = thread_inside();
-	int err = errno;
+	const struct api_spec *s = c->api->spec;
+	int err = *w->error;
 
 	/*
 	 * A program calls Test repeatedly until it succeeds, and reading the clock is a quarter
 	 * of a call's cost.
 	 */
-	c->end = c->api->spec->task == TASK_TEST ? 0 : clock_ticks();
+	c->end = s->task == TASK_TEST ? 0 : clock_ticks();
 	w->busy++;
-	if (has_stack_space(w, c->frame) && !is_rare(c->api->spec->task)) {
-		leave_wrapped_call(c, w, ret);
+	if (has_stack_space(w, c->frame) && !is_rare(s->task)) {
+		leave_wrapped_call(c, s, w, ret);
 	} else {
 		struct leaving l = {c, ret};
 
 		private_stack_call(finish_on_private_stack, &l);
 	}
 	w->busy--;
-	errno = err;
+	*w->error = err;
 	return ret;
 }
 
@@ -642,7 +647,7 @@ static void unwind_on_private_stack(void *arg)
 		/* If it is a completion call: the thread is no longer blocked in it. */
 		async_remove_claims(c);
 	}
-	remove_nesting_level(c, thread_inside());
+	remove_nesting_level(c, c->api->spec, thread_inside());
 }
 
 void call_unwind(struct call *c)

@@ -23,7 +23,8 @@
 #include "device/device.h"
 #include "session/generation.h"
 
-#define TABLE 8192u /* at most 3/4 of it are live communicators */
+#define TABLE_BITS 13
+#define TABLE (1u << TABLE_BITS) /* at most 3/4 of it are live communicators */
 #define KNOWN 4096u /* number of different (parent, how, members ...) that are counted */
 
 /*
@@ -40,17 +41,27 @@ static uint32_t live;
 static pthread_mutex_t change = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic uint64_t serial;
 
-static uint64_t compute_comm_key(const struct adapter *lib, uint64_t handle)
+/*
+ * A multiplication by an odd number keeps different handles of a library different. The upper bits
+ * depend on all bits of a handle.
+ */
+static inline uint64_t compute_comm_key(const struct adapter *lib, uint64_t handle)
 {
-	return hash_u64((uintptr_t)lib, handle) | 2;
+	uint64_t h = (uintptr_t)lib * UINT64_C(0xbf58476d1ce4e5b9) + handle;
+
+	return h * UINT64_C(0x9e3779b97f4a7c15) | 2;
+}
+
+static inline uint32_t get_home_slot(uint64_t key)
+{
+	return (uint32_t)(key >> (64 - TABLE_BITS));
 }
 
 struct comm *comm_find(const struct adapter *lib, uint64_t handle)
 {
 	uint64_t key = compute_comm_key(lib, handle);
 
-	for (uint32_t i = (uint32_t)(key >> 8) % TABLE, n = 0; n < TABLE;
-		i = (i + 1) % TABLE, n++) {
+	for (uint32_t i = get_home_slot(key), n = 0; n < TABLE; i = (i + 1) % TABLE, n++) {
 		uint64_t k = atomic_load_explicit(&table[i].key, memory_order_acquire);
 
 		if (k == EMPTY)
@@ -99,7 +110,7 @@ static uint64_t get_key(uint32_t i)
 static struct comm *remove_locked(const struct adapter *lib, uint64_t handle)
 {
 	uint64_t key = compute_comm_key(lib, handle);
-	uint32_t i = (uint32_t)(key >> 8) % TABLE;
+	uint32_t i = get_home_slot(key);
 
 	for (uint32_t n = 0; get_key(i) != key; i = (i + 1) % TABLE)
 		if (get_key(i) == EMPTY || ++n == TABLE)
@@ -128,7 +139,7 @@ static void free_locked(const struct adapter *lib, uint64_t handle)
 static bool add_locked(struct comm *c)
 {
 	uint64_t key = compute_comm_key(c->lib, c->handle);
-	uint32_t i = (uint32_t)(key >> 8) % TABLE;
+	uint32_t i = get_home_slot(key);
 
 	if (live >= TABLE / 4 * 3)
 		return false;

@@ -31,8 +31,15 @@ static inline struct args get_args(const struct call *c)
 static inline const union arg *get_role_arg(struct args a, unsigned role)
 {
 	unsigned i = find_argument_with_role(a.s, role);
+	const union arg *v;
 
-	return i ? a.v + i - 1 : NULL;
+	if (!i)
+		return NULL;
+	v = a.v + (i - 1);
+	/* The compiler need not compare the result with NULL. */
+	if (!v)
+		__builtin_unreachable();
+	return v;
 }
 
 /* The i-th integer of an array of 4- or 8-byte integers. */
@@ -296,11 +303,11 @@ static inline void init_buffer(struct buffer *v, const void *base)
 	v->base = base;
 	v->layout = BUFFER_CONTIG;
 	v->nostats = v->host = 0;
-	v->snapshot = 0;
-	v->name = 0;
 	v->ndim = JOURNAL_NDIM_NONE;
 	v->peer = v->tag = JOURNAL_NONE;
 	v->comm_seq = JOURNAL_NONE64;
+	v->snapshot = 0;
+	v->name = 0;
 }
 
 /* Sets *v to the buffer of extent e. Returns false if this rank does not use the buffer. */
@@ -326,33 +333,67 @@ static inline bool set_buffer(struct call *c, struct args args, const struct ext
 	return true;
 }
 
-static void set_planned_buffers(struct call *c, const struct plan *p)
+static inline void read_planned_dtype(struct call *c, const struct adapter *lib,
+	const struct plain_buffer *b, struct dtype_desc *d)
 {
-	const struct adapter *lib = c->api->spec->lib;
-	const struct plain_buffer *b = p->buffer;
-	const union arg *v = c->v;
+	reset_dtype(d);
+	read_dtype(lib, c->v[b->dtype].u, d);
+	if (d->derived)
+		c->op.flags |= CF_DERIVED;
+}
+
+static inline __attribute__((always_inline)) void set_planned_buffer(struct buffer *v,
+	const union arg *args, const struct plain_buffer *b, const struct dtype_desc *d,
+	enum tensor_io io, unsigned index)
+{
+	init_buffer(v, args[b->buf].cp);
+	v->nostats = d->dtype == DT_OTHER;
+	v->count = get_positive_or_zero(args[b->count].i);
+	v->index = (uint16_t)index;
+	v->dtype = d->dtype;
+	v->io = (uint8_t)io;
+	v->unit = d->extent;
+	v->bytes = v->count * d->size;
+}
+
+__attribute__((noinline)) static void set_buffers_of_several_dtypes(
+	struct call *c, const struct adapter *lib, const struct plan *p)
+{
 	struct operation *w = &c->op;
-	unsigned type = API_ARGS_MAX; /* index of the argument that `d` was read from */
 	struct dtype_desc d;
 
-	for (unsigned i = 0; i < p->nin + p->nout; i++, b++) {
-		bool out = i >= p->nin;
-		unsigned index = out ? i - p->nin : i;
-		struct buffer *to = (out ? w->out : w->in) + index;
+	for (unsigned i = 0; i < p->nin + p->nout; i++) {
+		const struct plain_buffer *b = &p->buffer[i];
+		unsigned index = i < p->nin ? i : i - p->nin;
 
-		if (b->dtype != type) {
-			type = b->dtype;
-			reset_dtype(&d);
-			read_dtype(lib, v[type].u, &d);
-		}
-		init_buffer(to, v[b->buf].cp);
-		to->count = get_positive_or_zero(v[b->count].i);
-		to->io = out ? IO_OUT : IO_IN;
-		to->index = (uint16_t)index;
-		set_type(c, to, &d);
+		read_planned_dtype(c, lib, b, &d);
+		if (i < p->nin)
+			set_planned_buffer(&w->in[index], c->v, b, &d, IO_IN, index);
+		else
+			set_planned_buffer(&w->out[index], c->v, b, &d, IO_OUT, index);
 	}
-	w->nin = p->nin;
-	w->nout = p->nout;
+}
+
+static inline __attribute__((always_inline)) void set_planned_buffers(
+	struct call *c, const struct adapter *lib, const struct plan *p)
+{
+	const struct plain_buffer *b = p->buffer;
+	struct operation *w = &c->op;
+	const union arg *args = c->v;
+	unsigned nin = p->nin, nout = p->nout;
+	struct dtype_desc d;
+
+	w->nin = (uint16_t)nin;
+	w->nout = (uint16_t)nout;
+	if (__builtin_expect(!p->one_dtype, 0)) {
+		set_buffers_of_several_dtypes(c, lib, p);
+		return;
+	}
+	read_planned_dtype(c, lib, b, &d);
+	for (unsigned i = 0; i < nin; i++)
+		set_planned_buffer(&w->in[i], args, b++, &d, IO_IN, i);
+	for (unsigned i = 0; i < nout; i++)
+		set_planned_buffer(&w->out[i], args, b++, &d, IO_OUT, i);
 }
 
 /* True if the program passes, for one of the buffers, the value that means "the other buffer". */
@@ -427,24 +468,29 @@ static void set_matrix_buffers(struct call *c)
 	check_matrices(w);
 }
 
-static void set_all_buffers(struct call *c, enum root_is root)
+/* Libraries without a value for "in place": the program passes the same memory twice. */
+static inline void check_for_same_memory(struct operation *w, const struct adapter *lib)
 {
-	bool in_place = is_in_place(get_args(c));
-	const struct plan *plan = in_place ? NULL : plan_get(c->api);
-	struct operation *w = &c->op;
+	if (!lib->in_place && w->nin && w->nout && is_buffer_overlap(&w->in[0], &w->out[0]))
+		w->flags |= CF_INPLACE;
+}
 
-	if (plan) {
-		set_planned_buffers(c, plan);
-	} else if (__builtin_expect(c->api->spec->kind->local, 0)) {
+__attribute__((noinline)) static void set_unplanned_buffers(struct call *c, enum root_is root)
+{
+	if (c->api->spec->kind->local) {
 		set_matrix_buffers(c);
 		return;
-	} else {
-		set_extent_buffers(c, root, in_place);
 	}
-	/* Libraries without a value for "in place": the program passes the same memory twice. */
-	if (!c->api->spec->lib->in_place && w->nin && w->nout &&
-		is_buffer_overlap(&w->in[0], &w->out[0]))
-		w->flags |= CF_INPLACE;
+	set_extent_buffers(c, root, is_in_place(get_args(c)));
+	check_for_same_memory(&c->op, c->api->spec->lib);
+}
+
+/* Returns the row's plan if the call has the common form, else NULL. */
+static inline const struct plan *get_usable_plan(const struct call *c, const struct adapter *lib)
+{
+	const struct plan *p = plan_get(c->api);
+
+	return p && p->in_place && c->v[p->in_place - 1].i == *lib->in_place ? NULL : p;
 }
 
 /* Sets peer, tag and message number of the sent and of the received message of a point-to-point call. */
@@ -533,19 +579,33 @@ static bool read_by_adapter(struct call *c)
 	return true;
 }
 
-/* Inlined into describe_call(), whose arguments are in registers. */
-static inline __attribute__((always_inline)) void read_simple_call(
-	struct call *c, struct comm *comm)
+/* Sets c->op.root, and returns what this rank is to the root. */
+static enum root_is read_root_rank(struct call *c, const struct adapter *lib, int64_t value)
 {
-	const struct api_spec *s = c->api->spec;
-	const struct adapter *lib = s->lib;
 	struct operation *w = &c->op;
-	struct args args = {s, c->v, NULL};
-	enum root_is root = ROOT_OTHER;
+	enum root_is root;
+	int r = JOURNAL_NONE;
+
+	if (lib->root) {
+		root = lib->root(w->comm, value, &r);
+		w->root = r;
+		return root;
+	}
+	w->root = (int32_t)value;
+	return w->comm && w->comm->rank == w->root ? ROOT_ME : ROOT_OTHER;
+}
+
+/* Inlined into describe_call(), whose arguments are in registers. */
+static inline __attribute__((always_inline)) void read_simple_call(struct call *c,
+	const struct api_spec *s, const struct adapter *lib, const union arg *v, struct comm *comm)
+{
+	const struct plan *plan = get_usable_plan(c, lib);
+	struct operation *w = &c->op;
+	struct args args = {s, v, NULL};
 	const union arg *a;
 
 	w->comm = comm;
-	w->flags = w->comm ? w->comm->flags : 0;
+	w->flags = comm ? comm->flags : 0;
 	w->root = w->peer = w->tag = JOURNAL_NONE;
 	w->redop = REDOP_NONE;
 	w->phase = 0;
@@ -558,24 +618,25 @@ static inline __attribute__((always_inline)) void read_simple_call(
 		w->redop = (uint8_t)lib->redop(a->u);
 	else if (a)
 		read_listed_redop(lib->redops, a->u, w);
-	a = get_role_arg(args, ROLE_ROOT);
-	if (a && s->kind->rooted) {
-		if (lib->root) {
-			int r = JOURNAL_NONE;
-
-			root = lib->root(w->comm, a->i, &r);
-			w->root = r;
-		} else {
-			w->root = (int32_t)a->i;
-			root = w->comm && w->comm->rank == w->root ? ROOT_ME : ROOT_OTHER;
-		}
-	}
 	/*
 	 * Without a communicator, extents that depend on its size or on the root cannot be
 	 * computed.
 	 */
-	if (w->comm || !(s->at[ROLE_COMM] || s->at[ROLE_GROUP] || lib->one_comm))
-		set_all_buffers(c, root);
+	bool known = comm || !(s->at[ROLE_COMM] || s->at[ROLE_GROUP] || lib->one_comm);
+
+	/* A kind with a root has no plan. */
+	if (__builtin_expect(plan && known, 1)) {
+		set_planned_buffers(c, lib, plan);
+		check_for_same_memory(w, lib);
+	} else {
+		enum root_is root = ROOT_OTHER;
+
+		a = get_role_arg(args, ROLE_ROOT);
+		if (a && s->kind->rooted)
+			root = read_root_rank(c, lib, a->i);
+		if (known)
+			set_unplanned_buffers(c, root);
+	}
 	if (lib->unsure) {
 		check_buffers(w->in, w->nin);
 		check_buffers(w->out, w->nout);
@@ -588,7 +649,9 @@ static inline __attribute__((always_inline)) void read_simple_call(
 
 void describe_by_kind(struct call *c, struct comm *comm)
 {
-	read_simple_call(c, comm);
+	const struct api_spec *s = c->api->spec;
+
+	read_simple_call(c, s, s->lib, c->v, comm);
 }
 
 static inline struct comm *find_described_comm(const struct adapter *lib, const union arg *a)
@@ -602,14 +665,13 @@ bool describe_call(struct call *c)
 {
 	const struct api_spec *s = c->api->spec;
 	const struct adapter *lib = s->lib;
-	struct args args = {s, c->v, NULL};
-	const union arg *a = get_role_arg(args, ROLE_COMM);
+	const union arg *v = c->v, *a = get_role_arg((struct args){s, v, NULL}, ROLE_COMM);
 
 	if (lib->describe)
 		return read_by_adapter(c);
 	if (__builtin_expect(s->at[ROLE_WIN] != 0, 0) && lib->window)
-		describe_by_kind(c, lib->window(c->v[s->at[ROLE_WIN] - 1].u));
+		describe_by_kind(c, lib->window(v[s->at[ROLE_WIN] - 1].u));
 	else
-		read_simple_call(c, find_described_comm(lib, a));
+		read_simple_call(c, s, lib, v, find_described_comm(lib, a));
 	return true;
 }

@@ -31,12 +31,18 @@ static bool set_plan(struct plan *p, const struct api_spec *s)
 		return false;
 	p->nin = k->nin;
 	p->nout = k->nout;
+	p->in_place = s->lib->in_place && k->alt_buf
+			      ? (uint8_t)find_argument_with_role(s, k->alt_buf)
+			      : 0;
 	for (unsigned i = 0; i < k->nin; i++)
 		if (!is_plain(&p->buffer[i], s, &k->in[i]))
 			return false;
 	for (unsigned i = 0; i < k->nout; i++)
 		if (!is_plain(&p->buffer[k->nin + i], s, &k->out[i]))
 			return false;
+	p->one_dtype = k->nin + k->nout > 0;
+	for (unsigned i = 1; i < k->nin + k->nout; i++)
+		p->one_dtype &= p->buffer[i].dtype == p->buffer[0].dtype;
 	return true;
 }
 

@@ -133,7 +133,7 @@ static inline void write_tensor(struct journal_tensor *restrict t, const struct 
 	t->peer = v->peer;
 	t->tag = v->tag;
 	t->crc = 0;
-	t->index = v->index;
+	t->index = v->index; /* these three in the order of struct buffer: one load and store */
 	t->dtype = v->dtype;
 	t->io = v->io;
 	t->flags = v->count ? TF_NOSTATS : 0;
@@ -226,25 +226,6 @@ static void measure_on_private_stack(void *arg)
 	stats_fenv_reset(&fenv);
 }
 
-/*
- * For the usual small message: runs on the current stack, because it needs little. all: the
- * observers may want all of the tensors. Returns false if measure_on_private_stack() is needed.
- */
-static __attribute__((noinline)) bool measure_few_tensors(const struct operation *w,
-	struct journal_tensor *t, const struct buffer *v, unsigned n, bool all)
-{
-	struct stats_fenv fenv;
-	bool done = true;
-
-	if (tensor_bad || is_sliced(&w->slicing) || device_watch())
-		return false;
-	stats_fenv_set_inline(&fenv);
-	for (; n && done; n--, t = get_next_tensor(t, v), v++)
-		done = (!all && !tensor_is_watched(v)) || tensor_measure_few(w, v, t);
-	stats_fenv_reset_inline(&fenv);
-	return done;
-}
-
 /* Kernels take up to 5 KiB of stack. */
 __attribute__((noinline)) static void measure_tensors(const struct operation *w, uint64_t seq,
 	struct journal_tensor *t, const struct buffer *v, unsigned n)
@@ -289,8 +270,7 @@ static __attribute__((noinline)) uint32_t get_flag_of_parts(
 	return 0;
 }
 
-/* Writes rows of inputs or outputs at `t`. Returns their end. Inlined: a call would be 2 % of a record. */
-static inline __attribute__((always_inline)) struct journal_tensor *write_tensors(
+__attribute__((noinline)) static struct journal_tensor *write_several_tensors(
 	const struct operation *w, uint64_t seq, struct journal_tensor *t, const struct buffer *v,
 	unsigned n)
 {
@@ -302,11 +282,31 @@ static inline __attribute__((always_inline)) struct journal_tensor *write_tensor
 		watched += tensor_is_watched(&v[i]);
 		at = get_next_tensor(at, &v[i]);
 	}
-	if (__builtin_expect(is_sliced(&w->slicing), 0))
+	if (is_sliced(&w->slicing))
 		watched += write_parts(w, t, v, n);
-	if (watched && !(tensor_watch.few && measure_few_tensors(w, t, v, n, watched == n)))
+	else if (watched && tensor_watch.few && !tensor_bad &&
+		 tensor_measure_few(w, v, n, watched == n, t))
+		return at;
+	if (watched)
 		measure_tensors(w, seq, t, v, n);
 	return at;
+}
+
+/*
+ * Writes rows of inputs or outputs at `t`. Returns their end. The usual one is inlined: a call and
+ * a loop would be 3 % of a record.
+ */
+static inline __attribute__((always_inline)) struct journal_tensor *write_tensors(
+	const struct operation *w, uint64_t seq, struct journal_tensor *t, const struct buffer *v,
+	unsigned n)
+{
+	if (__builtin_expect(n != 1 || is_sliced(&w->slicing), 0))
+		return write_several_tensors(w, seq, t, v, n);
+	write_tensor(t, v);
+	if (tensor_is_watched(v) &&
+		!(tensor_watch.few && !tensor_bad && tensor_measure_few(w, v, 1, true, t)))
+		measure_tensors(w, seq, t, v, 1);
+	return get_next_tensor(t, v);
 }
 
 /*

@@ -245,25 +245,22 @@ static uint32_t set_cached_id(const struct thread *t, struct stack_note *note, u
 	return (uint32_t)note->value;
 }
 
-uint32_t stack_id(struct thread *t, const struct api *api, uintptr_t pc, uintptr_t frame)
+/* All that a stack's number depends on, besides the native frames. */
+static inline uint64_t compute_check(uint64_t foreign, uint64_t epoch, const struct calls_keys *k)
+{
+	return foreign ^
+	       ((epoch + 1) << 8 | (uint64_t)k->stack_depth) * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+__attribute__((noinline)) static uint32_t find_or_add_stack(struct thread *t, const struct api *api,
+	const struct calls_keys *keys, uintptr_t pc, uintptr_t frame, uint64_t epoch)
 {
 	struct walked *w = t->walked;
 	_Atomic uint64_t *tab;
-	const struct calls_keys *keys = get_calls_keys(get_config());
-	uint64_t h, epoch = atomic_load_explicit(&rules_epoch, memory_order_relaxed);
-	struct stack_note note = {.at = 0};
+	uint64_t h;
+	struct stack_note note = {.check = compute_check(w->foreign.hash, epoch, keys)};
 	uint32_t mine = 0;
 
-	if (__builtin_expect(
-		    atomic_load_explicit(&foreign_languages_absent, memory_order_acquire), 1)) {
-		w->foreign.language = NULL;
-		w->foreign.n = 0;
-		w->foreign.hash = 0;
-	} else {
-		foreign_read_stack(&w->foreign);
-	}
-	note.check = w->foreign.hash ^ ((epoch + 1) << 8 | (uint64_t)keys->stack_depth) *
-					       UINT64_C(0x9e3779b97f4a7c15);
 	/* A fiber's stack, or a signal handler's: how far it may be read is not known. */
 	w->n = keys->stack && stack_has(&t->bounds, frame)
 		       ? stack_walk_noted(&t->bounds, t->stacks, pc, frame, w->pcs,
@@ -308,6 +305,30 @@ uint32_t stack_id(struct thread *t, const struct api *api, uintptr_t pc, uintptr
 	if (keys->stack)
 		thread_count(t, JC_DROP_STACKS);
 	return 0;
+}
+
+uint32_t stack_id(struct thread *t, const struct api *api, uintptr_t pc, uintptr_t frame)
+{
+	struct foreign_stack *foreign = &t->walked->foreign;
+	const struct calls_keys *keys = get_calls_keys(get_config());
+	uint64_t epoch = atomic_load_explicit(&rules_epoch, memory_order_relaxed);
+	struct stack_note note;
+
+	if (__builtin_expect(
+		    atomic_load_explicit(&foreign_languages_absent, memory_order_acquire), 1)) {
+		foreign->language = NULL;
+		foreign->n = 0;
+		foreign->hash = 0;
+	} else {
+		foreign_read_stack(foreign);
+	}
+	note.check = compute_check(foreign->hash, epoch, keys);
+	/* The frame is in the thread's stack if the words are, of which one is its return address. */
+	if (__builtin_expect(keys->stack && t->stacks &&
+				     stack_find_note(t->stacks, &t->bounds, pc, frame, &note),
+		    1))
+		return (uint32_t)note.value;
+	return find_or_add_stack(t, api, keys, pc, frame, epoch);
 }
 
 bool stack_write_named(struct thread *t, const struct api *row)

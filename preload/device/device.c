@@ -10,6 +10,8 @@
 #include "elf/loaded/modules.h"
 
 static _Atomic(const struct device_backend *) known;
+_Atomic uint32_t device_loads = 1; /* number of reported loads; 1: the libraries at program start */
+_Atomic uint32_t device_quiet_loads; /* number of loads that have finished */
 static _Atomic uint64_t looked; /* 1 + generation of the modules at the last check */
 
 static _Atomic uint32_t forks;
@@ -62,8 +64,11 @@ const struct device_backend *device_present(void)
 	if (atomic_load_explicit(&looked, memory_order_relaxed) == now)
 		return NULL;
 	b = find_backend();
-	if (b)
+	if (b) {
 		atomic_store_explicit(&known, b, memory_order_release);
+		/* From now on device_watch() returns it. */
+		atomic_fetch_add_explicit(&device_loads, 1, memory_order_release);
+	}
 	atomic_store_explicit(&looked, now, memory_order_relaxed);
 	return b;
 }
@@ -75,14 +80,11 @@ const struct device_backend *device_present(void)
  * needs milliseconds to start, and no pointer of the job is on the device before.
  *
  * If a library is known to call the loader's own dlopen() (RTLD_DEEPBIND, dlsym), checks never
- * stop. Because there may be other ways to load, one call in ASK_EVERY is checked anyway.
+ * stop. Because there may be other ways to load, one call in DEVICE_ASK_EVERY is checked anyway.
  */
 #define QUIET_NS UINT64_C(10000000000)
 #define LOOK_NS 5000u
-#define ASK_EVERY 1024
 
-static _Atomic uint32_t loads = 1; /* number of reported loads; 1: the libraries at program start */
-static _Atomic uint32_t quiet; /* number of loads that have finished */
 static _Atomic uint64_t
 	last_load; /* CLOCK_MONOTONIC, because ticks are not valid yet at an early dlopen() */
 static _Atomic bool past_us;
@@ -94,38 +96,28 @@ void device_loading(bool untold)
 	if (untold)
 		atomic_store_explicit(&past_us, true, memory_order_relaxed);
 	atomic_store_explicit(&last_load, clock_ns(CLOCK_MONOTONIC), memory_order_relaxed);
-	atomic_fetch_add_explicit(&loads, 1, memory_order_release);
+	atomic_fetch_add_explicit(&device_loads, 1, memory_order_release);
 }
 
-__attribute__((noinline)) static const struct device_backend *look_for_backend(void)
+const struct device_backend *device_look(void)
 {
 	static _Atomic uint64_t last;
-	uint32_t told = atomic_load_explicit(&loads, memory_order_acquire);
-	uint64_t began = atomic_load_explicit(&last_load, memory_order_relaxed);
-	uint64_t now = clock_ns(CLOCK_MONOTONIC);
-	const struct device_backend *b;
+	uint32_t told = atomic_load_explicit(&device_loads, memory_order_acquire);
+	const struct device_backend *b = device_known();
+	uint64_t began, now;
 
+	if (b)
+		return b;
+	began = atomic_load_explicit(&last_load, memory_order_relaxed);
+	now = clock_ns(CLOCK_MONOTONIC);
 	if (now - atomic_load_explicit(&last, memory_order_relaxed) < LOOK_NS)
 		return device_known();
 	atomic_store_explicit(&last, now, memory_order_relaxed);
 	b = device_present();
 	if (now > began && now - began > QUIET_NS &&
 		!atomic_load_explicit(&past_us, memory_order_relaxed))
-		atomic_store_explicit(&quiet, told, memory_order_relaxed);
+		atomic_store_explicit(&device_quiet_loads, told, memory_order_relaxed);
 	return b;
-}
-
-const struct device_backend *device_watch(void)
-{
-	const struct device_backend *b = device_known();
-
-	if (b || !device_backends)
-		return b;
-	if (atomic_load_explicit(&loads, memory_order_relaxed) ==
-			atomic_load_explicit(&quiet, memory_order_relaxed) &&
-		++thread_inside()->looks % ASK_EVERY)
-		return NULL;
-	return look_for_backend();
 }
 
 bool device_is_host(

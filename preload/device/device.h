@@ -12,9 +12,12 @@
 #ifndef PROBE_DEVICE_DEVICE_H
 #define PROBE_DEVICE_DEVICE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "base/thread.h"
 
 struct device_driver;
 
@@ -78,11 +81,29 @@ const struct device_backend *device_present(void);
 /* Returns the last result of device_present() on any thread. */
 const struct device_backend *device_known(void);
 
+/* Equal if no library was loaded for 10 s and no backend is known. */
+extern _Atomic uint32_t device_loads __attribute__((visibility("hidden"))),
+	device_quiet_loads __attribute__((visibility("hidden")));
+
+#define DEVICE_ASK_EVERY 1024
+
+/* The slow part of device_watch(). */
+const struct device_backend *device_look(void);
+
 /*
  * Like device_present(), for calls whose buffers are about to be read: without a lock, a clock or
  * a system call if nothing was loaded for 10 s.
  */
-const struct device_backend *device_watch(void);
+static inline const struct device_backend *device_watch(void)
+{
+	if (__builtin_expect(
+		    atomic_load_explicit(&device_loads, memory_order_relaxed) ==
+			    atomic_load_explicit(&device_quiet_loads, memory_order_relaxed),
+		    1) &&
+		++thread_inside()->looks % DEVICE_ASK_EVERY)
+		return NULL;
+	return device_look();
+}
 
 /* In a forked child: how often it and its ancestors were forked. A runtime that had been started before does not work there. */
 uint32_t device_get_forks(void);

@@ -28,16 +28,6 @@
 #include "entry/stubs/stub_elf.h"
 #include "session/state.h"
 
-START_CODE static const char *startup_setting(const char *name)
-{
-	size_t n = strlen(name);
-
-	for (char *const *e = startup_get_environment(); *e; e++)
-		if (strncmp(*e, name, n) == 0 && (*e)[n] == '=' && (*e)[n + 1])
-			return *e + n + 1;
-	return NULL;
-}
-
 static void write_file(const char *path, const struct stub_names *names)
 {
 	size_t size;
@@ -64,7 +54,7 @@ static void collect_and_write(void *arg)
 	thread_state.busy++;
 	log_config_now();
 	if (session_configure() && runtime_any()) {
-		stub_collect(&names, w->program, startup_setting("LD_LIBRARY_PATH"));
+		stub_collect(&names, w->program, startup_find_variable("LD_LIBRARY_PATH"));
 		if (names.n && !names.failed)
 			write_file(w->file, &names);
 	}
@@ -74,8 +64,8 @@ static void collect_and_write(void *arg)
 
 START_CODE void stub_file_write(void)
 {
-	struct wanted_file w = {
-		startup_setting("PROBE_STUB_FILE"), startup_setting("PROBE_STUB_FOR")};
+	static START_CONST const char file[] = "PROBE_STUB_FILE", program[] = "PROBE_STUB_FOR";
+	struct wanted_file w = {startup_find_variable(file), startup_find_variable(program)};
 
 	if (w.file && w.program)
 		private_stack_call(collect_and_write, &w);

@@ -40,8 +40,6 @@ int session_set_meta(uint16_t part, const char *key, const char *json)
 
 /* An object of texts in meta.json; texts that do not fit are omitted. */
 struct named {
-	uint16_t part;
-	const char *key;
 	unsigned n;
 	struct {
 		const char *name;
@@ -49,8 +47,8 @@ struct named {
 	} of[NAMED_MAX];
 };
 
-static struct named libraries = {.part = META_LIBRARIES, .key = "libraries"};
-static struct named invisible = {.part = META_INVISIBLE, .key = "invisible"};
+/* Without initial values: with a pointer in each, the loader would write to a page more for each. */
+static struct named libraries, invisible;
 
 /* Caller has session.lock, or no other thread can run this yet. */
 static void write_named(const struct named *l)
@@ -62,7 +60,10 @@ static void write_named(const struct named *l)
 	for (unsigned i = 0; i < l->n; i++)
 		list_add(&t, l->of[i].name, l->of[i].text, false);
 	list_end(&t, true, '}');
-	session_set_meta(l->part, l->key, json);
+	if (l == &libraries)
+		session_set_meta(META_LIBRARIES, "libraries", json);
+	else
+		session_set_meta(META_INVISIBLE, "invisible", json);
 }
 
 static void add_named(struct named *l, const char *name, const char *text)

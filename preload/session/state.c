@@ -94,10 +94,9 @@ bool session_has_excluded_all(void)
 
 START_CODE const char *check_folder(void)
 {
-	for (char *const *e = startup_get_environment(); *e; e++)
-		if (strncmp(*e, "PROBE_CHECK=", 12) == 0 && (*e)[12])
-			return *e + 12;
-	return NULL;
+	static START_CONST const char name[] = "PROBE_CHECK";
+
+	return startup_find_variable(name);
 }
 
 bool check_wanted(void)

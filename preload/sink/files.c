@@ -281,18 +281,49 @@ static __attribute__((noinline)) char *find_calls_space(
 	}
 }
 
+/* Finds out what the file of the last row takes in this pass, if it has text and can take `bytes` more. */
+static void set_calls_limits(struct files *f, size_t bytes)
+{
+	const struct out_file *last = f->last_calls;
+	uint32_t steps = f->j->head->block_steps;
+	uint64_t part = get_part_limit(f), most = last->cap < BUFFER_MAX ? last->cap : BUFFER_MAX;
+
+	if (part < last->bytes + last->len + bytes)
+		return;
+	f->calls_steps = steps ? steps : last->block ? 0 : UINT32_MAX;
+	f->calls_most = part - last->bytes < most ? part - last->bytes : most;
+}
+
+static __attribute__((noinline)) char *get_checked_calls_space(
+	struct files *f, enum calls_kind kind, uint32_t step, size_t bytes, struct out_file **which)
+{
+	struct out_file *last = f->last_calls;
+	char *at;
+
+	if (kind == CALLS_CSV)
+		f->calls_most = 0;
+	if (!is_in_last_file(f, kind, step, bytes))
+		return find_calls_space(f, kind, step, bytes, which);
+	*which = last;
+	at = get_buffer_space(f, last, kind == CALLS_CSV ? ROW_HEADER : "", bytes);
+	if (at)
+		set_calls_limits(f, bytes);
+	return at;
+}
+
 char *files_get_calls_space(
 	struct files *f, enum calls_kind kind, uint32_t step, size_t bytes, struct out_file **which)
 {
 	struct out_file *last = f->last_calls;
 
-	if (__builtin_expect(!is_in_last_file(f, kind, step, bytes), 0))
-		return find_calls_space(f, kind, step, bytes, which);
-	*which = last;
-	if (last->len + bytes <= last->cap && last->len + bytes <= BUFFER_MAX &&
-		f->text + bytes <= f->text_most)
+	if (__builtin_expect(
+		    f->calls_most && kind == CALLS_CSV && last->len + bytes <= f->calls_most &&
+			    step - last->block < f->calls_steps && f->text + bytes <= f->text_most,
+		    1)) {
+		*which = last;
 		return last->buf + last->len;
-	return get_buffer_space(f, last, kind == CALLS_CSV ? ROW_HEADER : "", bytes);
+	}
+	return get_checked_calls_space(f, kind, step, bytes, which);
 }
 
 void files_reset_buffers(struct files *f)
@@ -300,10 +331,12 @@ void files_reset_buffers(struct files *f)
 	for (int i = 0; i < FILES_OPEN; i++)
 		f->file[i].len = 0;
 	f->text = 0;
+	f->calls_most = 0;
 }
 
 void files_remove_entry(struct files *f)
 {
+	f->calls_most = 0;
 	for (unsigned i = 0; i < f->places; i++)
 		if (f->file[i].entry == f->entry)
 			f->file[i].len = f->file[i].len_before;
@@ -526,6 +559,7 @@ int files_write(struct files *f, struct journal_commit *next)
 
 	f->pass++;
 	f->text = 0;
+	f->calls_most = 0;
 	f->limit = io_get_file_limit();
 	for (int i = 0; i < FILES_OPEN && !err; i++)
 		if (f->file[i].len)

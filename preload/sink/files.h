@@ -74,6 +74,12 @@ struct files {
 	struct out_file file[FILES_OPEN];
 	unsigned places; /* number of entries of file[] ever used */
 	struct out_file *last_calls; /* the file of the last calls row; NULL: none yet */
+	/*
+	 * It takes rows of this many steps from its block's first one on, until its text has
+	 * calls_most bytes. 0: not known in this pass.
+	 */
+	uint32_t calls_steps;
+	size_t calls_most;
 	struct out_block *blocks;
 	uint32_t nblocks, cap_blocks;
 	uint64_t total; /* total size of all calls files */

@@ -98,13 +98,14 @@ struct row_memory {
 /* Copies n bytes in whole steps of COPY_STEP; both buffers have space for that. */
 static inline char *copy_steps(char *p, const char *from, size_t n)
 {
-	size_t i = 0;
+	char *end = p + n;
 
-	do {
-		memcpy(p + i, from + i, COPY_STEP);
-		i += COPY_STEP;
-	} while (i < n);
-	return p + n;
+	memcpy(p, from, COPY_STEP);
+	while (p += COPY_STEP, __builtin_expect(p < end, 0)) {
+		from += COPY_STEP;
+		memcpy(p, from, COPY_STEP);
+	}
+	return end;
 }
 
 static inline char *write_kept_number(char *p, struct row_number *last, uint64_t v)

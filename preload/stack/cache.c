@@ -7,8 +7,10 @@
 #include "stack/cache.h"
 
 #define CACHE_BYTES ((size_t)256 * 1024)
-#define RULES 1024
-#define SETS 128
+#define RULE_BITS 10
+#define RULES (1 << RULE_BITS)
+#define SET_BITS 7
+#define SETS (1 << SET_BITS)
 #define WAYS 4
 
 /*
@@ -19,7 +21,7 @@ struct kept {
 	struct cache_key key;
 	int32_t lowest, highest; /* of all its words, in words relative to fp */
 	uint16_t n, extra;
-	uint16_t ended;
+	uint16_t depth; /* walks of at most this depth have this result */
 	uint16_t reserved;
 	uint64_t check, value; /* struct stack_note; 0: no note */
 };
@@ -38,11 +40,27 @@ struct stack_cache {
 	uint64_t generation; /* 1 + generation of the modules; 0: new cache */
 	uint64_t head;
 	struct rule_slot rules[RULES];
-	uint64_t index[SETS][WAYS]; /* 1 + position in the ring */
+	uint64_t index[SETS][WAYS]; /* make_index() */
 	uint64_t ring[];
 };
 
 #define RING_WORDS ((CACHE_BYTES - sizeof(struct stack_cache)) / sizeof(uint64_t))
+
+/* An index has the position and its remainder by RING_WORDS, because a division takes as long as comparing two words. */
+#define INDEX_BITS 15
+
+_Static_assert(CACHE_BYTES / sizeof(uint64_t) <= 1u << INDEX_BITS, "an index has too few bits");
+
+/* Never 0. */
+static inline uint64_t make_index(uint64_t position)
+{
+	return (position + 1) << INDEX_BITS | position % RING_WORDS;
+}
+
+static inline uint64_t get_position(uint64_t index)
+{
+	return (index >> INDEX_BITS) - 1;
+}
 
 _Static_assert(sizeof(uintptr_t) == sizeof(uint64_t), "words of the stack are kept as uint64_t");
 
@@ -102,11 +120,10 @@ void cache_check_modules(struct stack_cache *c, uint64_t generation)
 
 /* ---- rules ---- */
 
-static uint64_t merge_cache_key(uint64_t a, uint64_t b)
+/* Returns a hash of `bits` bits: the upper ones of the product depend on all bits of a and b. */
+static inline uint64_t merge_cache_key(uint64_t a, uint64_t b, unsigned int bits)
 {
-	uint64_t h = (a ^ (b << 32 | b >> 32)) * 0x9e3779b97f4a7c15u;
-
-	return h ^ h >> 29;
+	return (a ^ (b << 32 | b >> 32)) * 0x9e3779b97f4a7c15u >> (64 - bits);
 }
 
 static uint64_t compute_rule_key(uintptr_t pc, bool exact)
@@ -117,7 +134,7 @@ static uint64_t compute_rule_key(uintptr_t pc, bool exact)
 bool cache_get_rule(struct stack_cache *c, uintptr_t pc, bool exact, struct cfi_rule *r)
 {
 	uint64_t key = compute_rule_key(pc, exact);
-	const struct rule_slot *s = &c->rules[merge_cache_key(key, 0) >> 32 & (RULES - 1)];
+	const struct rule_slot *s = &c->rules[merge_cache_key(key, 0, RULE_BITS)];
 
 	if (s->key != key)
 		return false;
@@ -128,7 +145,7 @@ bool cache_get_rule(struct stack_cache *c, uintptr_t pc, bool exact, struct cfi_
 void cache_add_rule(struct stack_cache *c, uintptr_t pc, bool exact, const struct cfi_rule *r)
 {
 	uint64_t key = compute_rule_key(pc, exact);
-	struct rule_slot *s = &c->rules[merge_cache_key(key, 0) >> 32 & (RULES - 1)];
+	struct rule_slot *s = &c->rules[merge_cache_key(key, 0, RULE_BITS)];
 
 	s->key = key;
 	s->rule = *r;
@@ -136,39 +153,45 @@ void cache_add_rule(struct stack_cache *c, uintptr_t pc, bool exact, const struc
 
 /* ---- stacks ---- */
 
-static uint64_t *get_index_slot(struct stack_cache *c, const struct cache_key *k)
+static inline uint64_t *get_index_set(struct stack_cache *c, uintptr_t pc, uintptr_t fp)
 {
-	return c->index[merge_cache_key(k->pc, k->fp) >> 32 & (SETS - 1)];
+	return c->index[merge_cache_key(pc, fp, SET_BITS)];
 }
 
-static const struct kept *get_kept_stack(const struct stack_cache *c, uint64_t index)
+static inline const struct kept *get_kept_stack(const struct stack_cache *c, uint64_t index)
 {
-	uint64_t at = index - 1;
-
-	if (!index || c->head - at > RING_WORDS)
+	if (!index || c->head - get_position(index) > RING_WORDS)
 		return NULL;
-	return (const struct kept *)&c->ring[at % RING_WORDS];
+	return (const struct kept *)&c->ring[index & ((1u << INDEX_BITS) - 1)];
 }
 
-/* Differences are collected without branches: they are rare, and the loads then overlap. */
-MEMORY_RAW static bool has_same_words(
-	uintptr_t base, const int32_t *at, const uint64_t *raw, unsigned int n)
+/*
+ * The words' offsets follow the n values. Differences are collected without branches: they are
+ * rare, and the loads then overlap.
+ */
+MEMORY_RAW static inline bool has_same_words(uintptr_t base, const uint64_t *raw, size_t n)
 {
-	const uint64_t *stack = (const uint64_t *)base;
-	uint64_t d0 = 0, d1 = 0;
-	unsigned int i = 0;
+	const uint64_t *stack = (const uint64_t *)base, *end = raw + n;
+	const int32_t *at = (const int32_t *)end;
+	uint64_t different = 0;
 
 	/* The compiler must not assume the content of the stack. */
 	__asm__ volatile("" : "+r"(stack) : : "memory");
-	for (; i + 4 <= n; i += 4) {
-		d0 |= stack[at[i]] ^ raw[i];
-		d1 |= stack[at[i + 1]] ^ raw[i + 1];
-		d0 |= stack[at[i + 2]] ^ raw[i + 2];
-		d1 |= stack[at[i + 3]] ^ raw[i + 3];
+	if (n & 1)
+		different = stack[*at++] ^ *raw++;
+	if (n & 2) {
+		different |= stack[at[0]] ^ raw[0];
+		different |= stack[at[1]] ^ raw[1];
+		at += 2;
+		raw += 2;
 	}
-	for (; i < n; i++)
-		d0 |= stack[at[i]] ^ raw[i];
-	return !(d0 | d1);
+	for (; raw != end; at += 4, raw += 4) {
+		different |= stack[at[0]] ^ raw[0];
+		different |= stack[at[1]] ^ raw[1];
+		different |= stack[at[2]] ^ raw[2];
+		different |= stack[at[3]] ^ raw[3];
+	}
+	return !different;
 }
 
 static bool same_words_asked(
@@ -192,7 +215,7 @@ static bool check_kept_stack(const struct kept *s, struct memory *m, const uint6
 	uintptr_t highest = base + (uintptr_t)(intptr_t)s->highest * sizeof(base);
 
 	if (lowest >= m->lo && lowest <= highest && highest < m->hi)
-		return has_same_words(base, at, raw, words);
+		return has_same_words(base, raw, words);
 	return same_words_asked(m, base, at, raw, words);
 }
 
@@ -204,7 +227,7 @@ static int copy_kept_stack(const struct kept *s, const struct cache_key *k, stru
 
 	if (s->key.pc != k->pc || s->key.fp != k->fp || s->key.wrapper_pc != k->wrapper_pc)
 		return 0;
-	if ((s->n < max && !s->ended) || !check_kept_stack(s, m, raw))
+	if (s->depth < max || !check_kept_stack(s, m, raw))
 		return 0;
 	if (s->check && s->check == note->check) {
 		note->value = s->value;
@@ -220,31 +243,27 @@ static int copy_kept_stack(const struct kept *s, const struct cache_key *k, stru
  * Where nearly all stacks are: the newest of their set, all of their words in the thread's own
  * stack, and with a value that is still valid.
  */
-bool find_cached_note(struct stack_cache *c, const struct stack_bounds *b,
-	const struct cache_key *k, int max, struct stack_note *note)
+bool stack_find_note(struct stack_cache *c, const struct stack_bounds *b, uintptr_t pc,
+	uintptr_t fp, struct stack_note *note)
 {
 	const struct kept *s;
-	uintptr_t lowest, highest;
-	unsigned int words;
-	const uint64_t *raw;
 	bool same = false;
 
 	if (__builtin_expect(c->inside != 0, 0))
 		return false;
 	/* From here on a signal handler does not overwrite the entry. */
-	c->inside = k->fp;
+	c->inside = fp;
 	atomic_signal_fence(memory_order_seq_cst);
-	s = get_kept_stack(c, *get_index_slot(c, k));
-	if (__builtin_expect(s && s->key.pc == k->pc && s->key.fp == k->fp &&
-				     s->key.wrapper_pc == k->wrapper_pc &&
-				     s->check == note->check && (s->n >= max || s->ended),
+	s = get_kept_stack(c, *get_index_set(c, pc, fp));
+	if (__builtin_expect(s && s->key.pc == pc && s->key.fp == fp && s->check == note->check &&
+				     s->key.wrapper_pc == find_wrapper_pc(fp),
 		    1)) {
-		lowest = k->fp + (uintptr_t)(intptr_t)s->lowest * sizeof(lowest);
-		highest = k->fp + (uintptr_t)(intptr_t)s->highest * sizeof(highest);
-		raw = (const uint64_t *)(s + 1);
-		words = s->n - 1u + s->extra;
+		uintptr_t lowest = fp + (uintptr_t)(intptr_t)s->lowest * sizeof(lowest);
+		uintptr_t highest = fp + (uintptr_t)(intptr_t)s->highest * sizeof(highest);
+		const uint64_t *raw = (const uint64_t *)(s + 1);
+
 		same = lowest >= b->lo && lowest <= highest && highest < b->hi &&
-		       has_same_words(k->fp, (const int32_t *)(raw + words), raw, words);
+		       has_same_words(fp, raw, s->n - 1u + s->extra);
 		note->value = s->value;
 	}
 	cache_close(c);
@@ -254,7 +273,7 @@ bool find_cached_note(struct stack_cache *c, const struct stack_bounds *b,
 int cache_find(struct stack_cache *c, const struct cache_key *k, struct memory *m, uintptr_t *pcs,
 	int max, struct stack_note *note)
 {
-	const uint64_t *set = get_index_slot(c, k);
+	const uint64_t *set = get_index_set(c, k->pc, k->fp);
 
 	for (int i = 0; i < WAYS; i++) {
 		const struct kept *s = get_kept_stack(c, set[i]);
@@ -305,7 +324,7 @@ static void set_kept_stack(
 	s->key = *k;
 	s->n = (uint16_t)t->n;
 	s->extra = (uint16_t)extra;
-	s->ended = ended;
+	s->depth = ended ? STACK_DEPTH_MAX : (uint16_t)t->n;
 	update_slot_range(t->pc_at + 1, (int)frames, &s->lowest, &s->highest);
 	update_slot_range(t->extra_at, (int)extra, &s->lowest, &s->highest);
 	memcpy(raw, t->pc_raw + 1, frames * sizeof(*raw));
@@ -318,7 +337,7 @@ void cache_add(struct stack_cache *c, const struct cache_key *k, const struct tr
 {
 	size_t words = (size_t)t->n - 1 + (size_t)t->extra;
 	size_t need = sizeof(struct kept) / sizeof(uint64_t) + words + (words + 1) / 2;
-	uint64_t *set = get_index_slot(c, k), at = c->head;
+	uint64_t *set = get_index_set(c, k->pc, k->fp), at = c->head;
 
 	if (t->lossy)
 		return;
@@ -327,5 +346,5 @@ void cache_add(struct stack_cache *c, const struct cache_key *k, const struct tr
 	set_kept_stack((struct kept *)&c->ring[at % RING_WORDS], k, t, ended);
 	c->head = at + need;
 	memmove(set + 1, set, (WAYS - 1) * sizeof(*set));
-	set[0] = at + 1;
+	set[0] = make_index(at);
 }

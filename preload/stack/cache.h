@@ -41,13 +41,6 @@ void cache_close(struct stack_cache *c);
 int cache_find(struct stack_cache *c, const struct cache_key *k, struct memory *m, uintptr_t *pcs,
 	int max, struct stack_note *note);
 
-/*
- * True if the stack is in the cache with a value for note->check, which is stored in note->value.
- * False: it is not known quickly. Not between cache_open() and cache_close(). note->check is not 0.
- */
-bool find_cached_note(struct stack_cache *c, const struct stack_bounds *b,
-	const struct cache_key *k, int max, struct stack_note *note);
-
 /* Caches a walk. ended: the walk reached the end of the stack, instead of the caller's maximum. */
 void cache_add(struct stack_cache *c, const struct cache_key *k, const struct trail *t, bool ended);
 

@@ -72,7 +72,7 @@ int stack_walk(struct stack_bounds *b, struct stack_cache *c, uintptr_t pc, uint
 /*
  * A value that the caller derived from a stack, cached with it: while the stack is the same, its
  * frames need not be examined again. `check` identifies everything else that the value depends
- * on; not 0.
+ * on, and the walk's maximum depth; not 0.
  */
 struct stack_note {
 	uint64_t check, value;
@@ -86,6 +86,13 @@ struct stack_note {
  */
 int stack_walk_noted(struct stack_bounds *b, struct stack_cache *c, uintptr_t pc, uintptr_t fp,
 	uintptr_t *pcs, int max, struct stack_note *note);
+
+/*
+ * True if a value with note->check was stored for the stack, and is now in note->value. False: that
+ * is not known quickly. c is not NULL.
+ */
+bool stack_find_note(struct stack_cache *c, const struct stack_bounds *b, uintptr_t pc,
+	uintptr_t fp, struct stack_note *note);
 
 /* Stores note->value with the stack that the walk returned. */
 void stack_note_copy(

@@ -11,6 +11,7 @@
 #ifndef PROBE_STACK_UNWIND_H
 #define PROBE_STACK_UNWIND_H
 
+#include "base/private_stack.h"
 #include "stack/cfi.h"
 #include "elf/memory.h"
 #include "stack/stack.h"
@@ -44,6 +45,34 @@ static inline uintptr_t unwind_strip(uintptr_t ra)
 	return ra;
 #endif
 }
+
+#if defined(__aarch64__)
+/*
+ * Returns an address in the wrapper: its frame size, and with it the caller's stack pointer, are
+ * found by it.
+ */
+MEMORY_RAW static inline uintptr_t find_wrapper_pc(uintptr_t fp)
+{
+	uintptr_t at = private_stack_origin();
+
+	for (int i = 0; i < 16; i++) {
+		uintptr_t next = memory_load(at);
+
+		if (next == fp)
+			return unwind_strip(memory_load(at + sizeof(at)));
+		if (next <= at || next > fp)
+			break;
+		at = next;
+	}
+	return 0;
+}
+#else
+static inline uintptr_t find_wrapper_pc(uintptr_t fp)
+{
+	(void)fp;
+	return 0;
+}
+#endif
 
 /*
  * Walks from the caller of the function with frame address fp and return address pc. wrapper_pc: an address in that

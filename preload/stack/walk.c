@@ -38,34 +38,6 @@ void stack_bounds_init(struct stack_bounds *b)
 	errno = saved;
 }
 
-#if defined(__aarch64__)
-/*
- * Returns an address in the wrapper: its frame size, and with it the caller's stack pointer, are
- * found by it.
- */
-MEMORY_RAW static uintptr_t find_wrapper_pc(uintptr_t fp)
-{
-	uintptr_t at = private_stack_origin();
-
-	for (int i = 0; i < 16; i++) {
-		uintptr_t next = memory_load(at);
-
-		if (next == fp)
-			return unwind_strip(memory_load(at + sizeof(at)));
-		if (next <= at || next > fp)
-			break;
-		at = next;
-	}
-	return 0;
-}
-#else
-static inline uintptr_t find_wrapper_pc(uintptr_t fp)
-{
-	(void)fp;
-	return 0;
-}
-#endif
-
 struct uncached_walk {
 	struct memory *m;
 	struct stack_cache *c;
@@ -97,8 +69,8 @@ __attribute__((noinline)) static int walk_uncached(
 	return a.n;
 }
 
-static __attribute__((noinline)) int find_or_walk(struct stack_bounds *b, struct stack_cache *c,
-	const struct cache_key *k, uintptr_t *pcs, int max, struct stack_note *note)
+static int find_or_walk(struct stack_bounds *b, struct stack_cache *c, const struct cache_key *k,
+	uintptr_t *pcs, int max, struct stack_note *note)
 {
 	struct memory m = {.lo = b->lo, .hi = b->hi};
 	uintptr_t fp = k->fp;
@@ -128,8 +100,6 @@ int stack_walk_noted(struct stack_bounds *b, struct stack_cache *c, uintptr_t pc
 		return 0;
 	if (max > STACK_DEPTH_MAX)
 		max = STACK_DEPTH_MAX;
-	if (__builtin_expect(c && note->check && find_cached_note(c, b, &k, max, note), 1))
-		return -1;
 	return find_or_walk(b, c, &k, pcs, max, note);
 }
 

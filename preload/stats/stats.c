@@ -193,13 +193,10 @@ static inline __attribute__((always_inline)) bool measure_four(const unsigned ch
 	return true;
 }
 
-bool stats_measure_tiny(const void *p, uint64_t n, enum dtype dt, double eps, struct stats *out)
+/* A function of its own, because the block needs a frame. */
+__attribute__((noinline)) static bool measure_tiny_block(
+	const void *p, uint64_t n, enum dtype dt, double eps, struct stats *out)
 {
-	if (n - 1 < 4 && dt == DT_FLOAT32)
-		return measure_four(p, (unsigned)n, load_f32, 4, eps, out);
-	if (n - 1 < 4 && dt == DT_FLOAT64)
-		return measure_four(p, (unsigned)n, load_f64, 8, eps, out);
-
 	unsigned cls = get_dtype_info(dt)->cls;
 	struct stats_eps limit = {eps, cls == DTC_FLOAT ? 0 : find_integer_below(eps)};
 	struct stats_block b;
@@ -208,6 +205,15 @@ bool stats_measure_tiny(const void *p, uint64_t n, enum dtype dt, double eps, st
 		return false;
 	describe_block(cls, eps, &b, n, out);
 	return true;
+}
+
+bool stats_measure_tiny(const void *p, uint64_t n, enum dtype dt, double eps, struct stats *out)
+{
+	if (n - 1 < 4 && dt == DT_FLOAT32)
+		return measure_four(p, (unsigned)n, load_f32, 4, eps, out);
+	if (n - 1 < 4 && dt == DT_FLOAT64)
+		return measure_four(p, (unsigned)n, load_f64, 8, eps, out);
+	return measure_tiny_block(p, n, dt, eps, out);
 }
 
 int stats_begin(struct stats_acc *a, enum dtype dt, double eps)

@@ -80,6 +80,16 @@ char *const *startup_get_environment(void)
 	return custom_env;
 }
 
+const char *startup_find_variable(const char *name)
+{
+	size_t n = strlen(name);
+
+	for (char *const *e = startup_get_environment(); *e; e++)
+		if (strncmp(*e, name, n) == 0 && (*e)[n] == '=' && (*e)[n + 1])
+			return *e + n + 1;
+	return NULL;
+}
+
 const char *startup_get_cwd(void)
 {
 	return "/";

@@ -24,6 +24,7 @@ struct capture {
 	int errors; /* stacks that differed, or errno that changed */
 	int taken;
 	int noted; /* stacks of which the note was found */
+	int found_quickly; /* ... by stack_find_note() */
 };
 
 static void capture_init(struct capture *c, struct stack_bounds *b, struct stack_cache *cache)
@@ -46,9 +47,13 @@ static uint64_t hash_capture(const struct capture *c)
 /* What was noted of a stack comes again with that stack, and with no other. */
 static void check_capture_note(struct capture *c, uintptr_t pc, uintptr_t fp)
 {
-	struct stack_note note = {.check = 77 + (uint64_t)c->max};
+	struct stack_note note = {.check = 77 + (uint64_t)c->max}, quick = note;
 	uintptr_t pcs[STACK_DEPTH_MAX];
+	bool found = c->cache && stack_find_note(c->cache, c->bounds, pc, fp, &quick);
 	int n = stack_walk_noted(c->bounds, c->cache, pc, fp, pcs, c->max, &note);
+
+	c->found_quickly += found;
+	c->errors += found && (n >= 0 || quick.value != note.value);
 
 	if (n < 0) {
 		c->noted++;

@@ -158,7 +158,7 @@ static void mixed_builds(void **state)
 		}
 	}
 	assert_int_equal(c.errors, 0);
-	assert_true(c.taken > 0 && c.noted > 0);
+	assert_true(c.taken > 0 && c.noted > 0 && c.found_quickly > 0);
 }
 
 /*

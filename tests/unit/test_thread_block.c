@@ -56,7 +56,7 @@ static bool is_all_zero(const void *p, size_t n)
 static struct thread_self *fill_block(uint32_t number)
 {
 	struct thread_self *t = thread_self();
-	struct thread_self zero = {.shift = t->shift};
+	struct thread_self zero = {.shift = t->shift, .error = &errno};
 	bool fresh = thread_has_block() && t == thread_self() &&
 		     memcmp(t, &zero, sizeof(zero)) == 0 && own(mine) == 0 &&
 		     is_all_zero(&own(large), sizeof(own(large)));

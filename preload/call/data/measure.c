@@ -5,9 +5,11 @@
  */
 #include "call/data/observer.h"
 #include "config/rooms/calls.h"
+#include "device/device.h"
 #include "device/measure.h"
 #include "journal/layout.h"
 #include "session/state.h"
+#include "stats/fenv.h"
 #include "stats/stats.h"
 
 _Static_assert(sizeof(struct stats_acc) <= TENSOR_STATE_BYTES, "the statistics need more state");
@@ -67,20 +69,44 @@ static bool start_statistics(void *state, struct tensor_look *look)
 	return true;
 }
 
-bool tensor_measure_few(
-	const struct operation *w, const struct buffer *v, struct journal_tensor *record)
+static inline __attribute__((always_inline)) bool measure_few(
+	const struct calls_keys *keys, const struct buffer *v, struct journal_tensor *record)
 {
-	const struct config *cfg = w->config ? w->config : get_config();
-	const struct calls_keys *keys = get_calls_keys(cfg);
-
-	if (keys->max_bytes && v->bytes > (uint64_t)keys->max_bytes)
-		return false;
-	if (v->layout != BUFFER_CONTIG || !v->base || keys->checksum != CHECKSUM_OFF ||
+	/* max_bytes 0: no limit */
+	if (v->layout != BUFFER_CONTIG || !v->base ||
+		v->bytes - 1 > (uint64_t)keys->max_bytes - 1 ||
 		!stats_measure_tiny(
 			v->base, v->count, (enum dtype)v->dtype, keys->eps, &record->stats))
 		return false;
 	record->flags &= (uint8_t)~TF_NOSTATS;
 	return true;
+}
+
+__attribute__((noinline)) static bool measure_few_of_several(const struct calls_keys *keys,
+	const struct buffer *v, unsigned n, bool all, struct journal_tensor *record)
+{
+	/* A row without dimensions is followed by the next one. */
+	for (; n; n--, v++, record++)
+		if (v->layout != BUFFER_CONTIG ||
+			((all || tensor_is_watched(v)) && !measure_few(keys, v, record)))
+			return false;
+	return true;
+}
+
+bool tensor_measure_few(const struct operation *w, const struct buffer *v, unsigned n, bool all,
+	struct journal_tensor *record)
+{
+	const struct calls_keys *keys = get_calls_keys(w->config ? w->config : get_config());
+	struct stats_fenv fenv;
+	bool done;
+
+	if (keys->checksum != CHECKSUM_OFF || device_watch())
+		return false;
+	stats_fenv_set_inline(&fenv);
+	done = __builtin_expect(n == 1 && all, 1) ? measure_few(keys, v, record)
+						  : measure_few_of_several(keys, v, n, all, record);
+	stats_fenv_reset_inline(&fenv);
+	return done;
 }
 
 bool tensor_set_measured(

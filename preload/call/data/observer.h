@@ -107,12 +107,13 @@ static inline bool tensor_is_watched(const struct buffer *v)
 }
 
 /*
- * Only if tensor_watch.few is set: does the work of tensor_measure() for a buffer of at most
- * STATS_TINY elements, with 1 KiB of stack. Returns false, without effect, if tensor_measure()
- * must be called instead.
+ * Only if tensor_watch.few is set: does the work of tensor_measure() for n buffers of at most
+ * STATS_TINY elements each, whose rows begin at `record`, in any floating-point environment and
+ * with 1 KiB of stack. all: all of them are watched. Returns false if tensor_measure() must be
+ * called for all of them.
  */
-bool tensor_measure_few(
-	const struct operation *w, const struct buffer *v, struct journal_tensor *record);
+bool tensor_measure_few(const struct operation *w, const struct buffer *v, unsigned n, bool all,
+	struct journal_tensor *record);
 
 /*
  * Stores the values that a device has measured, once snapshot buffer.snapshot has arrived. Returns

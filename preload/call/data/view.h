@@ -24,29 +24,22 @@ enum buffer_layout {
 
 #define BUFFER_AT_END UINT32_MAX
 
+/* Members that are set together stand together, so that one store sets several of them. */
 struct buffer {
 	const void *base;
 	uint64_t count; /* elements in all */
 	uint64_t bytes;
-	uint8_t dtype; /* DT_OTHER: no statistics */
-	uint8_t layout;
-	uint8_t io; /* enum tensor_io */
-	uint8_t nostats; /* the memory must not be read (or its elements have no dtype of ours) */
-	/* number of the function's argument, from 1; 0: not known; or-ed with TENSOR_GRAD ... */
-	uint8_t arg;
-	uint8_t host; /* known to be readable by the processor; if not set, it must be checked */
+	/* index, dtype and io: in the order of struct journal_tensor */
 	uint16_t index;
-	uint8_t width; /* bytes of an integer in counts[]: 4 or 8 */
-	uint8_t dwidth; /* bytes of an integer in displs[]; 0: as in counts[] */
+	uint8_t dtype; /* DT_OTHER: no statistics */
+	uint8_t io; /* enum tensor_io */
+	uint8_t layout;
+	uint8_t nostats; /* the memory must not be read (or its elements have no dtype of ours) */
+	uint8_t host; /* known to be readable by the processor; if not set, it must be checked */
 	uint8_t ndim; /* for the `shape` column: dims[0..ndim); JOURNAL_NDIM_NONE: unknown */
-	uint8_t item; /* position in the list passed as this argument, from 1; 0: not in a list */
 	int32_t peer, tag;
-	/* number of the device with the memory, from 1: only a stream can read it. 0: not known */
-	uint8_t device;
 	int64_t comm_seq;
-	uint32_t n;
 	int64_t unit;
-	const void *counts, *displs; /* BUFFER_STRIDED: sizes and strides */
 	/*
 	 * For an input that is measured when the call ends: number of its pending snapshot on a
 	 * device (call/stream.c), or BUFFER_AT_END: its memory is read. 0: it was measured when
@@ -55,6 +48,15 @@ struct buffer {
 	uint32_t snapshot;
 	/* JOURNAL_NAME_*, if the adapter knows it; 0: tensor_namer finds it by the address */
 	uint32_t name;
+	/* number of the function's argument, from 1; 0: not known; or-ed with TENSOR_GRAD ... */
+	uint8_t arg;
+	uint8_t item; /* position in the list passed as this argument, from 1; 0: not in a list */
+	uint8_t width; /* bytes of an integer in counts[]: 4 or 8 */
+	uint8_t dwidth; /* bytes of an integer in displs[]; 0: as in counts[] */
+	uint32_t n;
+	const void *counts, *displs; /* BUFFER_STRIDED: sizes and strides */
+	/* number of the device with the memory, from 1: only a stream can read it. 0: not known */
+	uint8_t device;
 };
 
 /* A piece of a buffer; see piece() of struct tensor_observer (observer.h). */

@@ -536,14 +536,14 @@ static void check_contradictions(struct import *f, bool on)
 
 /*
  * Keys that are omitted if they are absent or have this value, and keys that are never shown, as
- * in MindSpore Transformers.
+ * in MindSpore Transformers. Arrays, not pointers, which the loader would write in every process.
  */
-static const char *const never_shown[] = {"adapter_id", "enable_mindio_ttp_save_ckpt",
+static const char never_shown[][32] = {"adapter_id", "enable_mindio_ttp_save_ckpt",
 	"exclude_cann_cpu", "infer_precision_sync", "local_rank", "rank_id",
 	"postprocess_use_numpy", "train_precision_sync", "processor", "input_data",
 	"predict_batch_size", "auto_tune", "autotune_per_step", "save_file", "filepath_prefix"};
 static const struct {
-	const char *key, *needs, *not ;
+	char key[28], needs[20], not [8];
 } shown_if[] = {
 	{"ignore_data_skip", "resume_training", "False"},
 	{"data_skip_steps", "resume_training", "False"},

@@ -132,7 +132,9 @@ START_CODE static bool is_symbol_wanted(const struct object *o, const struct sea
 
 START_CODE bool object_is_stubs(const struct object *o)
 {
-	return o->soname && same_text(o->soname, STUB_SONAME);
+	static START_CONST const char name[] = STUB_SONAME;
+
+	return o->soname && same_text(o->soname, name);
 }
 
 START_CODE const ElfW(Sym) * object_find(const struct object *o, const struct search *s)

@@ -74,8 +74,8 @@ static void reset_loader_lock(void)
 
 START_CODE void loader_lock_follow_forks(void)
 {
-	struct held h = {
-		.global = (uintptr_t)elfsym_find_data("_rtld_global"), .tid = (int)read_tid()};
+	static START_CONST const char name[] = "_rtld_global";
+	struct held h = {.global = (uintptr_t)elfsym_find_data(name), .tid = (int)read_tid()};
 	pthread_mutex_t *found = NULL;
 	int n = 0;
 
