@@ -21,6 +21,7 @@
 #include "wrappers/mindspore/kernel_values.h"
 #include "wrappers/mindspore/layout/ms.h"
 #include "wrappers/mindspore/parameters.h"
+#include "wrappers/mindspore/routers.h"
 
 #define MANAGER "mindspore::distributed::collective::CollectiveManager::"
 
@@ -209,6 +210,7 @@ void (*const ms_fork_handlers[])(void) = {
 	ms_parameters_forked,
 	ms_gradients_forked,
 	ms_experts_forked,
+	ms_routers_forked,
 	ms_graph_gradients_forked,
 	ms_numbers_forked,
 	NULL,
