@@ -357,7 +357,7 @@ bool is_rank_gone(const struct rank_dir *d)
 static void open_run_side(struct comparison *c, struct run_calls *r, const struct rank_dir *d,
 	uint32_t rank, struct overlay *o)
 {
-	char *problem = is_rank_gone(d) ? overlay_make(o, d) : NULL;
+	char *problem = is_rank_gone(d) ? overlay_open(o, d) : NULL;
 
 	if (problem)
 		add_compare_note(c, "%s: %s", d->path, problem);

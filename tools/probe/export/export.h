@@ -22,7 +22,7 @@ struct export
 	bool *want; /* by folder */
 	unsigned nwant;
 	const struct overlay **overlay;
-	/* Shallow copies of the dir[] entries of the selected folders, for comms_settle(). */
+	/* Shallow copies of the dir[] entries of the selected folders, for comms_set_present_members(). */
 	struct folders chosen;
 	uint64_t limit; /* maximum number of bytes without --all */
 	uint64_t base_ns; /* time that the format writes as 0 */

@@ -301,7 +301,7 @@ int verb_export(int argc, char **argv)
 		return tool_close_output(status - 1);
 	}
 	if (!e->dir)
-		e->dir = folders_default();
+		e->dir = folders_get_default();
 	if (!formats[format].write) {
 		status = feed_format(e, &g, formats[format].sink);
 		ranges_free(&g.ranks);

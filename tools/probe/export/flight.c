@@ -366,7 +366,7 @@ static void write_flight_entry(struct flight *f, struct target *t, const struct 
 	pickle_int(t, 0);
 	pickle_text(t, "process_group");
 	pickle_text(t, group);
-	pickle_text(t, message ? group : comm_label(&f->e->report.g.comms, c->comm, label));
+	pickle_text(t, message ? group : comm_format_label(&f->e->report.g.comms, c->comm, label));
 	pickle_pair(t);
 	pickle_text(t, "collective_seq_id");
 	pickle_int(t, c->comm_seq);
@@ -429,8 +429,9 @@ static void write_groups(struct flight *f, struct target *t, const struct table 
 		pickle_text(t, "name");
 		pickle_text(t, name);
 		pickle_text(t, "desc");
-		pickle_text(
-			t, p->from >= 0 ? name : comm_label(&f->e->report.g.comms, p->comm, label));
+		pickle_text(t, p->from >= 0
+				       ? name
+				       : comm_format_label(&f->e->report.g.comms, p->comm, label));
 		pickle_text(t, "ranks");
 		if (p->from >= 0) {
 			snprintf(name, sizeof(name), "[%d, %d]", p->from < p->to ? p->from : p->to,

@@ -146,7 +146,7 @@ static void record_insight_call(struct insight *x, const struct walk_call *w)
 	*o = (struct insight_op){.step = c->step,
 		.start = w->start,
 		.dur = dur,
-		.bytes = call_bytes(c),
+		.bytes = call_get_bytes(c),
 		.comm = c->comm,
 		.seq = c->comm_seq,
 		.op = c->op,

@@ -64,7 +64,7 @@ static bool set_recorded_window(struct export *e)
 {
 	const struct gather *g = &e->report.g;
 	struct config cfg;
-	char *json = g->folders.n ? meta_config_text(g->folders.dir[0].path) : NULL;
+	char *json = g->folders.n ? meta_read_config(g->folders.dir[0].path) : NULL;
 	bool has = json && !recorded_config_text(&cfg, json, e->dir);
 
 	free(json);
@@ -120,7 +120,7 @@ void export_set_part(struct export *e)
 			e->base_ns = clock_set_right(&g->skew[i], g->first_ns);
 	}
 	/* Ranks that are not exported do not count. */
-	comms_settle(&g->comms, e->chosen.dir, e->chosen.n);
+	comms_set_present_members(&g->comms, e->chosen.dir, e->chosen.n);
 	table_init(&e->brief, sizeof(struct table_key) + sizeof(char *), STACKS_KEPT);
 }
 

@@ -83,7 +83,7 @@ static void read_part_of_run(struct host *h, struct calls *s, uint64_t lo, uint6
 
 	s->step_lo = lo;
 	s->step_hi = hi;
-	for (unsigned k = 0; k < CALLS_MAX && calls_next(s, &c); k++) {
+	for (unsigned k = 0; k < CALLS_MAX && calls_read_next(s, &c); k++) {
 		if (!c.comm || c.comm_seq == NO_NUMBER || (uint64_t)c.comm_seq % each ||
 			!is_synchronising_op(c.op) || !moves_anything(&c) ||
 			c.bits & (CALL_OPEN | CALL_ASYNC | CALL_ERROR | CALL_LOCAL | CALL_NESTED |

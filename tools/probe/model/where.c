@@ -362,7 +362,7 @@ const char *where_find(
 	if (f && !f->looked)
 		look_at_file(f);
 	if (f && !w->lines)
-		w->lines = lines_new();
+		w->lines = lines_open();
 	if (f && bang)
 		find_function_line(w, f, bang + 1, offset, buf, cap);
 	else if (f && lines_find(w->lines, &f->module, offset, buf, cap) < 0)

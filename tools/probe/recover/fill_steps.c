@@ -115,7 +115,7 @@ static void copy_rows(
 		if (!csv_parse_u64(csv_get_field(&c, seq), &a) ||
 			!csv_parse_u64(csv_get_field(&c, start), &b))
 			continue;
-		at = count_rounds_before(r->end, r->n, b, a);
+		at = get_rounds_before(r->end, r->n, b, a);
 		if (!open_block(s, &c, at))
 			break;
 		s->last = at > s->last ? at : s->last;

@@ -439,11 +439,11 @@ static int recover_path(const char *path, const struct wish *w)
 {
 	struct list l = {0};
 	int status = STATUS_DONE;
-	char *full = realpath(path ? path : folders_default(), NULL), *of = NULL;
+	char *full = realpath(path ? path : folders_get_default(), NULL), *of = NULL;
 
 	/* A folder that no longer exists may still have journals outside of it. */
 	if (!full && (!w->clean || (path && errno != ENOENT))) {
-		folders_report_missing("recover: ", path ? path : folders_default(), errno);
+		folders_print_missing("recover: ", path ? path : folders_get_default(), errno);
 		return STATUS_USAGE;
 	}
 	if (full && (path || !w->clean))

@@ -153,7 +153,7 @@ char *report_call(const struct report *r, const struct call *c)
 	char label[COMM_LABEL_MAX];
 	const char *op = intern_get_name(c->op), *api = intern_get_name(c->api);
 	char number[32] = "", who[64] = "";
-	int64_t peer = comm_number_in_group(comms_find(&r->g.comms, c->comm), c->peer);
+	int64_t peer = comm_get_number_in_group(comms_find(&r->g.comms, c->comm), c->peer);
 
 	if (!*op)
 		return tool_strdup(api);
@@ -169,8 +169,8 @@ char *report_call(const struct report *r, const struct call *c)
 			(long long)c->tag);
 	if (!c->comm)
 		return tool_format("%s%s (%s)", op, who, api);
-	return tool_format(
-		"%s%s%s on %s (%s)", op, number, who, comm_label(&r->g.comms, c->comm, label), api);
+	return tool_format("%s%s%s on %s (%s)", op, number, who,
+		comm_format_label(&r->g.comms, c->comm, label), api);
 }
 
 char *report_kind(const struct report *r, const struct stuck *s)

@@ -28,7 +28,7 @@ static void print_job_line(const struct live *l)
 	for (unsigned i = 0; i < RANK_STATES; i++)
 		if (count[i]) {
 			printf("%s%s %s", sep, out_format_plural(count[i], "rank", "ranks"),
-				rank_state_name((enum rank_state)i));
+				rank_state_get_name((enum rank_state)i));
 			sep = ", ";
 		}
 	putchar('\n');
@@ -298,7 +298,7 @@ static void add_rank_cells(struct out_table *t, const struct live *l, const stru
 			view->selects && view->rank == r->rank ? "> " : "", r->rank);
 	out_add_cell(t, number);
 	out_add_cell(t, r->dir->meta.owner.host);
-	out_add_cell(t, rank_state_key(r->dir->state));
+	out_add_cell(t, rank_state_get_key(r->dir->state));
 	out_add_cell(t, out_format_count(r->step));
 	out_add_cell(t, isnan(r->mean_ms) ? "" : out_format_duration(r->mean_ms * 1e6));
 	out_add_cell(t, isnan(r->exposed) ? "" : out_format_percent(r->exposed));

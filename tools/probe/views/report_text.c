@@ -33,10 +33,10 @@ static char *format_rank_states(const struct gather *g)
 			continue;
 		if (n[s] == g->folders.n)
 			tool_add_text(&all, "%s%s", n[s] > 1 ? "all " : "",
-				rank_state_name((enum rank_state)s));
+				rank_state_get_name((enum rank_state)s));
 		else
 			tool_add_item(
-				&all, ", ", "%u %s", n[s], rank_state_name((enum rank_state)s));
+				&all, ", ", "%u %s", n[s], rank_state_get_name((enum rank_state)s));
 	}
 	return all;
 }
@@ -212,7 +212,7 @@ static void print_time_shares(const struct report *r)
 static void print_journal_size(const struct report *r)
 {
 	const struct folders *f = &r->g.folders;
-	uint64_t bytes = folders_journal_bytes(f);
+	uint64_t bytes = folders_get_journal_bytes(f);
 
 	if (!bytes)
 		return;

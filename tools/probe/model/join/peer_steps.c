@@ -107,7 +107,7 @@ static uint64_t bytes_with_steps(const struct folders *f, const struct overlay *
 			continue;
 		}
 		calls_open(&s, &f->dir[i], i, overlay[i]);
-		all += calls_bytes(&s);
+		all += calls_get_bytes(&s);
 		calls_close(&s);
 	}
 	return any ? all : 0;

@@ -334,7 +334,7 @@ static void find_common_ends(struct common_ends *e, const struct rounds *r, cons
 
 	walk_calls_of_rank(&w, d, o);
 	while ((c = walk_next(&w))) {
-		uint64_t now = count_rounds_before(r->end, r->n, c->call.start, c->call.seq);
+		uint64_t now = get_rounds_before(r->end, r->n, c->call.start, c->call.seq);
 
 		if (!is_of_all(&c->call, f) || now >= r->n || (e->n && c->call.comm != e->comm))
 			continue;
@@ -492,7 +492,7 @@ static uint64_t bytes_of_calls(const struct folders *f, const struct overlay *co
 		struct calls s;
 
 		calls_open(&s, &f->dir[i], i, overlay[i]);
-		all += calls_bytes(&s);
+		all += calls_get_bytes(&s);
 		calls_close(&s);
 	}
 	return all;
