@@ -51,7 +51,7 @@ static void add_kept_number(
 	void *arg, uint64_t step, const struct csv_text *text, double v, uint64_t wall_ns)
 {
 	struct number_side *s = arg;
-	uint32_t name = intern_text(text->s, text->n);
+	uint32_t name = intern_add_text(text->s, text->n);
 	struct kept_number *k;
 
 	(void)wall_ns;

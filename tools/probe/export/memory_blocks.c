@@ -46,7 +46,7 @@ static void read_event_rows(
 		col[i] = csv_find_column(&csv, name[i]);
 	while (csv_read_row(&csv)) {
 		struct memory_event event = {
-			.device = csv_intern_field(csv_get_field(&csv, col[AT_NAME])),
+			.device = csv_get_field_id(csv_get_field(&csv, col[AT_NAME])),
 			.call = read_event_number(&csv, col[AT_CALL]),
 			.bytes = read_event_number(&csv, col[AT_BYTES]),
 			.allocated = read_event_number(&csv, col[AT_ALLOCATED]),

@@ -97,7 +97,7 @@ static void read_live_numbers(struct live_rank *r)
 		    at_value = csv_find_column(&c, "value");
 
 		if (bytes > TAIL_BYTES)
-			csv_skip_to(&c, bytes - TAIL_BYTES);
+			csv_set_position(&c, bytes - TAIL_BYTES);
 		while (csv_read_row(&c))
 			if (csv_parse_u64(csv_get_field(&c, at_step), &step) &&
 				csv_parse_double(csv_get_field(&c, at_value), &v))

@@ -493,7 +493,7 @@ void skew_estimate(struct skew_result *r, struct clock_fix *skew, const struct f
 		h->folder[h->folders++] = i;
 	}
 	if (n > 1)
-		do_for_each(n, threads, read_host, &(struct reading){host, f, lo, hi});
+		handle_each_in_threads(n, threads, read_host, &(struct reading){host, f, lo, hi});
 	if (n > 1)
 		align_all(host, n);
 	for (unsigned i = 0; n > 1 && i < n; i++) {

@@ -194,11 +194,11 @@ static void print_frames(struct report *r, const struct stack_text *t, bool pyth
 	for (unsigned i = 0; (f = stack_frame(text, i, &n)); i++) {
 		char *one = python ? tool_strndup(f, n) : stack_plain(f, n);
 
-		printf("%*s%s%-8s%s", (int)indent, "", out_style(STYLE_FAINT),
+		printf("%*s%s%-8s%s", (int)indent, "", out_get_style(STYLE_FAINT),
 			i	 ? ""
 			: python ? "python"
 				 : "native",
-			out_plain());
+			out_get_plain());
 		out_print_clean(one);
 		if (!python)
 			where_find(&r->stacks.where, (uint32_t)t->key.a, f, n, line, sizeof(line));

@@ -544,7 +544,7 @@ bool number_by_rounds(
 		find_longer_ends(&longer, e.n, f, &f->dir[by], overlay[by]);
 	how->longer = longer.n > 0;
 	if (found)
-		do_for_each(f->n, how->threads, end_rounds_of,
+		handle_each_in_threads(f->n, how->threads, end_rounds_of,
 			&(struct rounds_of_ranks){f, overlay, &e, &longer, how->want});
 	free(e.seq);
 	free(longer.seq);

@@ -57,7 +57,7 @@ static void take_row(void *arg, struct calls *s, const struct call *c)
 		*w = (struct walk_call){
 			.source = NO_NUMBER, .source_seq = NO_NUMBER, .source_tag = NO_NUMBER};
 		t = calls_get_column(s, COL_phase);
-		w->phase = intern_text(t->s, t->n);
+		w->phase = intern_add_text(t->s, t->n);
 		t = calls_get_column(s, COL_shape);
 		if (t->n && t->n < sizeof(w->shape)) {
 			memcpy(w->shape, t->s, t->n);
@@ -68,7 +68,7 @@ static void take_row(void *arg, struct calls *s, const struct call *c)
 		return;
 	csv_parse_u64(calls_get_column(s, COL_count), &count);
 	t = calls_get_column(s, COL_dtype);
-	dtype = intern_text(t->s, t->n);
+	dtype = intern_add_text(t->s, t->n);
 	if (io->s[0] == 'i') {
 		if (!w->in_rows++) {
 			w->in_dtype = dtype;

@@ -418,7 +418,7 @@ static void learn_name(struct call_source *s, uint32_t id, const struct piece *p
 		memset(s->name + s->nname, 0, (want - s->nname) * sizeof(*s->name));
 		s->nname = want;
 	}
-	s->name[id] = intern_text(p->data, p->n);
+	s->name[id] = intern_add_text(p->data, p->n);
 }
 
 /* Handles the rank's last block: its counts. */

@@ -306,7 +306,7 @@ static bool start_file(struct calls *s)
 			if (s->cut && s->compact)
 				compact_start_at(s->compact, &s->csv.src, f->bytes - s->tail);
 			else if (s->cut)
-				csv_skip_to(&s->csv, f->bytes - s->tail);
+				csv_set_position(&s->csv, f->bytes - s->tail);
 			return true;
 		}
 		csv_close(&s->csv);
@@ -362,7 +362,7 @@ static uint32_t get_column_name_id(struct calls_repeat *repeat, const struct csv
 	if (!t->n)
 		return 0;
 	if (!find_repeat(repeat, t))
-		set_repeat(repeat, t, csv_intern_field(t));
+		set_repeat(repeat, t, csv_get_field_id(t));
 	return (uint32_t)repeat->value;
 }
 

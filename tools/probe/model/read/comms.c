@@ -153,17 +153,17 @@ static void read_comm_file(struct comms *c, const char *path, int rank)
 			continue;
 		t = csv_get_field(&csv, col[COMM_COL_name]);
 		if (!k->name && t->n)
-			k->name = csv_intern_field(t);
+			k->name = csv_get_field_id(t);
 		if (!csv_get_field(&csv, col[COMM_COL_world_ranks])->n)
 			add_seen(k, rank);
 		if (k->ranks)
 			continue;
 		t = csv_get_field(&csv, col[COMM_COL_lib]);
-		k->lib = csv_intern_field(t);
+		k->lib = csv_get_field_id(t);
 		if (!csv_parse_i64(csv_get_field(&csv, col[COMM_COL_size]), &k->size))
 			k->size = -1;
 		t = csv_get_field(&csv, col[COMM_COL_kind]);
-		k->kind = csv_intern_field(t);
+		k->kind = csv_get_field_id(t);
 		k->parent = parse_hex(csv_get_field(&csv, col[COMM_COL_parent]));
 		t = csv_get_field(&csv, col[COMM_COL_world_ranks]);
 		k->ranks = tool_strndup(t->s, t->n);
@@ -188,7 +188,7 @@ static void read_roles(struct comms *c, const char *path)
 			continue;
 		k = id ? table_find(&c->table, id, 0) : NULL;
 		if (k && !k->role)
-			k->role = intern_text(role, strlen(role));
+			k->role = intern_add_text(role, strlen(role));
 	}
 	if (f)
 		fclose(f);

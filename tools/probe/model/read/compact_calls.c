@@ -202,7 +202,7 @@ static uint32_t get_dtype_name_id(unsigned dtype)
 	if (!id && dtype < DT_COUNT) {
 		const char *name = get_dtype_info(dtype)->name;
 
-		ids[dtype] = id = intern_text(name, strlen(name));
+		ids[dtype] = id = intern_add_text(name, strlen(name));
 	}
 	return id;
 }

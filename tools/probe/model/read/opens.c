@@ -95,11 +95,11 @@ static void take_inspected_call(void *arg, const struct inspect_call *c)
 		return;
 	now.call = (struct call){
 		.rank = l->rank,
-		.lib = intern_text(c->lib, strlen(c->lib)),
-		.api = intern_text(c->api, strlen(c->api)),
-		.op = intern_text(c->op, strlen(c->op)),
-		.redop = intern_text(c->redop, strlen(c->redop)),
-		.dtype = intern_text(c->dtype, strlen(c->dtype)),
+		.lib = intern_add_text(c->lib, strlen(c->lib)),
+		.api = intern_add_text(c->api, strlen(c->api)),
+		.op = intern_add_text(c->op, strlen(c->op)),
+		.redop = intern_add_text(c->redop, strlen(c->redop)),
+		.dtype = intern_add_text(c->dtype, strlen(c->dtype)),
 		.count = c->count,
 		.in_bytes = c->bytes,
 		.bits = CALL_OPEN | (c->async ? CALL_ASYNC : 0),
@@ -144,7 +144,7 @@ static uint32_t read_interned_text(const char *line, const char *key)
 	char text[512];
 
 	meta_string(line, key, text, sizeof(text));
-	return intern_text(text, strlen(text));
+	return intern_add_text(text, strlen(text));
 }
 
 /* Reads an object of open.jsonl, or of `waits` in meta.json (folder/opened.h). */
