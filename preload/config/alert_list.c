@@ -110,7 +110,7 @@ static int read_rule_field(struct reader *r, const struct list *l, struct alert_
 static const char *add_rule_line(struct list *l, const struct alert_rule *rule)
 {
 	char line[ALERT_RULE_TEXT], *more;
-	struct text t = text_over(line, sizeof(line));
+	struct text t = text_init(line, sizeof(line));
 
 	if (l->n == ALERT_RULES_MAX)
 		return "more than 32 rules";
@@ -287,7 +287,7 @@ static const char *add_spike_rule(struct config *cfg)
 		.has_threshold = true,
 		.threshold = cfg->global_norm_spike_threshold};
 	char line[ALERT_RULE_TEXT];
-	struct text t = text_over(line, sizeof(line));
+	struct text t = text_init(line, sizeof(line));
 	size_t len = strlen(cfg->alerts);
 	char *all;
 

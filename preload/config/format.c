@@ -48,9 +48,9 @@ static void put_double(struct out *o, double v)
 	double back;
 
 	for (int digits = 1; digits <= 17; digits++) {
-		struct text t = text_over(tmp, sizeof(tmp));
+		struct text t = text_init(tmp, sizeof(tmp));
 
-		text_double(&t, v, digits);
+		text_add_double(&t, v, digits);
 		if (number_parse(tmp, t.len, &back) && back == v)
 			break;
 	}

@@ -444,17 +444,17 @@ int sink_add_stack(struct sink *s, const struct journal_stack *e)
 	if (!native)
 		return -ENOBUFS;
 
-	struct text nt = text_over(native, space);
+	struct text nt = text_init(native, space);
 
 	for (unsigned i = 0; i < e->e.n; i++) {
 		if (!load_symbols(s) || symbols_name(s->symbols, pc[i], frame, sizeof(frame)) < 0)
 			frame[0] = 0;
 		if (i)
-			text_str(&nt, " <- ");
+			text_add_string(&nt, " <- ");
 		if (frame[0])
-			text_str(&nt, frame);
+			text_add_string(&nt, frame);
 		else
-			text_fmt(&nt, "0x%llx", (unsigned long long)pc[i]);
+			text_add_format(&nt, "0x%llx", (unsigned long long)pc[i]);
 	}
 	if (e->text_bytes)
 		python = strndup(py, e->text_bytes);
@@ -654,7 +654,7 @@ int sink_write_meta(struct sink *s)
 		return -ENOMEM;
 
 	uint64_t seq = atomic_load_explicit(&s->j->head->commit_seq, memory_order_acquire);
-	struct text t = text_over(buf, META_MAX);
+	struct text t = text_init(buf, META_MAX);
 
 	meta_format(&t, s->j, journal_get_commit(s->j, seq));
 

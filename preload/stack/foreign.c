@@ -264,7 +264,7 @@ static void check_frame(
 size_t foreign_write_text(const struct foreign_stack *s, const struct foreign_rules *rules,
 	char *buf, size_t cap, bool *selected)
 {
-	struct text t = text_over(buf, cap - sizeof(MORE));
+	struct text t = text_init(buf, cap - sizeof(MORE));
 	bool whole = s->n < FOREIGN_FRAMES_MAX;
 
 	*selected = !foreign_rules_have_selection(rules);
@@ -279,7 +279,7 @@ size_t foreign_write_text(const struct foreign_stack *s, const struct foreign_ru
 			check_frame(rules, &n, selected, &dropped);
 		if (dropped || t.cut)
 			continue;
-		text_fmt(&t, "%s%s:%d %s", t.len ? " <- " : "", n.file, n.line, n.function);
+		text_add_format(&t, "%s%s:%d %s", t.len ? " <- " : "", n.file, n.line, n.function);
 		if (t.cut) {
 			t.len = before;
 			buf[before] = 0;

@@ -63,7 +63,7 @@ int session_take_folder(struct folder *f, const struct folder_resume *resume)
 		return -ENOMEM;
 	session_fill_head(none.head);
 
-	struct text t = text_over(mem + sizeof(struct journal_head), META_MAX);
+	struct text t = text_init(mem + sizeof(struct journal_head), META_MAX);
 
 	meta_format(&t, &none, NULL);
 

@@ -200,7 +200,7 @@ int resume_earlier_run(void *arg, int out, int dirfd, const char *name)
 
 void format_resumed(struct text *t, const struct resumed *r)
 {
-	text_fmt(t, "{\"first_step\": %u, \"earlier\": ", r->first);
-	text_json(t, r->earlier);
-	text_char(t, '}');
+	text_add_format(t, "{\"first_step\": %u, \"earlier\": ", r->first);
+	text_add_json(t, r->earlier);
+	text_add_char(t, '}');
 }

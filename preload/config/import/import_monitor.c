@@ -120,7 +120,7 @@ static void read_activations(struct import *f, const struct tree_node *n)
 static void read_ops(struct import *f, const struct tree_node *n)
 {
 	char list[128] = "";
-	struct text t = text_over(list, sizeof(list));
+	struct text t = text_init(list, sizeof(list));
 
 	for (const struct tree_node *e = n->child; e; e = e->next) {
 		const char *const *name = train_op_names;
@@ -137,7 +137,7 @@ static void read_ops(struct import *f, const struct tree_node *n)
 				e->kind == TREE_SCALAR ? report_quote(quoted, e->text, e->len)
 						       : "a list");
 		else if (strcmp(*name, "shape") && strcmp(*name, "dtype"))
-			text_fmt(&t, "%s%s", t.len ? "," : "", *name);
+			text_add_format(&t, "%s%s", t.len ? "," : "", *name);
 	}
 	/* As in msprobe: norm if no operation is valid. */
 	import_set_text(f, "ops", n, t.len ? list : "norm");
@@ -206,9 +206,9 @@ static void read_switching(struct import *f)
 static void read_rule_list(struct import *f, const struct tree_node *n)
 {
 	char all[2048];
-	struct text t = text_over(all, sizeof(all));
+	struct text t = text_init(all, sizeof(all));
 
-	text_char(&t, '[');
+	text_add_char(&t, '[');
 	for (const struct tree_node *e = n->child; e; e = e->next) {
 		const struct tree_node *name = tree_get(e, "rule_name");
 		const struct tree_node *threshold = tree_get(tree_get(e, "args"), "threshold");
@@ -231,15 +231,15 @@ static void read_rule_list(struct import *f, const struct tree_node *n)
 				"skipped");
 			continue;
 		}
-		text_fmt(
+		text_add_format(
 			&t, "%s{rule: %s, kind: all, warmup: 0", t.len > 1 ? ", " : "", name->text);
 		if (threshold)
-			text_fmt(&t, ", threshold: %s", threshold->text);
+			text_add_format(&t, ", threshold: %s", threshold->text);
 		else if (strcmp(name->text, "AnomalyTurbulence") == 0)
-			text_str(&t, ", threshold: 0");
-		text_char(&t, '}');
+			text_add_string(&t, ", threshold: 0");
+		text_add_char(&t, '}');
 	}
-	text_char(&t, ']');
+	text_add_char(&t, ']');
 	if (t.cut)
 		import_record_wrong(f, n, "too many rules: they are skipped");
 	else if (t.len > 2)

@@ -81,13 +81,13 @@ static void add_logged_metric(struct import *f, const char *metric)
 
 static void write_pattern(struct text *t, const char *part)
 {
-	text_char(t, '\'');
+	text_add_char(t, '\'');
 	for (; *part; part++) {
 		if (strchr(".[]{}()*+?^$|\\", *part))
-			text_char(t, '\\');
-		text_str(t, *part == '\'' ? "''" : (char[]){*part, 0});
+			text_add_char(t, '\\');
+		text_add_string(t, *part == '\'' ? "''" : (char[]){*part, 0});
 	}
-	text_char(t, '\'');
+	text_add_char(t, '\'');
 }
 
 struct norm_names {
@@ -104,7 +104,7 @@ static void add_norm_name(struct norm_names *names, const struct tree_node *n)
 	}
 	if (!n->len)
 		return;
-	text_str(&names->t, names->any ? ", " : "[");
+	text_add_string(&names->t, names->any ? ", " : "[");
 	write_pattern(&names->t, n->text);
 	names->any = true;
 }
@@ -136,7 +136,7 @@ static void read_norms(struct import *f, const struct tree_node *n)
 	const struct tree_node *state = tree_get(tree_get(f->top, "monitor"), "train_state");
 	struct norm_names names = {.any = false};
 
-	names.t = text_over(names.list, sizeof(names.list));
+	names.t = text_init(names.list, sizeof(names.list));
 	add_norm_names(f, &names, n);
 	if (names.refused || !(names.all || names.any))
 		return;
@@ -146,10 +146,10 @@ static void read_norms(struct import *f, const struct tree_node *n)
 			"local_norm/<parameter> is written: the norm of what the rank has "
 			"accumulated in the step");
 	names = (struct norm_names){.any = false};
-	names.t = text_over(names.list, sizeof(names.list));
+	names.t = text_init(names.list, sizeof(names.list));
 	add_norm_names(f, &names, tree_get(state, "local_norm"));
 	add_norm_names(f, &names, tree_get(state, "device_norm"));
-	text_char(&names.t, ']');
+	text_add_char(&names.t, ']');
 	if (names.any && !names.all && !names.t.cut)
 		import_set_text(f, "metrics_targets", n, names.list);
 }
@@ -176,14 +176,14 @@ static void read_event_folder(struct import *f, const struct tree_node *n)
 		SCALAR_ITERATION_TIME, SCALAR_LEARNING_RATE, SCALAR_BATCH_SIZE, SCALAR_MODEL_FLOPS};
 	int64_t ranks = import_get_job_size(f);
 	char text[512];
-	struct text t = text_over(text, sizeof(text));
+	struct text t = text_init(text, sizeof(text));
 
 	import_set(f, "tensorboard_dir", n);
 	import_set_text(f, "format", n, "csv, tensorboard");
 	import_set_text(f, "tensorboard_tags", NULL, "mindformers");
 	for (unsigned i = 0; i < sizeof(theirs); i++)
-		text_fmt(&t, "%s%s", i ? ", " : "[", scalar_names[theirs[i]]);
-	text_char(&t, ']');
+		text_add_format(&t, "%s%s", i ? ", " : "[", scalar_names[theirs[i]]);
+	text_add_char(&t, ']');
 	import_set_text(f, "tensorboard_scalars", NULL, text);
 	if (ranks) {
 		snprintf(text, sizeof(text), "%lld", (long long)ranks - 1);

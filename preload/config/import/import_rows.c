@@ -171,7 +171,7 @@ static bool set_patterns(struct import *f, const struct config_key *k, const str
 		bytes += e->len + 3;
 
 	char *all = malloc(bytes);
-	struct text t = text_over(all, bytes);
+	struct text t = text_init(all, bytes);
 
 	if (!all) {
 		f->l->error = -ENOMEM;
@@ -181,9 +181,9 @@ static bool set_patterns(struct import *f, const struct config_key *k, const str
 	for (const struct tree_node *e = n->child; e; e = e->next) {
 		if (e->kind != TREE_SCALAR || !e->len)
 			continue;
-		text_str(&t, t.len ? "|(" : "(");
-		text_put(&t, e->text, e->len);
-		text_char(&t, ')');
+		text_add_string(&t, t.len ? "|(" : "(");
+		text_add_bytes(&t, e->text, e->len);
+		text_add_char(&t, ')');
 	}
 	ok = handle_set_result(
 		f, k, n, config_set(f->l->cfg, k, all, t.len, &f->l->base), all, t.len);

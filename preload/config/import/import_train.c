@@ -369,7 +369,7 @@ static void read_profile_stages(struct import *f)
 	int64_t ranks = import_get_job_size(f);
 	double stages = 1;
 	char list[1024];
-	struct text t = text_over(list, sizeof(list));
+	struct text t = text_init(list, sizeof(list));
 
 	if (n)
 		tree_read_number(n, &stages);
@@ -380,8 +380,9 @@ static void read_profile_stages(struct import *f)
 		return;
 	}
 	for (int64_t i = 0; i < (int64_t)stages; i++)
-		text_fmt(&t, "%s%lld", i ? ", " : "[", (long long)(i * (ranks / (int64_t)stages)));
-	text_char(&t, ']');
+		text_add_format(
+			&t, "%s%lld", i ? ", " : "[", (long long)(i * (ranks / (int64_t)stages)));
+	text_add_char(&t, ']');
 	if (!t.cut)
 		import_set_text(f, "profile_rank", at, list);
 }
@@ -491,12 +492,13 @@ static void set_event_scalars(struct import *f)
 	bool have[] = {true, is_true(n, "log_timers_to_tensorboard", false),
 		is_true(n, "log_loss_scale_to_tensorboard", false)};
 	char list[1024];
-	struct text t = text_over(list, sizeof(list));
+	struct text t = text_init(list, sizeof(list));
 
 	for (unsigned i = 0; i < sizeof(theirs) / sizeof(*theirs); i++)
 		if (have[theirs[i].only])
-			text_fmt(&t, "%s%s", t.len ? ", " : "[", scalar_names[theirs[i].which]);
-	text_char(&t, ']');
+			text_add_format(
+				&t, "%s%s", t.len ? ", " : "[", scalar_names[theirs[i].which]);
+	text_add_char(&t, ']');
 	import_set_text(f, "tensorboard_scalars", NULL, list);
 }
 
@@ -579,7 +581,7 @@ static bool is_shown(const struct import *f, const struct tree_node *n)
 	for (size_t i = 0; i < sizeof(shown_if) / sizeof(*shown_if); i++) {
 		const struct tree_node *needs = tree_get(f->top, shown_if[i].needs);
 		char buf[64];
-		struct text value = text_over(buf, sizeof(buf));
+		struct text value = text_init(buf, sizeof(buf));
 
 		if (strcmp(n->key, shown_if[i].key) != 0)
 			continue;
@@ -600,26 +602,26 @@ static void format_training_text(struct import *f)
 	struct text t, v;
 
 	if (json && value) {
-		t = text_over(json, TRAINING_TEXT_MAX);
-		text_char(&t, '{');
+		t = text_init(json, TRAINING_TEXT_MAX);
+		text_add_char(&t, '{');
 		for (const struct tree_node *n = f->top->child; n; n = n->next) {
 			size_t before = t.len;
 
 			if (!is_shown(f, n) || tree_get(f->top, n->key) != n)
 				continue;
-			v = text_over(value, TRAINING_TEXT_MAX);
+			v = text_init(value, TRAINING_TEXT_MAX);
 			python_write_text(&v, n);
-			text_str(&t, t.len > 1 ? ", " : "");
-			text_json(&t, n->key);
-			text_str(&t, ": ");
-			text_json(&t, value);
+			text_add_string(&t, t.len > 1 ? ", " : "");
+			text_add_json(&t, n->key);
+			text_add_string(&t, ": ");
+			text_add_json(&t, value);
 			if (v.cut || t.cut || t.len + 2 > t.cap) {
 				t.len = before;
 				t.buf[before] = 0;
 				t.cut = false;
 			}
 		}
-		text_char(&t, '}');
+		text_add_char(&t, '}');
 		free(f->l->cfg->training);
 		f->l->cfg->training = strdup(json);
 	}

@@ -50,11 +50,11 @@ static void write_name_shape(struct text *out, const struct record_name *e)
 	if (e->what == JN_MODULE)
 		return;
 	if (!e->ndim && e->what == JN_PARAM)
-		text_char(out, '-');
+		text_add_char(out, '-');
 	for (unsigned i = 0; i < e->ndim; i++) {
 		if (i)
-			text_char(out, 'x');
-		text_u64(out, e->dims[i]);
+			text_add_char(out, 'x');
+		text_add_u64(out, e->dims[i]);
 	}
 }
 
@@ -66,8 +66,8 @@ static void write_name_flags(struct text *out, uint32_t flags)
 		if (!(flags & 1u << i))
 			continue;
 		if (!first)
-			text_char(out, ';');
-		text_str(out, name_flag_words[i]);
+			text_add_char(out, ';');
+		text_add_string(out, name_flag_words[i]);
 		first = false;
 	}
 }
@@ -78,17 +78,17 @@ static void write_name_flags(struct text *out, uint32_t flags)
 #define PUT_OWNER(v)                                                 \
 	do {                                                         \
 		if (e->what == JN_PARAM && !(e->flags & JN_UNOWNED)) \
-			text_u64(out, v);                            \
+			text_add_u64(out, v);                        \
 	} while (0)
-#define PUT_STAGE(v)                      \
-	do {                              \
-		if (!is_in_bucket(e))     \
-			text_u64(out, v); \
+#define PUT_STAGE(v)                          \
+	do {                                  \
+		if (!is_in_bucket(e))         \
+			text_add_u64(out, v); \
 	} while (0)
-#define PUT_PART(v)                       \
-	do {                              \
-		if (is_in_bucket(e))      \
-			text_u64(out, v); \
+#define PUT_PART(v)                           \
+	do {                                  \
+		if (is_in_bucket(e))          \
+			text_add_u64(out, v); \
 	} while (0)
 #define PUT_BUCKET(v) PUT_PART(v)
 
@@ -116,7 +116,7 @@ static int write_name_row(void *state, const struct record_name *e)
 	if (!at)
 		return err;
 
-	struct text row = text_over(at, cap), *out = &row;
+	struct text row = text_init(at, cap), *out = &row;
 
 #define NAME_COLUMN(name, type, source, help) \
 	PUT_##type(source);                   \

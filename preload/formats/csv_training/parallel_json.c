@@ -205,7 +205,7 @@ static void put_carried(
 		"%d, \"ranks\": \"%s\", \"mesh\": \"%s\", \"why\": \"%s\"}",
 		first ? "" : ",", (unsigned long long)c->id, words[role], sure, c->size, c->ranks,
 		c->mesh, why);
-	text_str(t, line);
+	text_add_string(t, line);
 }
 
 static bool is_name_of_experts(const char *name)
@@ -227,13 +227,13 @@ static void write_parallel(struct parallel *p)
 {
 	size_t cap = 64 + (size_t)p->n * ROW_TEXT;
 	char *buf = malloc(cap);
-	struct text t = text_over(buf, cap);
+	struct text t = text_init(buf, cap);
 	size_t empty;
 	uint64_t hash;
 
 	if (!buf)
 		return;
-	text_str(&t, "{\"communicators\": [");
+	text_add_string(&t, "{\"communicators\": [");
 	empty = t.len;
 	for (unsigned i = 0; i < p->n; i++) {
 		const char *mesh = p->comm[i].mesh;
@@ -244,7 +244,7 @@ static void write_parallel(struct parallel *p)
 	}
 	hash = hash_str(1, buf);
 	if ((t.len > empty || p->written) && hash != p->written) {
-		text_str(&t, "\n]}\n");
+		text_add_string(&t, "\n]}\n");
 		if (!t.cut &&
 			io_replace_file(files_get_dir(p->files), "parallel.json", buf, t.len) == 0)
 			p->written = hash;

@@ -28,7 +28,7 @@ static int digits_of_scalar(double v)
 	return (double)(float)v == v ? 9 : 15;
 }
 
-#define PUT_SCALAR_VALUE(v) text_double(out, v, digits_of_scalar(v))
+#define PUT_SCALAR_VALUE(v) text_add_double(out, v, digits_of_scalar(v))
 
 static void put_scalar_row(struct text *out, const struct record_scalar *e)
 {
@@ -53,7 +53,7 @@ static int write_scalar_row(void *state, const struct record_scalar *e)
 	if (!at)
 		return err;
 
-	struct text out = text_over(at, SCALAR_ROW);
+	struct text out = text_init(at, SCALAR_ROW);
 
 	put_scalar_row(&out, e);
 	files_add_length(files, o, out.len);

@@ -149,7 +149,7 @@ static const char *get_monitor_header(struct monitor *m, uint32_t ops, bool micr
 		struct monitor_header_text *h = &m->header[i];
 
 		if (!h->text[0]) {
-			struct text t = text_over(h->text, sizeof(h->text));
+			struct text t = text_init(h->text, sizeof(h->text));
 
 			h->ops = ops;
 			h->micro = micro;
@@ -236,7 +236,7 @@ static int write_monitor_kind(void *state, const struct record_kind *r)
 	if (!at)
 		return err;
 
-	struct text t = text_over(at, cap);
+	struct text t = text_init(at, cap);
 
 	if (number)
 		one = init_number_stats(k->e.n ? r->value[0] : NAN,
@@ -262,16 +262,16 @@ static void write_stack_lines(struct text *t, const char *frames)
 			   *colon = blank ? memrchr(p, ':', (size_t)(blank - p)) : NULL;
 
 		if (colon) {
-			text_str(t, "File ");
-			text_put(t, p, (size_t)(colon - p));
-			text_str(t, ", line ");
-			text_put(t, colon + 1, (size_t)(blank - colon - 1));
-			text_str(t, ", in ");
-			text_put(t, blank + 1, n - (size_t)(blank + 1 - p));
-			text_str(t, ", \n");
+			text_add_string(t, "File ");
+			text_add_bytes(t, p, (size_t)(colon - p));
+			text_add_string(t, ", line ");
+			text_add_bytes(t, colon + 1, (size_t)(blank - colon - 1));
+			text_add_string(t, ", in ");
+			text_add_bytes(t, blank + 1, n - (size_t)(blank + 1 - p));
+			text_add_string(t, ", \n");
 		} else {
-			text_put(t, p, n);
-			text_char(t, '\n');
+			text_add_bytes(t, p, n);
+			text_add_char(t, '\n');
 		}
 		p = next;
 	}
@@ -300,13 +300,13 @@ static int write_monitor_stack(void *state, const struct record_stack *e)
 	if (!all)
 		return -ENOBUFS;
 
-	struct text stack = text_over(all, lines), t = text_over(at, cap);
+	struct text stack = text_init(all, lines), t = text_init(at, cap);
 
 	write_stack_lines(&stack, frames);
 	csv_add_field_max(&t, e->api, ROW_STRING_MAX);
 	write_comma(&t);
 	csv_add_field(&t, all);
-	text_char(&t, '\n');
+	text_add_char(&t, '\n');
 	free(all);
 	files_add_length(m->files, o, t.len);
 	return 0;
@@ -351,7 +351,7 @@ static int write_comm_sum(struct monitor *m, const struct monitor_sum *s)
 	if (!at)
 		return err;
 
-	struct text t = text_over(at, MONITOR_ROW_MAX + 256);
+	struct text t = text_init(at, MONITOR_ROW_MAX + 256);
 
 	monitor_begin_row(&t, &row, &m->style);
 	monitor_statistics(&t, m->ops, &all, s->count, DT_FLOAT64, &m->style);

@@ -14,13 +14,13 @@
 
 size_t format_monitor_owner(char *buf, size_t cap, const struct journal *j)
 {
-	struct text t = text_over(buf, cap);
+	struct text t = text_init(buf, cap);
 
-	text_str(&t, "{\n ");
+	text_add_string(&t, "{\n ");
 	owner_format(&t, &j->head->owner);
-	text_str(&t, ",\n \"journal_path\": ");
-	text_json(&t, j->head->journal_path);
-	text_str(&t, "\n}\n");
+	text_add_string(&t, ",\n \"journal_path\": ");
+	text_add_json(&t, j->head->journal_path);
+	text_add_string(&t, "\n}\n");
 	return t.len;
 }
 

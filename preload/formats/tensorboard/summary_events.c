@@ -150,7 +150,7 @@ static int write_summary_histogram(void *state, const struct record_kind *r)
 	double limit[HISTOGRAM_BINS_MAX], wall;
 	struct tfevent_histogram h;
 	char tag[TB_TAG_MAX];
-	struct text t = text_over(tag, sizeof(tag));
+	struct text t = text_init(tag, sizeof(tag));
 
 	if (k->kind != TK_HISTOGRAM || !n || n > HISTOGRAM_BINS_MAX || !start_summary(s, k->step))
 		return 0;

@@ -25,7 +25,7 @@ void tb_scalar_tag(struct text *out, const struct record_scalar *e, bool of_samp
 
 	write_scalar_name(out, e);
 	if (of_samples)
-		text_str(out, " vs samples");
+		text_add_string(out, " vs samples");
 	format_clean_tag(out, from);
 }
 
@@ -45,22 +45,22 @@ void tb_kind_tag(struct text *out, const struct record_kind *r, const char *what
 	const struct journal_kind_row *k = r->kind;
 	size_t from = out->len;
 
-	text_str(out, r->word);
-	text_char(out, '/');
+	text_add_string(out, r->word);
+	text_add_char(out, '/');
 	/* The chunks of a pipeline have the same names, so the chunk is part of the tag. */
 	if (k->vpp_stage) {
-		text_str(out, "vp");
-		text_u64(out, k->vpp_stage);
-		text_char(out, '.');
+		text_add_string(out, "vp");
+		text_add_u64(out, k->vpp_stage);
+		text_add_char(out, '.');
 	}
 	text_escaped(out, *r->name ? r->name : "model");
-	text_char(out, '/');
+	text_add_char(out, '/');
 	if (k->micro_step != UINT32_MAX && k->micro_step) {
-		text_str(out, "micro");
-		text_u64(out, k->micro_step);
-		text_char(out, '/');
+		text_add_string(out, "micro");
+		text_add_u64(out, k->micro_step);
+		text_add_char(out, '/');
 	}
-	text_str(out, what);
+	text_add_string(out, what);
 	format_clean_tag(out, from);
 }
 
@@ -68,8 +68,8 @@ void tb_metric_tag(struct text *out, const struct record_kind *r)
 {
 	size_t from = out->len;
 
-	text_str(out, r->word);
-	text_char(out, '/');
+	text_add_string(out, r->word);
+	text_add_char(out, '/');
 	text_escaped(out, r->name);
 	format_clean_tag(out, from);
 }
@@ -79,7 +79,7 @@ void tb_summary_tag(struct text *out, const struct record_kind *r)
 	size_t from = out->len;
 
 	text_escaped(out, r->name);
-	text_str(out, "/auto");
+	text_add_string(out, "/auto");
 	format_clean_tag(out, from);
 }
 
@@ -92,17 +92,17 @@ const char *tb_monitor_word(const char *word)
 
 void tb_monitor_tag(struct text *out, const struct record_kind *r, int32_t rank, const char *what)
 {
-	text_u64(out, r->kind->vpp_stage);
-	text_char(out, ':');
+	text_add_u64(out, r->kind->vpp_stage);
+	text_add_char(out, ':');
 	text_escaped(out, r->name);
 	if (r->kind->micro_step != UINT32_MAX) {
-		text_char(out, ':');
-		text_u64(out, r->kind->micro_step);
+		text_add_char(out, ':');
+		text_add_u64(out, r->kind->micro_step);
 	}
-	text_str(out, "/rank");
-	text_i64(out, rank);
-	text_char(out, '/');
-	text_str(out, tb_monitor_word(r->word));
-	text_char(out, '_');
-	text_str(out, what);
+	text_add_string(out, "/rank");
+	text_add_i64(out, rank);
+	text_add_char(out, '/');
+	text_add_string(out, tb_monitor_word(r->word));
+	text_add_char(out, '_');
+	text_add_string(out, what);
 }

@@ -184,13 +184,13 @@ static void add_scalar_event(struct tensorboard *t, const struct record_scalar *
 	double wall = get_wall_time(e->wall_ns);
 	int64_t x = (int64_t)e->step + 1;
 	char tag[TB_TAG_MAX];
-	struct text out = text_over(tag, sizeof(tag));
+	struct text out = text_init(tag, sizeof(tag));
 
 	tb_scalar_tag(&out, e, false);
 	tfevent_scalar(&t->events, wall, x, tag, (float)get_shown_value(e));
 	if (!tb_scalar_has_samples((enum scalar)e->which) || !(t->now.batch > 0))
 		return;
-	out = text_over(tag, sizeof(tag));
+	out = text_init(tag, sizeof(tag));
 	tb_scalar_tag(&out, e, true);
 	tfevent_scalar(&t->events, wall, (int64_t)((double)x * t->now.batch), tag,
 		(float)get_shown_value(e));
@@ -271,7 +271,7 @@ static void add_kind_event(struct tensorboard *t, const struct record_kind *r, d
 	const char *what, double value)
 {
 	char tag[TB_TAG_MAX];
-	struct text out = text_over(tag, sizeof(tag));
+	struct text out = text_init(tag, sizeof(tag));
 
 	write_tb_tag(t, &out, r, what);
 	tfevent_scalar(&t->events, wall, r->kind->step, tag, (float)value);
@@ -309,7 +309,7 @@ static void add_bins(struct tensorboard *t, const struct record_kind *r, double 
 		.limit = limit,
 		.bucket = r->value + from};
 	char tag[TB_TAG_MAX];
-	struct text out = text_over(tag, sizeof(tag));
+	struct text out = text_init(tag, sizeof(tag));
 
 	for (unsigned i = 0; i < KIND_BINS_EACH; i++) {
 		double mid = -1 + (2.0 * i + 1) / KIND_BINS_EACH;
@@ -327,7 +327,7 @@ static void add_bins(struct tensorboard *t, const struct record_kind *r, double 
 static void add_metric_event(struct tensorboard *t, const struct record_kind *r, double wall)
 {
 	char tag[TB_TAG_MAX];
-	struct text out = text_over(tag, sizeof(tag));
+	struct text out = text_init(tag, sizeof(tag));
 
 	tb_metric_tag(&out, r);
 	tfevent_scalar(&t->events, wall, (int64_t)r->kind->step + 1, tag, (float)r->value[0]);

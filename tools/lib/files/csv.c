@@ -413,7 +413,7 @@ char *csv_copy_field(const struct csv_text *t)
 	bool marked = has_formula_guard(t);
 	char *text = tool_strndup(t->s + marked, t->n - marked);
 
-	text[text_unescape(text, text, strlen(text))] = 0; /* a damaged field may hold a NUL */
+	text[text_parse_escapes(text, text, strlen(text))] = 0; /* a damaged field may hold a NUL */
 	return text;
 }
 

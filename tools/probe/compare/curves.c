@@ -295,9 +295,9 @@ static void write_page_text(struct target *t, const char *text)
 {
 	size_t cap = 6 * strlen(text) + 16;
 	char *json = tool_alloc(cap);
-	struct text out = text_over(json, cap);
+	struct text out = text_init(json, cap);
 
-	text_json(&out, text);
+	text_add_json(&out, text);
 	for (const char *p = json; *p; p++)
 		if (*p == '<')
 			target_write_text(t, "\\u003c");

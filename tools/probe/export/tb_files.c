@@ -322,18 +322,18 @@ static void write_row_tag(struct tb_writer *w, struct text *t, const struct csv_
 {
 	bool live = w->o->layout == TB_LAYOUT_LIVE;
 
-	text_str(t, live ? "" : "vp");
-	text_put(t, vpp->s, vpp->n);
-	text_char(t, ':');
-	text_put(t, name->s, name->n);
+	text_add_string(t, live ? "" : "vp");
+	text_add_bytes(t, vpp->s, vpp->n);
+	text_add_char(t, ':');
+	text_add_bytes(t, name->s, name->n);
 	if (micro->n) {
-		text_str(t, live ? ":" : ":micro");
-		text_put(t, micro->s, micro->n);
+		text_add_string(t, live ? ":" : ":micro");
+		text_add_bytes(t, micro->s, micro->n);
 	}
 	if (live)
-		text_fmt(t, "/rank%u/%s_", w->folder->rank, tb_monitor_word(w->word));
+		text_add_format(t, "/rank%u/%s_", w->folder->rank, tb_monitor_word(w->word));
 	else
-		text_char(t, '/');
+		text_add_char(t, '/');
 }
 
 /* Returns 0 or STATUS_USAGE (reported). */
@@ -358,7 +358,7 @@ static int write_tb_row(struct tb_writer *w, const struct csv *c, const int colu
 		return STATUS_USAGE;
 	}
 	for (unsigned i = 0; i < nop; i++) {
-		struct text t = text_over(tag, sizeof(tag));
+		struct text t = text_init(tag, sizeof(tag));
 		double v;
 
 		if (op_at[i] < 0)
@@ -366,7 +366,7 @@ static int write_tb_row(struct tb_writer *w, const struct csv *c, const int colu
 		if (!csv_parse_double(csv_get_field(c, op_at[i]), &v))
 			v = (double)NAN;
 		write_row_tag(w, &t, vpp, name, micro);
-		text_str(&t, ops[i]);
+		text_add_string(&t, ops[i]);
 		tfevent_scalar(&w->events, w->wall, (int64_t)step, tag, (float)v);
 	}
 	w->rows++;

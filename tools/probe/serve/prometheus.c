@@ -45,7 +45,7 @@ static void write_label(FILE *f, const char *sep, const char *key, const char *v
 {
 	fprintf(f, "%s%s=\"", sep, key);
 	while (*value) {
-		int n = text_utf8_len(value);
+		int n = text_measure_utf8(value);
 
 		if (*value == '\\' || *value == '"') {
 			putc('\\', f);

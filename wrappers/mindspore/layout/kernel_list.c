@@ -204,14 +204,14 @@ static bool is_listed_by_python(struct wraplist *w, const char *name)
 static bool is_listed_by_name(struct wraplist *w, const char *name)
 {
 	char qualified[sizeof(QUALIFIER) + 128];
-	struct text t = text_over(qualified, sizeof(qualified));
+	struct text t = text_init(qualified, sizeof(qualified));
 	uint32_t s = wraplist_section(w, SECTION);
 	bool hit;
 
 	if (s == WRAPLIST_NONE || w->imported)
 		return false;
-	text_str(&t, QUALIFIER);
-	text_str(&t, name);
+	text_add_string(&t, QUALIFIER);
+	text_add_string(&t, name);
 	hit = wraplist_match(w, SECTION, qualified);
 	if (!is_collective_name(name))
 		return wraplist_match(w, SECTION, name) || hit;

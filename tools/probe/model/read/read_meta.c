@@ -374,8 +374,8 @@ static void copy_meta_fields(struct meta *m, const struct json_node *top)
 	m->state = copy_scalar(json_get_member(top, "state"));
 	read_meta_owner(m, json_get_member(top, "owner"));
 	m->journal_path = copy_scalar(json_get_member(top, "journal_path"));
-	m->journal_path[text_unescape(m->journal_path, m->journal_path, strlen(m->journal_path))] =
-		0;
+	m->journal_path[text_parse_escapes(
+		m->journal_path, m->journal_path, strlen(m->journal_path))] = 0;
 	m->crash_safe = is_json_true(json_get_member(journal, "crash_safe"));
 	m->outside = read_count(json_get_member(journal, "outside"));
 	m->damaged = read_count(json_get_member(journal, "damaged"));
