@@ -96,8 +96,7 @@ void step_update_config(void)
 		step = step_now();
 		g = get_generation();
 		bool wanted = config_step_wanted(g->cfg, step);
-		bool profiled =
-			wanted && ranges_contain(&get_steps_keys(g->cfg)->profile_step, step);
+		bool profiled = wanted && ranges_has(&get_steps_keys(g->cfg)->profile_step, step);
 
 		atomic_store(&step_state.selected, wanted);
 		changed |= atomic_exchange(&step_state.profiled, profiled) != profiled;
@@ -115,7 +114,7 @@ uint32_t step_end(enum step_source s)
 	if (b > s)
 		return step_now();
 
-	if (config_scalars(get_config()) | config_metrics(get_config()))
+	if (config_get_scalars(get_config()) | config_get_metrics(get_config()))
 		session_hooks.step_ending(step_now());
 	/*
 	 * Done before the number changes: a call that reads the new number then uses the new

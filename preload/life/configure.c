@@ -157,7 +157,7 @@ static void check_list_names(void)
 		if (k < n || n == 64)
 			continue;
 		seen[n++] = l;
-		wraplist_report_unknown(get_wraplist(), l->name, log_config_problem, NULL);
+		wraplist_emit_unknown(get_wraplist(), l->name, log_config_problem, NULL);
 	}
 }
 
@@ -185,7 +185,7 @@ static void load_config_once(void *arg)
 			session_set_final_phase(SESSION_OFF);
 		} else {
 			check_list_names();
-			report_unknown_words(get_config(), life_config_file,
+			emit_unknown_words(get_config(), life_config_file,
 				startup_get_environment(), get_wraplist(), log_config_problem,
 				NULL);
 			atomic_store_explicit(&session.phase, SESSION_READY, memory_order_release);

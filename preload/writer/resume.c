@@ -149,7 +149,7 @@ static uint64_t read_next_seq(const char *meta)
  */
 static bool is_block_of_another_format(int dirfd, uint32_t first)
 {
-	uint32_t formats = output_formats_of(get_files_keys(get_config())->format);
+	uint32_t formats = parse_output_formats(get_files_keys(get_config())->format);
 
 	return has_divided_calls(dirfd, ".compact", first) ||
 	       (formats & FORMAT_BIT(COMPACT) && has_divided_calls(dirfd, ".csv", first));

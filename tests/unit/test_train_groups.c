@@ -18,7 +18,7 @@ enum { DATA = 0xd, TENSOR = 0x7, PIPE = 0x9, WORLD = 0x1 };
 static void set_ranks(struct ranges *r, const char *text)
 {
 	assert_null(ranges_add(r, text, strlen(text)));
-	ranges_finish(r);
+	ranges_merge(r);
 }
 
 static struct config *begin_run(int rank, int size, const char *dp, const char *tp, const char *pp)

@@ -77,7 +77,7 @@ static bool is_acl_listed(struct wraplist *w, const char *symbol)
 
 static bool has_acl_section(const struct wraplist *w)
 {
-	return w && wraplist_section(w, SECTION) != WRAPLIST_NONE;
+	return w && wraplist_find_section(w, SECTION) != WRAPLIST_NONE;
 }
 
 static bool is_aclnn_configured(void)

@@ -92,7 +92,7 @@ static void read_targets(struct import *f, const struct tree_node *n)
 		some |= !import_is_empty(e);
 	}
 	if (some)
-		import_report_note(f, n,
+		import_print_note(f, n,
 			"all inputs and outputs of these modules are written, not single ones");
 }
 
@@ -109,7 +109,7 @@ static void read_activations(struct import *f, const struct tree_node *n)
 		e; e = e->next)
 		named |= *e->key != 0;
 	if (all && named)
-		import_report_note(
+		import_print_note(
 			f, tree_get(f->top, "all_xy"), "targets applies to activations, too");
 	if (!is_on(f->top, "backward_only"))
 		import_add_word(f, "kinds", "actv");
@@ -134,8 +134,9 @@ static void read_ops(struct import *f, const struct tree_node *n)
 			import_record_wrong(f, &at,
 				"%s: not one of the names; accepted: a list of norm, min, max, "
 				"zeros, nans, id, mean, shape, dtype; it is skipped",
-				e->kind == TREE_SCALAR ? report_quote(quoted, e->text, e->len)
-						       : "a list");
+				e->kind == TREE_SCALAR
+					? report_format_quoted(quoted, e->text, e->len)
+					: "a list");
 		else if (strcmp(*name, "shape") && strcmp(*name, "dtype"))
 			text_add_format(&t, "%s%s", t.len ? "," : "", *name);
 	}
@@ -161,7 +162,7 @@ static void take_format(struct import *f, const struct tree_node *n)
 		import_record_wrong(f, n,
 			"%s: not one of the names; accepted: csv or tensorboard or api; csv is "
 			"used",
-			report_quote(quoted, n->text, n->len));
+			report_format_quoted(quoted, n->text, n->len));
 	}
 }
 
@@ -196,7 +197,7 @@ static void read_switching(struct import *f)
 		import_set_text(f, "dynamic_monitor", n, "true");
 		import_set_text(f, "dynamic_on", n, is_on(f->top, "dynamic_on") ? "true" : "false");
 	} else if (is_on(f->top, "dynamic_on")) {
-		import_report_note(f, n,
+		import_print_note(f, n,
 			"without DYNAMIC_MONITOR=True in the environment it has no effect: "
 			"recording begins at start_step");
 	}
@@ -276,7 +277,7 @@ static void read_monitor_key(
 		return;
 	else if (strcmp(row->path, "print_struct") == 0) {
 		import_set_text(f, "print_struct", n, "true");
-		import_report_note(f, n, "module_struct.json is written, and the job goes on");
+		import_print_note(f, n, "module_struct.json is written, and the job goes on");
 	} else if (strcmp(row->path, "dynamic_on"))
 		import_add_word(f, "kinds", row->ours);
 }
@@ -290,7 +291,7 @@ static void start_monitor(struct import *f)
 	import_set_text(f, "tensorboard_tags", NULL, "msprobe");
 }
 
-void import_apply_monitor(struct import *f)
+void import_handle_monitor(struct import *f)
 {
 	const char *dir = import_get_env(f, "MONITOR_OUTPUT_DIR");
 
@@ -408,7 +409,7 @@ static void take_stop_step(struct import *f)
 	import_set_text(f, "step", stop, range);
 }
 
-void import_apply_monitor_v2(struct import *f)
+void import_handle_monitor_v2(struct import *f)
 {
 	const struct tree_node *monitors = tree_get(f->top, "monitors");
 

@@ -142,7 +142,7 @@ static void read_norms(struct import *f, const struct tree_node *n)
 		return;
 	add_logged_metric(f, "local_norm");
 	if (strcmp(n->key, "device_norm") == 0 && import_is_empty(tree_get(state, "local_norm")))
-		import_report_note(f, n,
+		import_print_note(f, n,
 			"local_norm/<parameter> is written: the norm of what the rank has "
 			"accumulated in the step");
 	names = (struct norm_names){.any = false};
@@ -164,7 +164,7 @@ static void read_loss(struct import *f, const struct import_row *row, const stru
 		return;
 	add_logged_metric(f, row->ours);
 	if (strcmp(n->key, "device_loss") == 0)
-		import_report_note(f, n,
+		import_print_note(f, n,
 			"the mean over all ranks needs a communication of its own: this rank's "
 			"sum over its micro steps is written");
 }
@@ -189,7 +189,7 @@ static void read_event_folder(struct import *f, const struct tree_node *n)
 		snprintf(text, sizeof(text), "%lld", (long long)ranks - 1);
 		import_set_text(f, "tensorboard_ranks", NULL, text);
 	} else {
-		import_report_note(f, n,
+		import_print_note(f, n,
 			"the number of ranks is not in the environment (RANK_SIZE): rank 0 "
 			"writes, and the last one where it has the loss");
 	}
@@ -211,7 +211,7 @@ static void read_skip_threshold(struct import *f, const struct tree_node *n)
 	import_set(f, "global_norm_spike_threshold", n);
 	if (time && !tree_is_null(time) && import_check(f, time, FT_INT))
 		import_set(f, "global_norm_spike_count_threshold", time);
-	import_report_note(f, n,
+	import_print_note(f, n,
 		"that version never reads it, so no step is withheld because of it; with "
 		"use_skip_data_by_global_norm: true it is the threshold");
 }
@@ -360,7 +360,7 @@ static const struct tree_node *find_section(const struct import *f, const char *
 	return n && n->kind == TREE_MAP ? n : NULL;
 }
 
-void import_apply_pynative(struct import *f)
+void import_handle_pynative(struct import *f)
 {
 	const struct tree_node *monitor = find_section(f, "monitor");
 	const struct tree_node *training = find_section(f, "training");

@@ -148,11 +148,12 @@ static void take_format_word(
 	if (!log && !board) {
 		import_record_wrong(f, at,
 			"%s: accepted: log, tensorboard, or a list of both; it is skipped",
-			n->kind == TREE_SCALAR ? report_quote(quoted, n->text, n->len) : "a list");
+			n->kind == TREE_SCALAR ? report_format_quoted(quoted, n->text, n->len)
+					       : "a list");
 		return;
 	}
 	if (board && !has_tensorboard(f)) {
-		import_report_note(f, at, "there is no section tensorboard: log is used instead");
+		import_print_note(f, at, "there is no section tensorboard: log is used instead");
 		board = false;
 	}
 	import_add_word(f, board ? "metrics" : "monitor_log", metric);
@@ -374,7 +375,7 @@ static void read_profile_stages(struct import *f)
 	if (n)
 		tree_read_number(n, &stages);
 	if (!ranks || !(stages >= 1 && stages <= (double)ranks)) {
-		import_report_note(f, at,
+		import_print_note(f, at,
 			"the number of ranks is not in the environment (RANK_SIZE), or is "
 			"below parallel_config.pipeline_stage: all are recorded");
 		return;
@@ -410,7 +411,7 @@ static void read_profile(struct import *f, const struct tree_node *at)
 	first = first < 0 ? 1 : first;
 	last = last < 0 ? 10 : last;
 	if (first > last) {
-		import_report_note(f, tree_get(f->top, "profile_start_step"),
+		import_print_note(f, tree_get(f->top, "profile_start_step"),
 			"after profile_stop_step: steps 1 to 10 are used");
 		first = 1;
 		last = 10;
@@ -449,7 +450,7 @@ static void read_train_key(
 		double v;
 
 		if (!tree_is_integer(n) || !tree_read_number(n, &v) || v <= 0)
-			import_report_note(f, n,
+			import_print_note(f, n,
 				"not an integer above 0: 10 is used; events are written "
 				"sooner anyway");
 	} else if (strcmp(key, "target") == 0)
@@ -471,7 +472,7 @@ static void read_train_key(
 	else if (strcmp(key, "print_struct") == 0) {
 		import_set(f, "print_struct", n);
 		if (!import_is_empty(n))
-			import_report_note(
+			import_print_note(
 				f, n, "module_struct.json is written, and the job goes on");
 	} else if (config_key_find(row->ours, strlen(row->ours), false))
 		import_set(f, row->ours, n);
@@ -517,7 +518,7 @@ static void check_contradictions(struct import *f, bool on)
 	if (!on) {
 		const struct tree_node *most = tree_get(monitor, "global_norm_spike_threshold");
 
-		import_report_note(f, skip,
+		import_print_note(f, skip,
 			"steps are withheld, and with monitor_on: False none are counted: the job "
 			"is never ended");
 		import_set_text(f, "global_norm_spike_count_threshold", NULL, "0");
@@ -629,7 +630,7 @@ static void format_training_text(struct import *f)
 	free(value);
 }
 
-void import_apply_training(struct import *f)
+void import_handle_training(struct import *f)
 {
 	const struct tree_node *monitor = tree_get(f->top, "monitor_config");
 	const char *dir = import_get_env(f, "MA_SUMMARY_LOG_DIR");
@@ -651,10 +652,10 @@ void import_apply_training(struct import *f)
 		if (on)
 			import_read_map(f, monitor, "monitor_config.", rows, NROWS, read_train_key);
 		else
-			import_report_note(f, monitor,
+			import_print_note(f, monitor,
 				"monitor_on is not True: none of its keys has an effect");
 	}
-	import_apply_pynative(f);
+	import_handle_pynative(f);
 	check_contradictions(f, on);
 	format_training_text(f);
 }

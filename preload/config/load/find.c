@@ -75,7 +75,7 @@ char *config_find(const char *name, const char *lib_path)
 	return found;
 }
 
-static void report_missing_list(
+static void emit_missing_list(
 	const struct preset *p, const char *lib_path, config_report_fn *missing, void *arg)
 {
 	const char *slash = strrchr(lib_path, '/');
@@ -106,7 +106,7 @@ char *config_find_list(
 		return strdup(ops);
 	found = config_find(*p->list ? p->list : "support_wrap_ops.yaml", lib_path);
 	if (!found && *p->list)
-		report_missing_list(p, lib_path, missing, arg);
+		emit_missing_list(p, lib_path, missing, arg);
 	return found;
 }
 

@@ -73,7 +73,7 @@ static bool is_tokens_line_wanted(const struct tokens_line *line, const struct t
 {
 	if ((step->micro_steps_before + line->micro_step + 1) % step->interval)
 		return false;
-	return !step->layers->n || (!line->mtp && ranges_contain(step->layers, line->layer));
+	return !step->layers->n || (!line->mtp && ranges_has(step->layers, line->layer));
 }
 
 static bool write_tokens_line(const struct tokens_line *line, const struct token_count *count,

@@ -77,7 +77,7 @@ static bool is_tb_rank(const struct tensorboard *t)
 	if (t->files->from_files)
 		return true;
 	if (keys->tensorboard_ranks.n)
-		return ranges_contain(&keys->tensorboard_ranks, (uint64_t)rank);
+		return ranges_has(&keys->tensorboard_ranks, (uint64_t)rank);
 	if (keys->tensorboard_tags == TB_TAGS_MSPROBE)
 		return true;
 	return rank == 0 || (rank == h->world_size - 1 && t->now.has_loss);

@@ -21,7 +21,7 @@ bool health_is_alone(void)
 {
 	const struct config *cfg = get_config();
 
-	return !*get_kinds_keys(cfg)->kinds && config_metrics(cfg) == METRICS_HEALTH;
+	return !*get_kinds_keys(cfg)->kinds && config_get_metrics(cfg) == METRICS_HEALTH;
 }
 
 /* ---- which parameter is the embedding ---- */

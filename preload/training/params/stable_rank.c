@@ -45,7 +45,7 @@ bool stable_rank_is_due(uint32_t step)
 {
 	const struct config *cfg = get_config();
 
-	if (!(config_metrics(cfg) & METRIC_BIT(STABLE_RANK)))
+	if (!(config_get_metrics(cfg) & METRIC_BIT(STABLE_RANK)))
 		return false;
 	return ((uint64_t)step + 1) % (uint64_t)get_training_keys(cfg)->stable_rank_interval == 0 ||
 	       rounds.left || rounds.step == step + 1;

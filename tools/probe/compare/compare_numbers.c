@@ -55,7 +55,7 @@ static void add_kept_number(
 	struct kept_number *k;
 
 	(void)wall_ns;
-	if (!ranges_contain(s->steps, step) ||
+	if (!ranges_has(s->steps, step) ||
 		(!is_listed_number(intern_get_name(name), set_numbers) &&
 			!is_listed_number(intern_get_name(name), computed_numbers)))
 		return;
@@ -148,7 +148,7 @@ static void read_kind_row(const struct kind_reading *r, const struct csv *c, con
 	struct kind_value *k;
 	uint64_t step, key;
 
-	if (!csv_parse_u64(csv_get_field(c, col[2]), &step) || !ranges_contain(&r->c->steps, step))
+	if (!csv_parse_u64(csv_get_field(c, col[2]), &step) || !ranges_has(&r->c->steps, step))
 		return;
 	key = compute_text_hash(
 		compute_text_hash(r->kind, csv_get_field(c, col[0])), csv_get_field(c, col[1]));

@@ -94,7 +94,7 @@ static void add_point(struct curves *s, const char *name, uint64_t step, double 
 {
 	struct curve *c;
 
-	if (!ranges_contain(s->steps, step) || !is_curve_wanted(s, name))
+	if (!ranges_has(s->steps, step) || !is_curve_wanted(s, name))
 		return;
 	c = get_curve(s, name);
 	if (!c) {
@@ -281,7 +281,7 @@ static int read_run_curves(struct curves *s, const char *path, const struct rang
 	for (unsigned i = 0; i < f.n; i++) {
 		s->rank = f.dir[i].rank;
 		s->meta = &f.dir[i].meta;
-		if (s->rank < 0 || ranges_contain(ranks, (uint64_t)s->rank))
+		if (s->rank < 0 || ranges_has(ranks, (uint64_t)s->rank))
 			read_curve_folder(s, f.dir[i].path);
 	}
 	folders_close(&f);

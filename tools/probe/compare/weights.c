@@ -164,7 +164,7 @@ static void read_weight_row(void *arg, struct calls *s, const struct call *c)
 	struct weight *x;
 	char *text;
 
-	if (!io->n || !ranges_contain(w->steps, c->step) ||
+	if (!io->n || !ranges_has(w->steps, c->step) ||
 		!parse_sum(calls_get_column(s, COL_crc32), &v.crc) ||
 		!csv_parse_u64(calls_get_column(s, COL_bytes), &v.bytes) || !v.bytes)
 		return;
@@ -200,7 +200,7 @@ static int read_weight_side(struct weights *w, const char *path, const struct ra
 		struct overlay o = {0};
 
 		w->rank = f.dir[i].rank;
-		if (w->rank >= 0 && !ranges_contain(ranks, (uint64_t)w->rank))
+		if (w->rank >= 0 && !ranges_has(ranks, (uint64_t)w->rank))
 			continue;
 		free(is_rank_gone(&f.dir[i]) ? overlay_open(&o, &f.dir[i]) : NULL);
 		calls_open(&calls, &f.dir[i], i, &o);

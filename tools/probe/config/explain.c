@@ -72,7 +72,7 @@ static unsigned get_section_count(const struct wraplist *w, uint32_t section)
 /* Reports entries on stderr that are not a function of the libraries exported by libprobe.so. */
 static unsigned count_unknown_entries(const struct wraplist *w, uint32_t section)
 {
-	char *word = tool_format(" %s ", wraplist_text(w, w->section[section].name));
+	char *word = tool_format(" %s ", wraplist_get_text(w, w->section[section].name));
 	unsigned n = 0;
 
 	if (strstr(" " COMPILED_LIBRARIES " ", word))
@@ -84,7 +84,7 @@ static unsigned count_unknown_entries(const struct wraplist *w, uint32_t section
 
 static bool has_entries(const struct wraplist *w, const char *library)
 {
-	uint32_t s = wraplist_section(w, library);
+	uint32_t s = wraplist_find_section(w, library);
 
 	return s != WRAPLIST_NONE && get_section_count(w, s) > 0;
 }
@@ -118,7 +118,7 @@ static void print_listed_functions(const struct wraplist *w, bool exports)
 	}
 
 	for (uint32_t s = 0; s < w->nsection; s++) {
-		const char *name = wraplist_text(w, w->section[s].name);
+		const char *name = wraplist_get_text(w, w->section[s].name);
 		unsigned n = get_section_count(w, s);
 
 		if (!n || !has_wrappers(name))
@@ -136,7 +136,7 @@ static void print_listed_functions(const struct wraplist *w, bool exports)
 	if (*head)
 		print_explained(head, "none: nothing is recorded");
 	for (uint32_t s = 0; s < w->nsection; s++) {
-		const char *name = wraplist_text(w, w->section[s].name);
+		const char *name = wraplist_get_text(w, w->section[s].name);
 
 		if (!get_section_count(w, s) || has_wrappers(name))
 			continue;
@@ -179,7 +179,7 @@ static void print_first_steps(const struct config *c, const char *head)
 static void check_marker(
 	const char *marker, const struct wraplist *w, char *const *export, unsigned nexport)
 {
-	const uint32_t custom = wraplist_section(w, "custom");
+	const uint32_t custom = wraplist_find_section(w, "custom");
 	const char *near;
 
 	if (!*marker || strpbrk(marker, ":/.( ") || !nexport)
@@ -433,7 +433,7 @@ static void print_unknown_entry(struct wraplist *w, const char *library, void *a
 {
 	struct exports *e = arg;
 
-	wraplist_report_unknown(w, library, e->report, e->arg);
+	wraplist_emit_unknown(w, library, e->report, e->arg);
 }
 
 void print_config_explanation(

@@ -226,7 +226,7 @@ static void read_ctl_file(struct ctl *c)
 	char *path = format_ctl_file_path(c), *text = NULL;
 	size_t len;
 
-	if (reader_slurp(path, &text, &len) == 0 &&
+	if (reader_read_file(path, &text, &len) == 0 &&
 		(ctl_parse(&c->file, path, text, len, print_ctl_problem, NULL) ||
 			!is_file_of_run(c)))
 		ctl_free(&c->file);
@@ -357,7 +357,7 @@ static int parse_change(struct ctl *c, const char *word)
 	if (!eq) {
 		tool_error("ctl: set %s: accepted: KEY=VALUE", word);
 	} else if (!k) {
-		near = config_key_near(word, (size_t)(eq - word));
+		near = config_find_similar_key(word, (size_t)(eq - word));
 		if (near)
 			tool_error("ctl: set %s: no such key; did you mean %s?", word, near->name);
 		else

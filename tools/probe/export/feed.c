@@ -289,7 +289,7 @@ int feed_folders(const struct feed_options *o)
 		struct overlay overlay = {0};
 		char *wrong;
 
-		if (!ranges_contain(&o->ranks, (uint64_t)(d->rank < 0 ? 0 : d->rank)))
+		if (!ranges_has(&o->ranks, (uint64_t)(d->rank < 0 ? 0 : d->rank)))
 			continue;
 		n++;
 		/* The journal of a running process is not read, only its files. */

@@ -71,7 +71,7 @@ struct tb_folders {
 
 static bool is_wanted_folder(const struct tb_export *o, unsigned rank, uint64_t time)
 {
-	return ranges_contain(&o->feed.ranks, rank) && (!o->from || time >= o->from) &&
+	return ranges_has(&o->feed.ranks, rank) && (!o->from || time >= o->from) &&
 	       (!o->to || time <= o->to);
 }
 

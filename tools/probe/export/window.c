@@ -80,7 +80,7 @@ static bool set_recorded_window(struct export *e)
 	for (unsigned i = 0; !e->all && !e->asked_ranks && cfg.profile_rank.n && i < g->folders.n;
 		i++)
 		if (g->folders.dir[i].rank >= 0 && e->nwant < EXPORT_RANKS_MAX &&
-			ranges_contain(&cfg.profile_rank, (uint64_t)g->folders.dir[i].rank))
+			ranges_has(&cfg.profile_rank, (uint64_t)g->folders.dir[i].rank))
 			add_wanted_rank(e, (int)i);
 	config_free(&cfg);
 	return has;

@@ -448,7 +448,7 @@ static int choose_ranks(struct gather *g, const struct ranges *want)
 	for (unsigned i = 0; i < f->n; i++) {
 		struct rank_dir t = f->dir[i];
 
-		if (t.rank < 0 || !ranges_contain(want, (uint64_t)t.rank))
+		if (t.rank < 0 || !ranges_has(want, (uint64_t)t.rank))
 			continue;
 		/* Swapped instead of overwritten, so that every folder is freed at the end. */
 		f->dir[i] = f->dir[n];

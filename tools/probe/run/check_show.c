@@ -125,7 +125,7 @@ static char *find_skip_reason(const struct check *k)
 		all_known &= p->told;
 		record += p->record;
 		chosen |= p->record && (p->rank < 0 || !k->cfg.rank.n ||
-					       ranges_contain(&k->cfg.rank, (uint64_t)p->rank));
+					       ranges_has(&k->cfg.rank, (uint64_t)p->rank));
 	}
 	if (!all_known || chosen)
 		return NULL;

@@ -219,7 +219,7 @@ unsigned report_words_of(const struct config *cfg, const char *place, char *cons
 
 	if (!list && ops)
 		list = wraplist_load(NULL, ignore_problem, NULL);
-	n = report_unknown_words(cfg, place, env, list, report, arg);
+	n = emit_unknown_words(cfg, place, env, list, report, arg);
 	if (list)
 		wraplist_free(list);
 	free(ops);

@@ -38,7 +38,7 @@ bool torch_node_wanted(const char *symbol)
 		return false;
 	/* The operators that exist are known only when the library has been loaded. */
 	for (unsigned i = 0; i < 4; i++)
-		if (wraplist_section(get_wraplist(), section[i]) != WRAPLIST_NONE)
+		if (wraplist_find_section(get_wraplist(), section[i]) != WRAPLIST_NONE)
 			return true;
 	return false;
 }

@@ -42,7 +42,7 @@ static bool listed_python(const char *base)
 	bool hit = false;
 
 	for (unsigned i = 0; i < 3; i++) {
-		if (wraplist_section(get_wraplist(), section[i]) == WRAPLIST_NONE)
+		if (wraplist_find_section(get_wraplist(), section[i]) == WRAPLIST_NONE)
 			continue;
 		hit |= wraplist_match(get_wraplist(), section[i], base);
 		snprintf(name, sizeof(name), "__%.120s__", base);
@@ -97,7 +97,7 @@ static bool is_op_name_listed(char *name)
 	bool any = false;
 
 	for (unsigned i = 0; i < 4; i++)
-		any |= wraplist_section(get_wraplist(), section[i]) != WRAPLIST_NONE;
+		any |= wraplist_find_section(get_wraplist(), section[i]) != WRAPLIST_NONE;
 	if (!any)
 		return false;
 	if (torch_op_listed(name, NULL))

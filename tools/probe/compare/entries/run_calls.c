@@ -110,7 +110,7 @@ static void read_run_stacks(struct run_calls *r, const char *folder)
 
 static bool is_step_wanted(const struct run_calls *r, uint64_t step)
 {
-	return ranges_contain(r->steps, step);
+	return ranges_has(r->steps, step);
 }
 
 static struct run_step *get_run_step(struct run_calls *r, uint64_t step)
