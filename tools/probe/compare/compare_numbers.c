@@ -64,7 +64,7 @@ static void add_kept_number(
 		k->value = v;
 }
 
-static bool are_numbers_equal(double a, double b)
+static bool is_same_number(double a, double b)
 {
 	if (isnan(a) || isnan(b))
 		return isnan(a) && isnan(b);
@@ -163,7 +163,7 @@ static void read_kind_row(const struct kind_reading *r, const struct csv *c, con
 	r->c->numbers += r->of_b ? PARTS : 0;
 	/* The norm comes first, because it says most about the whole tensor. */
 	for (unsigned i = PARTS; r->of_b && i-- > 0;)
-		if (!are_numbers_equal(k->part[i], part[i])) {
+		if (!is_same_number(k->part[i], part[i])) {
 			record_first_kind(
 				r, step, csv_get_field(c, col[1]), parts[i], k->part[i], part[i]);
 			return;
@@ -223,7 +223,7 @@ void compare_numbers(struct comparison *c, const struct rank_dir *a, const struc
 		const struct kept_number *other = table_find(&y.values, k->key.a, k->key.b);
 
 		c->numbers += other != NULL;
-		if (other && !are_numbers_equal(k->value, other->value))
+		if (other && !is_same_number(k->value, other->value))
 			record_first_number(
 				c, (uint32_t)k->key.a, k->key.b, a->rank, k->value, other->value);
 	}

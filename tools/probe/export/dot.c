@@ -167,7 +167,7 @@ static void write_dot(struct dot *d, struct target *t)
 	target_write_text(t, "}\n");
 }
 
-int export_dot(struct export *e)
+int export_write_dot(struct export *e)
 {
 	struct dot d = {.e = e};
 	const struct walk_call *c;
@@ -194,7 +194,7 @@ int export_dot(struct export *e)
 	table_init(&d.nodes, sizeof(struct dot_node), NODES_MAX);
 	table_init(&d.edges, sizeof(struct dot_edge), EDGES_MAX);
 	table_init(&d.threads, sizeof(struct dot_thread), 1u << 20);
-	export_walk(e, &w);
+	export_open_walk(e, &w);
 	progress_start(&e->bar, true, w.bytes);
 	while (on && (c = walk_next(&w))) {
 		add_dot_call(&d, c);

@@ -472,7 +472,7 @@ static int write_flight_rank(struct flight *f, unsigned folder_index, const char
 		return status;
 	}
 	table_init(&used, sizeof(struct flight_pair), PAIRS_MAX);
-	export_walk_rank(e, &w, folder_index);
+	export_open_rank_walk(e, &w, folder_index);
 	pickle_start(&t);
 	pickle_start_dict(&t);
 	pickle_write_text(&t, "version");
@@ -506,7 +506,7 @@ static int write_flight_rank(struct flight *f, unsigned folder_index, const char
 	return on ? status : STATUS_USAGE;
 }
 
-int export_flight_recorder(struct export *e)
+int export_write_flight_recorder(struct export *e)
 {
 	struct flight f = {.e = e};
 	const struct opens *o = &e->report.g.opens;
@@ -522,7 +522,7 @@ int export_flight_recorder(struct export *e)
 		return STATUS_USAGE;
 	}
 	table_init(&f.ops, sizeof(struct flight_op), OPERATIONS_MAX);
-	export_walk(e, &w);
+	export_open_walk(e, &w);
 	progress_start(&e->bar, true, w.bytes);
 	for (uint64_t i = 0; on && (c = walk_next(&w)); i++) {
 		struct target none = {0};

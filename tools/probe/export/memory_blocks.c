@@ -118,7 +118,7 @@ static void find_memory_calls(
 	for (unsigned i = 0; i < m->n; i++)
 		if (m->event[i].call > 0)
 			table_get(&names, (uint64_t)m->event[i].call, 0);
-	export_walk_rank(e, &w, folder_index);
+	export_open_rank_walk(e, &w, folder_index);
 	while ((c = walk_next(&w))) {
 		n = table_find(&names, c->call.seq, 0);
 		if (n)

@@ -309,7 +309,7 @@ static int open_tb_target(struct tb_writer *w, const char *output)
 	return status;
 }
 
-static uint64_t hash_field(uint64_t h, const struct csv_text *t)
+static uint64_t update_field_hash(uint64_t h, const struct csv_text *t)
 {
 	for (size_t i = 0; i < t->n; i++)
 		h = hash_u64(h, (unsigned char)t->s[i]);
@@ -343,7 +343,8 @@ static int write_tb_row(struct tb_writer *w, const struct csv *c, const int colu
 	const struct csv_text *vpp = csv_get_field(c, column[0]),
 			      *name = csv_get_field(c, column[1]),
 			      *micro = csv_get_field(c, column[3]);
-	uint64_t step, h = hash_field(hash_field(hash_field(1, vpp), name), micro);
+	uint64_t step,
+		h = update_field_hash(update_field_hash(update_field_hash(1, vpp), name), micro);
 	char tag[2048];
 
 	if (!csv_parse_u64(csv_get_field(c, column[2]), &step)) {
@@ -517,7 +518,7 @@ static int write_tb_folders(const struct tb_export *o, struct tb_folders *f)
 	return status;
 }
 
-int export_tensorboard(struct tb_export *o)
+int export_write_tensorboard(struct tb_export *o)
 {
 	struct tb_folders f = {0};
 	int status;

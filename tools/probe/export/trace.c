@@ -669,9 +669,9 @@ static int write_trace(struct export *e, const char *path, int only)
 	table_init(&x.messages, sizeof(struct trace_message), MESSAGES_KEPT);
 	if (only < 0) {
 		meet_init(&x.meet, &e->report.g.comms, n, write_meeting, &x);
-		export_walk(e, &w);
+		export_open_walk(e, &w);
 	} else {
-		export_walk_rank(e, &w, (unsigned)only);
+		export_open_rank_walk(e, &w, (unsigned)only);
 	}
 	progress_start(&e->bar, true, w.bytes);
 	write_trace_head(&x);
@@ -706,7 +706,7 @@ static int write_trace(struct export *e, const char *path, int only)
 	return on ? status : STATUS_USAGE;
 }
 
-int export_rank_trace(struct export *e, const char *path, int folder_index)
+int export_write_rank_trace(struct export *e, const char *path, int folder_index)
 {
 	return write_trace(e, path, folder_index);
 }
@@ -736,7 +736,7 @@ static int write_rank_traces(struct export *e)
 	return status;
 }
 
-int export_trace(struct export *e)
+int export_write_trace(struct export *e)
 {
 	char *path;
 	int status;

@@ -162,7 +162,7 @@ int export_check_part(const struct export *e)
 	struct walk w;
 	bool has;
 
-	export_walk(e, &w);
+	export_open_walk(e, &w);
 	has = walk_next(&w) != NULL;
 	walk_close(&w);
 	for (unsigned i = 0; i < o->n && !has; i++)
@@ -174,13 +174,13 @@ int export_check_part(const struct export *e)
 	return STATUS_USAGE;
 }
 
-void export_walk(const struct export *e, struct walk *w)
+void export_open_walk(const struct export *e, struct walk *w)
 {
 	walk_open(w, &e->report.g.folders, e->want, e->overlay, e->report.g.skew, e->step_lo,
 		e->step_hi);
 }
 
-void export_walk_rank(const struct export *e, struct walk *w, unsigned folder_index)
+void export_open_rank_walk(const struct export *e, struct walk *w, unsigned folder_index)
 {
 	bool *want = tool_alloc(e->report.g.folders.n * sizeof(*want));
 

@@ -286,7 +286,7 @@ static void update_folder_steps(int dirfd, const struct folders *f, struct fill_
 	free(r.end);
 }
 
-void fill_steps(const char *path, struct fill_info *out)
+void write_missing_steps(const char *path, struct fill_info *out)
 {
 	int dirfd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	struct folders f;

@@ -117,7 +117,7 @@ static void add_recovered_folder(
 	close(fd);
 	if (w->steps && d->info.result != RECOVER_LIVES && d->info.result != RECOVER_FAILED) {
 		d->filled = true;
-		fill_steps(path, &d->fill);
+		write_missing_steps(path, &d->fill);
 	}
 }
 

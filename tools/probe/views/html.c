@@ -479,7 +479,7 @@ int write_report_html(struct report *r, const struct gather_options *o, const ch
 
 	if (status)
 		return status;
-	gather_html(&h, r, o);
+	read_html_rows(&h, r, o);
 	target_write(&t, html_page, (size_t)(place - html_page));
 	write_document(&h, &t);
 	place += strlen(PLACE);

@@ -305,7 +305,7 @@ static void read_step_numbers(struct html *h)
 	step_numbers_list(&h->numbers);
 }
 
-void gather_html(struct html *h, struct report *r, const struct gather_options *o)
+void read_html_rows(struct html *h, struct report *r, const struct gather_options *o)
 {
 	const struct gather *g = &r->g;
 	const struct overlay **overlay = tool_alloc((g->folders.n + 1) * sizeof(struct overlay *));

@@ -112,7 +112,7 @@ static double compute_modulus(double re, double im)
 	}                                                 \
 	break
 
-void convert_elements(double *out, const void *bytes, enum dtype dt, unsigned n)
+void read_elements_as_double(double *out, const void *bytes, enum dtype dt, unsigned n)
 {
 	const unsigned char *p = bytes;
 
