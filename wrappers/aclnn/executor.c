@@ -373,12 +373,12 @@ void aclnn_executor_set_repeatable(uint64_t handle)
 	handle_executors(handle, set_repeatable, 0);
 }
 
-void aclnn_executor_claim(uint64_t handle)
+void aclnn_executor_start_ending(uint64_t handle)
 {
 	handle_executors(handle, set_executor_ending, 0);
 }
 
-void aclnn_executor_settle(uint64_t handle, bool ended)
+void aclnn_executor_handle_ended(uint64_t handle, bool ended)
 {
 	handle_executors(handle, reset_executor_ending, ended);
 }

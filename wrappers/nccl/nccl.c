@@ -114,7 +114,7 @@ static bool read_signal_call(struct call *c)
 
 	if (!has_signals(c->real))
 		return false;
-	m = win ? ccl_window(&ccl_nccl, win->u, comm->u) : NULL;
+	m = win ? ccl_find_window(&ccl_nccl, win->u, comm->u) : NULL;
 	describe_by_kind(c, m ? m : ccl_comm_nccl(comm->u));
 	if (items) {
 		describe_wait(w, items->cp, (int32_t)call_get_arg(c, ROLE_NITEMS)->i);

@@ -427,7 +427,7 @@ static void leave_init(struct call *c, int64_t ret)
 								    call_get_arg(c, ROLE_REQUEST)
 									    ->cp;
 	uint64_t key = at ? (uint64_t)(uintptr_t)*at : 0;
-	unsigned bit = args ? ucc_coll_bit(args) : KINDS;
+	unsigned bit = args ? ucc_get_coll_bit(args) : KINDS;
 	struct posting post;
 
 	if (!c->ok || !key || bit >= KINDS)
@@ -496,12 +496,12 @@ static bool read_ucc_call(struct call *c)
 {
 	const void *args = call_get_arg(c, ROLE_ITEMS)->cp;
 
-	if (!args || ucc_coll_bit(args) >= KINDS)
+	if (!args || ucc_get_coll_bit(args) >= KINDS)
 		return false;
 	c->op.comm = find_ucc_team(call_get_arg(c, ROLE_COMM)->u);
 	if (c->op.comm)
 		c->op.flags |= c->op.comm->flags;
-	describe_ucc_args(&c->op, args);
+	read_ucc_args(&c->op, args);
 	return true;
 }
 

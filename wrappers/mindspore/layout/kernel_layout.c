@@ -247,7 +247,7 @@ static void find_layout_of_release(void)
 	session_record_layout_fact(LAYOUT_MS_KERNELS, holds);
 	if (holds)
 		session_record_layout_fact(LAYOUT_MS_TENSORS,
-			l->host_bytes && has_host_tensor(l) && ms_are_members_valid(l));
+			l->host_bytes && has_host_tensor(l) && ms_has_valid_members(l));
 	layout = l;
 	atomic_store_explicit(&state, holds ? KNOWN : REFUSED, memory_order_release);
 }

@@ -274,7 +274,7 @@ static void record_gradients_sent(struct cxx_work *k, const struct comm *m, bool
 {
 	struct buffer sent;
 
-	/* On a device the call's own description has no address yet (torch_place_on_device()). */
+	/* On a device the call's own description has no address yet (torch_set_device_addresses()). */
 	for (unsigned i = 0; i < k->nin; i++)
 		if (torch_find_buffer(k->in_impl[i], &sent))
 			torch_gradients_sent(&sent);
@@ -432,8 +432,8 @@ bool torch_read_group_call(struct call *c)
 	w->all_out = k->out;
 	/* Gloo's own threads process tensors on the device, on their own streams. */
 	if (row->backend != BACKEND_GLOO) {
-		torch_place_on_device(c, k, false);
-		torch_place_on_device(c, k, true);
+		torch_set_device_addresses(c, k, false);
+		torch_set_device_addresses(c, k, true);
 	}
 	if (k->nin && k->nout && is_same_memory(k))
 		w->flags |= CF_INPLACE;

@@ -426,7 +426,7 @@ static bool read_op_call(struct call *c)
 	w->nin = k->nin;
 	w->all_in = k->in;
 	w->all_out = k->out;
-	torch_place_on_device(c, k, false);
+	torch_set_device_addresses(c, k, false);
 	w->output_limit = find_output_limit(t, c);
 	return true;
 }
@@ -530,7 +530,7 @@ static void handle_op_end(struct call *c, int64_t ret)
 	w->nout = 0;
 	add_op_results(w, &torch_get_function(c)->op, c);
 	c->op.nout = w->nout;
-	torch_place_on_device(c, w, true);
+	torch_set_device_addresses(c, w, true);
 	/* A result that shares memory is a view; a result that is a parameter was written. */
 	if (torch_get_function(c)->op.result == OP_REFERENCE && w->nout && w->nin &&
 		(w->out_impl[0] == w->in_impl[0] ||
@@ -563,6 +563,6 @@ const struct adapter adapter_aten = {
 	.listed = is_op_row_listed,
 	.nested = start_nested_op,
 	.leave = handle_op_end,
-	.stream = torch_current_stream,
+	.stream = torch_get_current_stream,
 	.fork_handlers = torch_fork_handlers,
 };

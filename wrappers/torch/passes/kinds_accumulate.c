@@ -288,7 +288,7 @@ void torch_handle_accumulation(struct call *c, bool leaving)
 
 	if (!leaving || !c->ok || at <= 0)
 		return;
-	torch_count_node();
+	torch_add_node();
 	if (torch_are_gradient_names_wanted())
 		torch_register_gradient(*(const void *const *)((const char *)c->v[0].cp + at));
 	if (torch_module_gradients_dumped())
