@@ -57,7 +57,7 @@ static void write_bin_columns(struct text *t)
 	}
 }
 
-static char *make_kind_header(const struct kind_header *h)
+static char *format_kind_header(const struct kind_header *h)
 {
 	char *text = malloc(HEADER_BYTES);
 	enum train_op op;
@@ -82,7 +82,7 @@ static char *make_kind_header(const struct kind_header *h)
 }
 
 /* Returns NULL if there is no memory, or there are too many headers. */
-static const char *header_of_kind(struct kinds_csv *s, const struct journal_kind_row *k)
+static const char *find_or_add_kind_header(struct kinds_csv *s, const struct journal_kind_row *k)
 {
 	struct kind_header want = {
 		.form = train_kinds[k->kind].form, .micro = k->micro_step != UINT32_MAX};
@@ -92,7 +92,7 @@ static const char *header_of_kind(struct kinds_csv *s, const struct journal_kind
 		struct kind_header *h = &s->header[i];
 
 		if (!h->text) {
-			want.text = make_kind_header(&want);
+			want.text = format_kind_header(&want);
 			*h = want;
 			return h->text;
 		}
@@ -187,7 +187,7 @@ static void write_kind_shape(struct text *out, const struct record_kind *r)
 		text_add_char(out, '"');
 }
 
-static void put_kind_row(
+static void format_kind_row(
 	struct text *out, const struct record_kind *r, const struct clock_base *clock)
 {
 	const struct journal_kind_row *k = r->kind;
@@ -267,7 +267,7 @@ static int write_kind_row(void *state, const struct record_kind *r)
 	}
 	snprintf(path, sizeof(path), "%s_%u-%llu.csv", r->word, block,
 		(unsigned long long)block + (n ? n - 1 : 0));
-	header = header_of_kind(s, k);
+	header = find_or_add_kind_header(s, k);
 	if (!header) {
 		s->files->j->head->lost_rows++;
 		return 0;
@@ -278,13 +278,13 @@ static int write_kind_row(void *state, const struct record_kind *r)
 
 	struct text row = text_init(at, cap);
 
-	put_kind_row(&row, r, &s->files->j->head->clock);
+	format_kind_row(&row, r, &s->files->j->head->clock);
 	files_add_length(s->files, o, row.len);
 	return 0;
 }
 
 /* The files are <word>_<a>-<b>.csv. */
-static enum sink_file own_kind_file(const char *path)
+static enum sink_file is_kind_file(const char *path)
 {
 	char word[WORD_MAX + 1];
 	const char *end = strrchr(path, '_');
@@ -308,5 +308,5 @@ const struct sink_format kinds_format = {
 	.open = open_kinds_sink,
 	.kind = write_kind_row,
 	.close = close_kinds_sink,
-	.owns = own_kind_file,
+	.owns = is_kind_file,
 };

@@ -15,7 +15,7 @@ struct names {
 	struct structure *modules; /* data for module_struct.json; NULL: none yet */
 };
 
-static const char *name_what(const struct record_name *e)
+static const char *get_name_kind(const struct record_name *e)
 {
 	switch (e->what) {
 	case JN_PARAM:
@@ -33,7 +33,7 @@ static bool is_in_bucket(const struct record_name *e)
 	return e->what == JN_PART || e->what == JN_BAD;
 }
 
-static const char *name_dtype(const struct record_name *e)
+static const char *get_name_dtype(const struct record_name *e)
 {
 	return e->what == JN_PARAM ? get_dtype_info(e->dtype)->name : "";
 }
@@ -138,7 +138,7 @@ static void close_names_sink(void *state)
 	structure_free(((struct names *)state)->modules);
 }
 
-static enum sink_file own_names_file(const char *path)
+static enum sink_file is_names_file(const char *path)
 {
 	return strcmp(path, "names.csv") == 0 ? SINK_FILE_LINES : SINK_FILE_OTHER;
 }
@@ -149,5 +149,5 @@ const struct sink_format names_format = {
 	.open = open_names_sink,
 	.name = write_name_row,
 	.close = close_names_sink,
-	.owns = own_names_file,
+	.owns = is_names_file,
 };

@@ -27,7 +27,7 @@ struct structure {
 	size_t text; /* bytes of all names */
 };
 
-static bool grow_structure_list(struct list *l, uint32_t id)
+static bool add_list_space(struct list *l, uint32_t id)
 {
 	uint32_t want = (id + 1023) & ~1023u;
 	struct node *more;
@@ -60,7 +60,7 @@ void structure_add(struct structure **all, const struct record_name *e)
 	if (!s)
 		return;
 	l = e->what == JN_MODULE ? &s->module : &s->param;
-	text = grow_structure_list(l, e->id) ? malloc(name + more) : NULL;
+	text = add_list_space(l, e->id) ? malloc(name + more) : NULL;
 	if (!text)
 		return;
 	memcpy(text, e->name, name);

@@ -258,7 +258,8 @@ static void write_grad_number(struct text *out, double v, uint64_t nans)
 	write_comma(out);
 }
 
-static void put_grad_row(struct text *out, const struct grad_probe *g, const struct record_kind *r)
+static void format_grad_row(
+	struct text *out, const struct grad_probe *g, const struct record_kind *r)
 {
 	const struct stats *s = &r->kind->stats;
 
@@ -310,7 +311,7 @@ static int write_grad_row(void *state, const struct record_kind *r)
 
 	struct text row = text_init(at, ROW_BYTES);
 
-	put_grad_row(&row, g, r);
+	format_grad_row(&row, g, r);
 	files_add_length(g->files, o, row.len);
 	return 0;
 }

@@ -43,7 +43,7 @@ struct comm_places {
 	struct comm_place place[PLACES_MAX];
 };
 
-struct comm_places *comm_places_new(bool reported)
+struct comm_places *comm_places_init(bool reported)
 {
 	struct comm_places *l = calloc(1, sizeof(*l));
 
@@ -63,7 +63,7 @@ void comm_places_free(struct comm_places *l)
 	free(l);
 }
 
-void comm_places_stack(struct comm_places *l, const struct record_stack *e)
+void comm_places_add_stack(struct comm_places *l, const struct record_stack *e)
 {
 	unsigned i = 0;
 
@@ -76,7 +76,7 @@ void comm_places_stack(struct comm_places *l, const struct record_stack *e)
 	l->nstack += l->stack[i].frames != NULL;
 }
 
-void comm_places_comm(struct comm_places *l, const struct record_comm *e)
+void comm_places_add_comm(struct comm_places *l, const struct record_comm *e)
 {
 	unsigned i = 0;
 
@@ -121,7 +121,7 @@ void comm_places_record(struct comm_places *l, const struct record *r)
 	l->changed = true;
 }
 
-void comm_places_step(struct comm_places *l, uint32_t next)
+void comm_places_handle_step_end(struct comm_places *l, uint32_t next)
 {
 	if (l->begun && next >= l->first + STEPS)
 		l->ended = true;

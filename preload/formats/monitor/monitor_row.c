@@ -8,7 +8,8 @@
 #include "sink/column.h"
 #include "text/pytext.h"
 
-void monitor_header(struct text *t, uint32_t ops, bool micro, const struct monitor_style *style)
+void monitor_write_header(
+	struct text *t, uint32_t ops, bool micro, const struct monitor_style *style)
 {
 	enum train_op op;
 
@@ -21,7 +22,7 @@ void monitor_header(struct text *t, uint32_t ops, bool micro, const struct monit
 	text_add_string(t, style->v2 ? "\n" : ",shape,dtype\n");
 }
 
-void monitor_begin_row(
+void monitor_start_row(
 	struct text *t, const struct monitor_row *r, const struct monitor_style *style)
 {
 	text_add_u64(t, r->vpp_stage);
@@ -128,7 +129,7 @@ static void write_monitor_extreme(struct text *t, const struct dtype_info *d, un
 		write_monitor_number(t, v.f, d, style);
 }
 
-void monitor_statistics(struct text *t, uint32_t ops, const struct stats *s, uint64_t count,
+void monitor_write_statistics(struct text *t, uint32_t ops, const struct stats *s, uint64_t count,
 	uint8_t dtype, const struct monitor_style *style)
 {
 	const struct dtype_info *d = get_dtype_info(dtype);
@@ -154,7 +155,7 @@ void monitor_statistics(struct text *t, uint32_t ops, const struct stats *s, uin
 	}
 }
 
-void monitor_end_row(struct text *t, const uint64_t *dim, unsigned ndim, const char *prefix,
+void monitor_close_row(struct text *t, const uint64_t *dim, unsigned ndim, const char *prefix,
 	const char *dtype, const struct monitor_style *style)
 {
 	if (style->v2) {

@@ -43,7 +43,7 @@ static void write_text_event(
 
 	text_add_bytes(&t, key, n < 200 ? n : 200);
 	text_add_string(&t, "/text_summary");
-	tfevent_text(e, wall, 1, tag, text->buf, text->len);
+	tfevent_write_text(e, wall, 1, tag, text->buf, text->len);
 }
 
 /* Writes an object as a table of Markdown. */
@@ -108,11 +108,11 @@ void tb_put_start(struct tfevents *e, const struct journal *j, const struct conf
 	const struct tensorboard_keys *keys = get_tensorboard_keys(cfg);
 	char *buf = malloc(TEXT_MAX);
 
-	tfevent_version(e, wall);
+	tfevent_write_version(e, wall);
 	tfevent_session_start(e, wall, first_x);
 	if (buf && keys->tensorboard_tags == TB_TAGS_PROBE) {
 		write_run_texts(e, wall, j, buf);
-		tfevent_layout(e, wall, charts, sizeof(charts) / sizeof(*charts));
+		tfevent_write_layout(e, wall, charts, sizeof(charts) / sizeof(*charts));
 	} else if (buf && keys->tensorboard_tags == TB_TAGS_MINDFORMERS) {
 		write_training_texts(e, wall, j, buf);
 	}

@@ -19,7 +19,7 @@ static void format_clean_tag(struct text *out, size_t from)
 			out->buf[i] = '_';
 }
 
-void tb_scalar_tag(struct text *out, const struct record_scalar *e, bool of_samples)
+void tb_write_scalar_tag(struct text *out, const struct record_scalar *e, bool of_samples)
 {
 	size_t from = out->len;
 
@@ -40,7 +40,7 @@ bool tb_scalar_has_samples(enum scalar which)
 	return false;
 }
 
-void tb_kind_tag(struct text *out, const struct record_kind *r, const char *what)
+void tb_write_kind_tag(struct text *out, const struct record_kind *r, const char *what)
 {
 	const struct journal_kind_row *k = r->kind;
 	size_t from = out->len;
@@ -64,7 +64,7 @@ void tb_kind_tag(struct text *out, const struct record_kind *r, const char *what
 	format_clean_tag(out, from);
 }
 
-void tb_metric_tag(struct text *out, const struct record_kind *r)
+void tb_write_metric_tag(struct text *out, const struct record_kind *r)
 {
 	size_t from = out->len;
 
@@ -74,7 +74,7 @@ void tb_metric_tag(struct text *out, const struct record_kind *r)
 	format_clean_tag(out, from);
 }
 
-void tb_summary_tag(struct text *out, const struct record_kind *r)
+void tb_write_summary_tag(struct text *out, const struct record_kind *r)
 {
 	size_t from = out->len;
 
@@ -83,14 +83,15 @@ void tb_summary_tag(struct text *out, const struct record_kind *r)
 	format_clean_tag(out, from);
 }
 
-const char *tb_monitor_word(const char *word)
+const char *tb_get_monitor_word(const char *word)
 {
 	return strcmp(word, train_kinds[TK_GRAD_UNREDUCED].word) == 0 ? "acc_grad"
 	       : strcmp(word, train_kinds[TK_GRAD_REDUCED].word) == 0 ? "post_grad"
 								      : word;
 }
 
-void tb_monitor_tag(struct text *out, const struct record_kind *r, int32_t rank, const char *what)
+void tb_write_monitor_tag(
+	struct text *out, const struct record_kind *r, int32_t rank, const char *what)
 {
 	text_add_u64(out, r->kind->vpp_stage);
 	text_add_char(out, ':');
@@ -102,7 +103,7 @@ void tb_monitor_tag(struct text *out, const struct record_kind *r, int32_t rank,
 	text_add_string(out, "/rank");
 	text_add_i64(out, rank);
 	text_add_char(out, '/');
-	text_add_string(out, tb_monitor_word(r->word));
+	text_add_string(out, tb_get_monitor_word(r->word));
 	text_add_char(out, '_');
 	text_add_string(out, what);
 }

@@ -305,7 +305,7 @@ static int open_tb_target(struct tb_writer *w, const char *output)
 	free(dir);
 	w->open = !status;
 	if (w->open)
-		tfevent_version(&w->events, w->wall);
+		tfevent_write_version(&w->events, w->wall);
 	return status;
 }
 
@@ -331,7 +331,7 @@ static void write_row_tag(struct tb_writer *w, struct text *t, const struct csv_
 		text_add_bytes(t, micro->s, micro->n);
 	}
 	if (live)
-		text_add_format(t, "/rank%u/%s_", w->folder->rank, tb_monitor_word(w->word));
+		text_add_format(t, "/rank%u/%s_", w->folder->rank, tb_get_monitor_word(w->word));
 	else
 		text_add_char(t, '/');
 }
@@ -368,7 +368,7 @@ static int write_tb_row(struct tb_writer *w, const struct csv *c, const int colu
 			v = (double)NAN;
 		write_row_tag(w, &t, vpp, name, micro);
 		text_add_string(&t, ops[i]);
-		tfevent_scalar(&w->events, w->wall, (int64_t)step, tag, (float)v);
+		tfevent_write_scalar(&w->events, w->wall, (int64_t)step, tag, (float)v);
 	}
 	w->rows++;
 	if (w->events.len > 1u << 20)
