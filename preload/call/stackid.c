@@ -102,11 +102,11 @@ static void write_module_json(void *arg, const struct module *m)
  */
 static void write_modules(void)
 {
-	uint64_t generation = modules_generation();
+	uint64_t generation = modules_get_generation();
 
 	pthread_mutex_lock(&modules_lock);
 	if (!modules_looked || known_generation != generation) {
-		modules_each(write_module_json, NULL);
+		modules_handle_each(write_module_json, NULL);
 		known_generation = generation;
 		modules_looked = true;
 	}

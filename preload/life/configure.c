@@ -63,7 +63,7 @@ static void log_missing_list(void *arg, const char *line)
 static struct wraplist *load_list(
 	const struct config *cfg, config_report_fn *missing, config_report_fn *report, void *arg)
 {
-	char *path = config_find_list(cfg, startup_path(), missing, arg);
+	char *path = config_find_list(cfg, own_path_get(), missing, arg);
 	struct wraplist *list = wraplist_load(path, report, arg);
 
 	if (!list && path)
@@ -110,7 +110,7 @@ static void load_session_config(void)
 
 	const char *named = get_startup_value("PROBE_CONFIG");
 	char *file = named && *named ? format_absolute_path(named)
-				     : config_find("probe.yaml", startup_path());
+				     : config_find("probe.yaml", own_path_get());
 
 	struct config *cfg = &generation_first.cfg;
 

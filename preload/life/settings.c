@@ -214,7 +214,7 @@ static void find_package_folders(void)
 	if (atomic_load(&packages) != PACKAGES_NEW)
 		return;
 	sites.n = 0;
-	modules_each(record_package_folder, &sites);
+	modules_handle_each(record_package_folder, &sites);
 }
 
 void settings_forked(void)
@@ -241,7 +241,7 @@ static bool is_loaded(const char *name)
 {
 	struct library_look l = {.name = name};
 
-	modules_each(check_module, &l);
+	modules_handle_each(check_module, &l);
 	return l.found;
 }
 

@@ -419,8 +419,8 @@ static struct symbols *load_symbols(struct sink *s)
 	uint64_t at = s->modules_at;
 	bool gap = false;
 
-	if (!s->symbols && (s->symbols = symbols_new(SYMBOLS_BYTES)))
-		symbols_set_demangler(s->symbols, demangle_frame);
+	if (!s->symbols && (s->symbols = symbols_init(SYMBOLS_BYTES)))
+		symbols_set_demangler(s->symbols, format_frame_symbol);
 	while (s->symbols && (e = journal_dict_read_next(s->j, &at, &gap)))
 		if (e->kind == DICT_MODULE && module_parse((const char *)(e + 1), &m))
 			symbols_add_module(s->symbols, &m);
@@ -447,7 +447,8 @@ int sink_add_stack(struct sink *s, const struct journal_stack *e)
 	struct text nt = text_init(native, space);
 
 	for (unsigned i = 0; i < e->e.n; i++) {
-		if (!load_symbols(s) || symbols_name(s->symbols, pc[i], frame, sizeof(frame)) < 0)
+		if (!load_symbols(s) ||
+			symbols_format_name(s->symbols, pc[i], frame, sizeof(frame)) < 0)
 			frame[0] = 0;
 		if (i)
 			text_add_string(&nt, " <- ");

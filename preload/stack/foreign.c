@@ -40,7 +40,7 @@ static void find_languages(bool again)
 
 	if (atomic_flag_test_and_set_explicit(&looking, memory_order_acquire))
 		return;
-	now = modules_generation();
+	now = modules_get_generation();
 	for (unsigned i = 0; get_stack_language(i); i++) {
 		uint8_t k = atomic_load_explicit(&known[i], memory_order_relaxed);
 

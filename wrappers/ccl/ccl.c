@@ -20,8 +20,8 @@
 static bool read_rank_and_size(
 	struct comm *c, uint64_t argument, const struct query *rank_of, const struct query *size_of)
 {
-	void *size = sibling_symbol(c->from, size_of->function);
-	void *rank = sibling_symbol(c->from, rank_of->function);
+	void *size = sibling_find_symbol(c->from, size_of->function);
+	void *rank = sibling_find_symbol(c->from, rank_of->function);
 	int64_t n, r, code;
 
 	if (!size || !rank)

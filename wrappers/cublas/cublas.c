@@ -34,7 +34,7 @@ void *const *find_cublas_queries(
 	if (q->real == real && q->age == age)
 		return q->at;
 	for (unsigned i = 0; i < CUBLAS_QUERIES; i++)
-		q->at[i] = sibling_symbol(real, names[i]);
+		q->at[i] = sibling_find_symbol(real, names[i]);
 	q->real = real;
 	q->age = age;
 	return q->at;

@@ -218,7 +218,8 @@ static bool is_called_by_torch(const struct call *c)
 {
 	char file[16];
 
-	return strncmp(sibling_file((const void *)c->pc, file, sizeof(file)), "libtorch", 8) == 0;
+	return strncmp(sibling_copy_file_name((const void *)c->pc, file, sizeof(file)), "libtorch",
+		       8) == 0;
 }
 
 static bool read_gloo_call(struct call *c)

@@ -84,7 +84,7 @@ static bool find_watched_row(const char *symbol, struct ms_function *r)
 	const char *args = "p";
 	uint8_t scope = MS_TASK, ret = CT_VOID;
 
-	if (!is_possible_ms_symbol(symbol) || demangle_symbol(symbol, name, sizeof(name), &p) < 0)
+	if (!is_possible_ms_symbol(symbol) || format_cxx_symbol(symbol, name, sizeof(name), &p) < 0)
 		return false;
 	for (size_t i = 0; i < sizeof(watched) / sizeof(*watched); i++)
 		if (strcmp(watched[i].name, name) == 0 &&

@@ -67,9 +67,10 @@ static bool read_kvs_id(const struct call *c, struct kvs_id *id)
 {
 	const uint64_t *const *kvs =
 		(const uint64_t *const *)get_object_pointer(call_get_arg(c, ROLE_ID));
-	uint64_t get_id = (uint64_t)(uintptr_t)sibling_symbol(c->real, "_ZN3ccl2v13kvs6get_idEv");
-	void (*get_address)(void *, const void *) = (void (*)(void *, const void *))sibling_symbol(
-		c->real, "_ZNK3ccl2v13kvs11get_addressEv");
+	uint64_t get_id =
+		(uint64_t)(uintptr_t)sibling_find_symbol(c->real, "_ZN3ccl2v13kvs6get_idEv");
+	void (*get_address)(void *, const void *) = (void (*)(void *,
+		const void *))sibling_find_symbol(c->real, "_ZNK3ccl2v13kvs11get_addressEv");
 
 	/* The virtual functions of ccl::kvs_interface: two destructors, get, set, get_id. */
 	if (!kvs || !get_id || !get_address || (*kvs)[4] != get_id)

@@ -239,7 +239,7 @@ static bool find_torch_function_kind(const char *symbol, struct found *f)
 	struct cxx_params p;
 
 	if (!is_possible_torch_symbol(symbol) ||
-		demangle_symbol(symbol, f->name, sizeof(f->name), &p) < 0)
+		format_cxx_symbol(symbol, f->name, sizeof(f->name), &p) < 0)
 		return false;
 	f->watched = NULL;
 	f->method = find_torch_method(f->name);

@@ -98,8 +98,8 @@ struct team_attr {
  */
 static bool read_ucc_team(struct comm *m)
 {
-	int (*get)(uint64_t, struct team_attr *) =
-		(int (*)(uint64_t, struct team_attr *))sibling_symbol(m->from, "ucc_team_get_attr");
+	int (*get)(uint64_t, struct team_attr *) = (int (*)(
+		uint64_t, struct team_attr *))sibling_find_symbol(m->from, "ucc_team_get_attr");
 	struct team_attr a = {.mask = TEAM_ATTR_EP_AND_SIZE};
 
 	if (!get || get(m->handle, &a) || !a.size || a.size > INT32_MAX || a.ep >= a.size)

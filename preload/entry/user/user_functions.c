@@ -255,7 +255,7 @@ static char *find_custom_file(bool *named)
 		}
 		free(path);
 	}
-	return config_find("apis/custom.yaml", startup_path());
+	return config_find("apis/custom.yaml", own_path_get());
 }
 
 static void read_custom_file(const char *path, bool named)
@@ -428,14 +428,14 @@ static struct row *find_custom_row(const char *symbol, const char *object)
 			if (!strstr(symbol, x->literal))
 				continue;
 			if (len == -2)
-				len = demangle_symbol(symbol, name, sizeof(name), &params);
+				len = format_cxx_symbol(symbol, name, sizeof(name), &params);
 			/* A C function's name is not mangled. */
 			hit = glob_match(x->f->symbol, len > 0 ? name : symbol);
 		}
 		if (!hit || !match_object(x, object))
 			continue;
 		if (x->f->find == FIND_GLOB)
-			len = demangle_symbol(symbol, name, sizeof(name), &params);
+			len = format_cxx_symbol(symbol, name, sizeof(name), &params);
 		if (len <= 0 || check_params_and_log(x, symbol, &params))
 			r = x;
 	}
@@ -501,7 +501,7 @@ static struct api *add_custom_api(const char *symbol, const char *object)
 
 	if (!r)
 		return NULL;
-	if (demangle_symbol(symbol, name, sizeof(name), NULL) > 0)
+	if (format_cxx_symbol(symbol, name, sizeof(name), NULL) > 0)
 		shown = name;
 	else if (len > NAME_BYTES)
 		shown = r->f->list;

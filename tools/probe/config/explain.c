@@ -426,7 +426,8 @@ static void set_known_entries(struct wraplist *w, const char *library, void *arg
 	/* C++ functions are listed by their qualified names. */
 	for (unsigned i = 0; i < e->n; i++)
 		wraplist_match(w, library,
-			demangle_symbol(e->name[i], cxx, sizeof(cxx), NULL) > 0 ? cxx : e->name[i]);
+			format_cxx_symbol(e->name[i], cxx, sizeof(cxx), NULL) > 0 ? cxx
+										  : e->name[i]);
 }
 
 static void print_unknown_entry(struct wraplist *w, const char *library, void *arg)

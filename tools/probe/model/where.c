@@ -209,8 +209,9 @@ static void read_where_symbols(struct where_file *f, Elf *e, GElf_Word type)
 				continue;
 			TOOL_GROW(f->symbol, f->nsymbol, cap);
 			f->symbol[f->nsymbol++] = (struct where_symbol){
-				tool_strdup(demangle_frame(name, plain, sizeof(plain)) > 0 ? plain
-											   : name),
+				tool_strdup(format_frame_symbol(name, plain, sizeof(plain)) > 0
+						    ? plain
+						    : name),
 				sym.st_value, sym.st_size};
 		}
 	}

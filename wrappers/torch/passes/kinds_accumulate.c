@@ -81,7 +81,7 @@ static int find_leaf(const char *node, const void *impl)
 	for (int at = 8; at < NODE_BYTES; at += 8) {
 		/* A node may be at the end of readable memory. */
 		if (((uintptr_t)node + (uintptr_t)at) % 4096 == 0 &&
-			!memory_readable((uintptr_t)node + (uintptr_t)at))
+			!is_memory_readable((uintptr_t)node + (uintptr_t)at))
 			break;
 		if (*(const void *const *)(node + at) != impl)
 			continue;
