@@ -130,12 +130,12 @@ void log_config_now(void)
 static void write_loss_line(enum loss kind, const char *fmt, va_list ap, char *keep, size_t cap)
 {
 	char line[512];
-	struct text t = text_over(line, sizeof(line) - 1);
+	struct text t = text_init(line, sizeof(line) - 1);
 	int r = atomic_load_explicit(&rank, memory_order_relaxed);
 
-	text_str(&t, "libprobe: ");
+	text_add_string(&t, "libprobe: ");
 	if (r >= 0)
-		text_fmt(&t, "rank %d: ", r);
+		text_add_format(&t, "rank %d: ", r);
 
 	size_t from = t.len;
 	int n = vsnprintf(t.buf + t.len, t.cap - t.len, fmt, ap);

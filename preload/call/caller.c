@@ -22,7 +22,7 @@ bool caller_is_recorded(const struct call *c)
 	const struct adapter *lib, *last = c->api->spec->lib;
 	char file[FILE_BYTES];
 
-	if (!*sibling_file((const void *)c->pc, file, sizeof(file)))
+	if (!*sibling_copy_file_name((const void *)c->pc, file, sizeof(file)))
 		return false;
 	api_fill();
 	for (unsigned i = 0; i < api_count; i++) {

@@ -461,11 +461,11 @@ static void write_world_ranks(struct text *t, const int32_t *m, uint32_t n)
 		while (k + 1 < n && m[k + 1] == m[k] + 1)
 			k++;
 		if (i)
-			text_char(t, ';');
-		text_i64(t, m[i]);
+			text_add_char(t, ';');
+		text_add_i64(t, m[i]);
 		if (k > i) {
-			text_char(t, '-');
-			text_i64(t, m[k]);
+			text_add_char(t, '-');
+			text_add_i64(t, m[k]);
 		}
 		i = k + 1;
 	}
@@ -482,20 +482,20 @@ static void write_comm_record(void *arg)
 	struct comm *c = new->c;
 	struct thread *t = new->t;
 	char buf[4096]; /* longer lists of ranks are cut */
-	struct text s = text_over(buf, sizeof(buf));
+	struct text s = text_init(buf, sizeof(buf));
 	uint32_t own = c->nworld < (uint32_t)c->size ? c->nworld : (uint32_t)c->size;
 	const int32_t *a = c->world, *b = c->world + own;
 	uint32_t na = own, nb = c->nworld - own;
 
-	text_str(&s, c->label ? c->label : c->lib->name);
-	text_put(&s, "", 1);
-	text_str(&s, c->kind);
-	text_put(&s, "", 1);
-	text_str(&s, c->name);
-	text_put(&s, "", 1);
+	text_add_string(&s, c->label ? c->label : c->lib->name);
+	text_add_bytes(&s, "", 1);
+	text_add_string(&s, c->kind);
+	text_add_bytes(&s, "", 1);
+	text_add_string(&s, c->name);
+	text_add_bytes(&s, "", 1);
 	write_world_ranks(&s, c->first || !nb ? a : b, c->first || !nb ? na : nb);
 	if (nb) {
-		text_char(&s, '|');
+		text_add_char(&s, '|');
 		write_world_ranks(&s, c->first ? b : a, c->first ? nb : na);
 	}
 	if (s.cut && s.len > 3)

@@ -76,23 +76,23 @@ static bool is_new_module(uint64_t hash)
 static void write_module_json(void *arg, const struct module *m)
 {
 	char buf[MODULE_PATH_MAX + 128];
-	struct text t = text_over(buf, sizeof(buf));
+	struct text t = text_init(buf, sizeof(buf));
 
 	(void)arg;
 	if (!is_new_module(hash_str(hash_u64(m->lo, m->bias), m->path) | 1))
 		return;
-	text_hex(&t, m->lo, 1);
-	text_char(&t, ' ');
-	text_hex(&t, m->hi, 1);
-	text_char(&t, ' ');
-	text_hex(&t, m->bias, 1);
-	text_char(&t, ' ');
+	text_add_hex(&t, m->lo, 1);
+	text_add_char(&t, ' ');
+	text_add_hex(&t, m->hi, 1);
+	text_add_char(&t, ' ');
+	text_add_hex(&t, m->bias, 1);
+	text_add_char(&t, ' ');
 	for (unsigned i = 0; i < m->build_id_len; i++)
-		text_hex(&t, m->build_id[i], 2);
+		text_add_hex(&t, m->build_id[i], 2);
 	if (!m->build_id_len)
-		text_char(&t, '-');
-	text_put(&t, "", 1);
-	text_str(&t, m->path);
+		text_add_char(&t, '-');
+	text_add_bytes(&t, "", 1);
+	text_add_string(&t, m->path);
 	journal_dict_add(&session.journal, DICT_MODULE, 0, buf, t.len + 1);
 }
 
@@ -102,11 +102,11 @@ static void write_module_json(void *arg, const struct module *m)
  */
 static void write_modules(void)
 {
-	uint64_t generation = modules_generation();
+	uint64_t generation = modules_get_generation();
 
 	pthread_mutex_lock(&modules_lock);
 	if (!modules_looked || known_generation != generation) {
-		modules_each(write_module_json, NULL);
+		modules_handle_each(write_module_json, NULL);
 		known_generation = generation;
 		modules_looked = true;
 	}

@@ -42,22 +42,22 @@ static bool add_skipped_step(uint32_t step)
 static void write_skipped_steps(uint32_t count, uint32_t step)
 {
 	char both[128 + META_SKIPPED_RANGES * sizeof("[4294967295, 4294967295], ")];
-	struct text t = text_over(both, sizeof(both));
+	struct text t = text_init(both, sizeof(both));
 
-	text_put(&t, "opt_skipped", sizeof("opt_skipped"));
-	text_str(&t, "{\"count\": ");
-	text_u64(&t, count);
-	text_str(&t, ", \"last_step\": ");
-	text_u64(&t, step);
-	text_str(&t, ", \"ranges\": [");
+	text_add_bytes(&t, "opt_skipped", sizeof("opt_skipped"));
+	text_add_string(&t, "{\"count\": ");
+	text_add_u64(&t, count);
+	text_add_string(&t, ", \"last_step\": ");
+	text_add_u64(&t, step);
+	text_add_string(&t, ", \"ranges\": [");
 	for (uint32_t i = 0; i < skipped.n; i++) {
-		text_str(&t, i ? ", [" : "[");
-		text_u64(&t, skipped.range[i].from);
-		text_str(&t, ", ");
-		text_u64(&t, skipped.range[i].to);
-		text_char(&t, ']');
+		text_add_string(&t, i ? ", [" : "[");
+		text_add_u64(&t, skipped.range[i].from);
+		text_add_string(&t, ", ");
+		text_add_u64(&t, skipped.range[i].to);
+		text_add_char(&t, ']');
 	}
-	text_str(&t, "]}");
+	text_add_string(&t, "]}");
 	journal_dict_add(&session.journal, DICT_META, META_SKIPPED, both, t.len + 1);
 }
 
@@ -96,8 +96,7 @@ void step_update_config(void)
 		step = step_now();
 		g = get_generation();
 		bool wanted = config_step_wanted(g->cfg, step);
-		bool profiled =
-			wanted && ranges_contain(&get_steps_keys(g->cfg)->profile_step, step);
+		bool profiled = wanted && ranges_has(&get_steps_keys(g->cfg)->profile_step, step);
 
 		atomic_store(&step_state.selected, wanted);
 		changed |= atomic_exchange(&step_state.profiled, profiled) != profiled;
@@ -115,7 +114,7 @@ uint32_t step_end(enum step_source s)
 	if (b > s)
 		return step_now();
 
-	if (config_scalars(get_config()) | config_metrics(get_config()))
+	if (config_get_scalars(get_config()) | config_get_metrics(get_config()))
 		session_hooks.step_ending(step_now());
 	/*
 	 * Done before the number changes: a call that reads the new number then uses the new

@@ -426,7 +426,7 @@ static THREAD_OWN struct {
 /* A group belongs to one copy of a library: several copies may be loaded, independent of each other. */
 static uintptr_t find_library_copy(const void *real)
 {
-	uintptr_t copy = sibling_base(real);
+	uintptr_t copy = sibling_get_base(real);
 
 	return copy ? copy : 1;
 }

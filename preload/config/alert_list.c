@@ -26,7 +26,7 @@ static void record_wrong_rule(struct list *l, const char *wrong)
 		l->wrong = wrong;
 }
 
-static void report_field(
+static void emit_wrong_alert_field(
 	struct reader *r, const struct list *l, const char *field, const char *wrong)
 {
 	const char *text = (const char *)r->event.data.scalar.value;
@@ -37,13 +37,13 @@ static void report_field(
 		reader_report(r,
 			"alerts: %s: not a field of a rule; accepted: rule, kind, names, "
 			"op, threshold, direction, warmup, action, n, preset; %s",
-			report_quote(quoted, field, strlen(field)), l->consequence);
+			report_format_quoted(quoted, field, strlen(field)), l->consequence);
 	else if (r->event.type == YAML_SCALAR_EVENT)
 		reader_report(r, "alerts: %s: %s: %s; accepted: %s; %s", field,
-			report_quote(quoted, text, r->event.data.scalar.length), wrong, accepted,
-			l->consequence);
+			report_format_quoted(quoted, text, r->event.data.scalar.length), wrong,
+			accepted, l->consequence);
 	else
-		reader_report(r, "alerts: %s: %s; accepted: %s; %s", field, reader_shape(r),
+		reader_report(r, "alerts: %s: %s; accepted: %s; %s", field, reader_get_shape(r),
 			accepted, l->consequence);
 }
 
@@ -81,26 +81,26 @@ static const char *read_rule_value(
 			wrong = alert_rule_set(rule, field, text, len);
 	}
 	if (wrong && wrong != config_oom)
-		report_field(r, l, field, wrong);
+		emit_wrong_alert_field(r, l, field, wrong);
 	return wrong;
 }
 
-/* Reads the value of a field, after its key. Returns 0 or an error of reader_next(). */
+/* Reads the value of a field, after its key. Returns 0 or an error of reader_read_event(). */
 static int read_rule_field(struct reader *r, const struct list *l, struct alert_rule *rule,
 	const char *field, const char **wrong)
 {
 	const char *bad;
-	int ev = reader_next(r);
+	int ev = reader_read_event(r);
 
 	if (ev != YAML_SEQUENCE_START_EVENT) {
 		bad = ev > 0 ? read_rule_value(r, l, rule, field) : NULL;
 		*wrong = *wrong ? *wrong : bad;
-		return ev < 0 ? ev : reader_skip(r);
+		return ev < 0 ? ev : reader_read_rest(r);
 	}
-	while ((ev = reader_next(r)) > 0 && ev != YAML_SEQUENCE_END_EVENT) {
+	while ((ev = reader_read_event(r)) > 0 && ev != YAML_SEQUENCE_END_EVENT) {
 		bad = read_rule_value(r, l, rule, field);
 		*wrong = *wrong ? *wrong : bad;
-		ev = reader_skip(r);
+		ev = reader_read_rest(r);
 		if (ev < 0)
 			return ev;
 	}
@@ -110,7 +110,7 @@ static int read_rule_field(struct reader *r, const struct list *l, struct alert_
 static const char *add_rule_line(struct list *l, const struct alert_rule *rule)
 {
 	char line[ALERT_RULE_TEXT], *more;
-	struct text t = text_over(line, sizeof(line));
+	struct text t = text_init(line, sizeof(line));
 
 	if (l->n == ALERT_RULES_MAX)
 		return "more than 32 rules";
@@ -129,7 +129,7 @@ static const char *add_rule_line(struct list *l, const struct alert_rule *rule)
 	return NULL;
 }
 
-/* Reads a rule, whose mapping the current event begins. Returns 0 or an error of reader_next(). */
+/* Reads a rule, whose mapping the current event begins. Returns 0 or an error of reader_read_event(). */
 static int read_rule(struct reader *r, struct list *l)
 {
 	size_t line = r->event.start_mark.line + 1, col = r->event.start_mark.column + 1;
@@ -138,7 +138,7 @@ static int read_rule(struct reader *r, struct list *l)
 	char field[32];
 	int ev;
 
-	while ((ev = reader_next(r)) > 0 && ev != YAML_MAPPING_END_EVENT) {
+	while ((ev = reader_read_event(r)) > 0 && ev != YAML_MAPPING_END_EVENT) {
 		size_t len = ev == YAML_SCALAR_EVENT ? r->event.data.scalar.length : 0;
 
 		if (len >= sizeof(field))
@@ -146,7 +146,7 @@ static int read_rule(struct reader *r, struct list *l)
 		if (len)
 			memcpy(field, r->event.data.scalar.value, len);
 		field[len] = 0;
-		ev = reader_skip(r);
+		ev = reader_read_rest(r);
 		if (ev >= 0)
 			ev = read_rule_field(r, l, &rule, field, &wrong);
 		if (ev < 0)
@@ -159,7 +159,7 @@ static int read_rule(struct reader *r, struct list *l)
 		if (!whole)
 			whole = add_rule_line(l, &rule);
 		if (whole && whole != config_oom)
-			report_at(r->report, line, col, "alerts: %s; accepted: %s; %s", whole,
+			report_emit_at(r->report, line, col, "alerts: %s; accepted: %s; %s", whole,
 				alert_field_accepted("rule"), l->consequence);
 		wrong = whole;
 	}
@@ -177,16 +177,16 @@ static int read_alert_rule_list(
 	if (ev == YAML_MAPPING_START_EVENT) {
 		ev = read_rule(r, &l);
 	} else {
-		while ((ev = reader_next(r)) > 0 && ev != YAML_SEQUENCE_END_EVENT) {
+		while ((ev = reader_read_event(r)) > 0 && ev != YAML_SEQUENCE_END_EVENT) {
 			if (ev == YAML_MAPPING_START_EVENT) {
 				ev = read_rule(r, &l);
 			} else {
 				reader_report(r,
 					"alerts: %s where a rule is expected, such as {rule: "
 					"spike, threshold: 3}; %s",
-					reader_shape(r), consequence);
+					reader_get_shape(r), consequence);
 				record_wrong_rule(&l, "not a rule");
-				ev = reader_skip(r);
+				ev = reader_read_rest(r);
 			}
 			if (ev < 0)
 				break;
@@ -210,7 +210,7 @@ static const char *parse_reported(const char *text, size_t len, char **out, stru
 	int err = reader_open(&r, text, len, report, NULL), ev = 0;
 
 	*out = NULL;
-	while (!err && (ev = reader_next(&r)) > 0 && ev != YAML_STREAM_END_EVENT) {
+	while (!err && (ev = reader_read_event(&r)) > 0 && ev != YAML_STREAM_END_EVENT) {
 		if (ev == YAML_SEQUENCE_START_EVENT || ev == YAML_MAPPING_START_EVENT) {
 			err = read_alert_rule_list(
 				&r, "no rule of this value is used", out, &wrong);
@@ -249,7 +249,7 @@ void alert_list_check(const char *text, size_t len, struct report *report)
 	free(lines);
 }
 
-static const char *imply_kinds(struct config *cfg, uint32_t kinds)
+static const char *add_implied_kinds(struct config *cfg, uint32_t kinds)
 {
 	const struct config_key *k = config_key_find("kinds", 5, false);
 	uint32_t have = parse_kinds(cfg->kinds);
@@ -287,7 +287,7 @@ static const char *add_spike_rule(struct config *cfg)
 		.has_threshold = true,
 		.threshold = cfg->global_norm_spike_threshold};
 	char line[ALERT_RULE_TEXT];
-	struct text t = text_over(line, sizeof(line));
+	struct text t = text_init(line, sizeof(line));
 	size_t len = strlen(cfg->alerts);
 	char *all;
 
@@ -309,7 +309,7 @@ static const char *add_spike_rule(struct config *cfg)
 	return NULL;
 }
 
-const char *alert_list_imply(struct config *cfg)
+const char *alert_list_add_implied(struct config *cfg)
 {
 	struct alert_rule *rule;
 	uint32_t kinds = 0;
@@ -336,5 +336,5 @@ const char *alert_list_imply(struct config *cfg)
 	/* For a rule about all values: records at least the basic scalars of a training. */
 	if (wide && !cfg->scalars && !*cfg->kinds)
 		cfg->scalars = UINT64_C(1) << SCALAR_LOSS | UINT64_C(1) << SCALAR_GRAD_NORM;
-	return imply_kinds(cfg, kinds & ~KIND_BIT(STATE));
+	return add_implied_kinds(cfg, kinds & ~KIND_BIT(STATE));
 }

@@ -11,7 +11,7 @@
 /*
  * Reads the list of rules, or the single mapping, that begins at the current event, as lines into
  * *out (malloc'd, NULL: no rules). A wrong rule is reported with its position, and skipped.
- * *wrong: the first error, or NULL. Returns 0 or an error of reader_next().
+ * *wrong: the first error, or NULL. Returns 0 or an error of reader_read_event().
  */
 int alert_list_read(struct reader *r, char **out, const char **wrong);
 
@@ -28,6 +28,6 @@ void alert_list_check(const char *text, size_t len, struct report *report);
  * Adds the values that the rules check by name to keys `scalars` and `kinds`, so that they are recorded. Returns NULL,
  * or config_oom.
  */
-const char *alert_list_imply(struct config *cfg);
+const char *alert_list_add_implied(struct config *cfg);
 
 #endif

@@ -12,13 +12,13 @@ bool config_is_note(const char *line)
 	return strstr(line, ": " CONFIG_NOTE) != NULL;
 }
 
-void report_begin(struct report *r, config_report_fn *fn, void *arg, const char *file)
+void report_start(struct report *r, config_report_fn *fn, void *arg, const char *file)
 {
 	*r = (struct report){.fn = fn, .arg = arg, .file = file};
 }
 
 /* Moves a cut at `len` back so that no UTF-8 character is cut in two. */
-static size_t whole_characters(const char *s, size_t len)
+static size_t get_whole_characters(const char *s, size_t len)
 {
 	size_t at = len;
 
@@ -30,7 +30,7 @@ static size_t whole_characters(const char *s, size_t len)
 static void emit_report_line(struct report *r, char line[REPORT_LINE_MAX], int len)
 {
 	if (len >= REPORT_LINE_MAX) {
-		size_t at = whole_characters(line, REPORT_LINE_MAX - 4);
+		size_t at = get_whole_characters(line, REPORT_LINE_MAX - 4);
 
 		memcpy(line + at, "...", 4);
 	}
@@ -40,7 +40,7 @@ static void emit_report_line(struct report *r, char line[REPORT_LINE_MAX], int l
 	r->fn(r->arg, line);
 }
 
-void report_at(struct report *r, size_t line, size_t col, const char *fmt, ...)
+void report_emit_at(struct report *r, size_t line, size_t col, const char *fmt, ...)
 {
 	char buf[REPORT_LINE_MAX];
 	size_t flen = strlen(r->file);
@@ -79,7 +79,7 @@ void report_at(struct report *r, size_t line, size_t col, const char *fmt, ...)
 		emit_report_line(r, buf, n + m);
 }
 
-void report_end(struct report *r)
+void report_stop(struct report *r)
 {
 	char buf[REPORT_LINE_MAX];
 
@@ -91,10 +91,10 @@ void report_end(struct report *r)
 	r->lines = 0;
 }
 
-char *report_quote(char out[REPORT_VALUE_MAX], const char *text, size_t len)
+char *report_format_quoted(char out[REPORT_VALUE_MAX], const char *text, size_t len)
 {
 	const size_t room = REPORT_VALUE_MAX - 6; /* quotes, dots, NUL */
-	size_t n = len > room ? whole_characters(text, room) : len;
+	size_t n = len > room ? get_whole_characters(text, room) : len;
 	char *p = out;
 
 	*p++ = '"';

@@ -32,16 +32,16 @@ struct report {
 	bool held;
 };
 
-void report_begin(struct report *r, config_report_fn *fn, void *arg, const char *file);
+void report_start(struct report *r, config_report_fn *fn, void *arg, const char *file);
 
 /* Reports "FILE:LINE:COL: ..."; line 0: "FILE: ...". */
-void report_at(struct report *r, size_t line, size_t col, const char *fmt, ...)
+void report_emit_at(struct report *r, size_t line, size_t col, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
 /* Reports how many lines were suppressed, if any. */
-void report_end(struct report *r);
+void report_stop(struct report *r);
 
 /* Writes a value to `out` for a message, cut and in quotes: "lots". Returns out. */
-char *report_quote(char out[REPORT_VALUE_MAX], const char *text, size_t len);
+char *report_format_quoted(char out[REPORT_VALUE_MAX], const char *text, size_t len);
 
 #endif

@@ -153,7 +153,7 @@ static bool read_tree_children(struct tree_reader *t, struct tree_node *of)
 	int end = of->kind == TREE_MAP ? YAML_MAPPING_END_EVENT : YAML_SEQUENCE_END_EVENT, ev;
 	struct tree_node **last = &of->child;
 
-	while ((ev = reader_next(&t->r)) > 0 && ev != end) {
+	while ((ev = reader_read_event(&t->r)) > 0 && ev != end) {
 		size_t line = t->r.event.start_mark.line + 1,
 		       col = t->r.event.start_mark.column + 1;
 		char *key = NULL;
@@ -163,9 +163,9 @@ static bool read_tree_children(struct tree_reader *t, struct tree_node *of)
 			if (ev == YAML_SCALAR_EVENT)
 				key = copy_tree_text(t->tree, t->r.event.data.scalar.value,
 					t->r.event.data.scalar.length);
-			else if (reader_skip(&t->r) == 0)
+			else if (reader_read_rest(&t->r) == 0)
 				key = copy_tree_text(t->tree, "", 0);
-			if (!key || reader_next(&t->r) < 0)
+			if (!key || reader_read_event(&t->r) < 0)
 				return false;
 		}
 		n = read_tree_node(t);
@@ -215,20 +215,20 @@ int config_tree_read(struct config_tree *t, const char *text, size_t len, struct
 
 	*t = (struct config_tree){0};
 	if (config_is_json(text, len)) {
-		plain = config_plain_json(text, len, &len);
+		plain = config_copy_plain_json(text, len, &len);
 		if (!plain)
 			return -ENOMEM;
 		text = plain;
 	}
 	err = reader_open(&r.r, text, len, report, lost);
 	if (!err) {
-		int ev = reader_enter_mapping(&r.r);
+		int ev = reader_open_mapping(&r.r);
 
 		if (ev > 0) {
 			t->top = read_tree_node(&r);
 			err = r.r.error ? r.r.error : t->top ? 0 : -ENOMEM;
 			if (!err)
-				err = reader_leave_mapping(&r.r);
+				err = reader_close_mapping(&r.r);
 		} else if (ev != -ENODATA && ev != -ENOTSUP) {
 			err = ev;
 		}
@@ -372,7 +372,7 @@ static bool join_surrogates(const char *s, size_t len, char **to)
 	return true;
 }
 
-char *config_plain_json(const char *text, size_t len, size_t *plain_len)
+char *config_copy_plain_json(const char *text, size_t len, size_t *plain_len)
 {
 	char *plain = malloc(len + 1), *to = plain;
 	bool quoted = false;

@@ -69,6 +69,6 @@ bool config_is_json(const char *text, size_t len);
  * Positions stay the same, except in a line after a surrogate pair. The result is never longer
  * than `text`; it is malloc'd. Returns NULL if there is no memory.
  */
-char *config_plain_json(const char *text, size_t len, size_t *plain_len);
+char *config_copy_plain_json(const char *text, size_t len, size_t *plain_len);
 
 #endif

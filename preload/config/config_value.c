@@ -112,7 +112,7 @@ static const char *parse_share(
 static const char *parse_enum(
 	const struct config_key *k, const char *text, size_t len, unsigned *out)
 {
-	const char *const *words = config_key_words(k);
+	const char *const *words = config_get_key_words(k);
 
 	for (int i = 0; words[i]; i++) {
 		if (is_same_word(text, len, words[i])) {
@@ -126,7 +126,7 @@ static const char *parse_enum(
 static const char *add_choice(
 	const struct config_key *k, const char *text, size_t len, uint64_t *out)
 {
-	const char *const *words = config_key_words(k);
+	const char *const *words = config_get_key_words(k);
 
 	for (int i = 0; words[i]; i++)
 		if (is_same_word(text, len, words[i])) {
@@ -145,7 +145,7 @@ static const char *parse_choice(
 	bool all;
 
 	if (len && !parse_bool(text, len, &all)) {
-		for (int i = 0; all && config_key_words(k)[i]; i++)
+		for (int i = 0; all && config_get_key_words(k)[i]; i++)
 			words |= UINT64_C(1) << i;
 		*out = words;
 		return NULL;
@@ -204,7 +204,8 @@ static const char *parse_string(const char *text, size_t len, char **out)
 }
 
 /* ".." and symbolic links are not resolved, so that messages show what the user wrote. */
-const char *path_absolute(const char *text, size_t len, const struct path_base *base, char **out)
+const char *set_absolute_path(
+	const char *text, size_t len, const struct path_base *base, char **out)
 {
 	const char *dir = NULL;
 
@@ -257,10 +258,10 @@ static const char *parse_path(const struct config_key *k, const char *text, size
 	if (len == 0 && !*k->dflt)
 		return parse_string("", 0, out);
 	/* Words with a meaning, which are not paths. */
-	for (const char *const *word = config_key_words(k); word && *word; word++)
+	for (const char *const *word = config_get_key_words(k); word && *word; word++)
 		if (strlen(*word) == len && memcmp(*word, text, len) == 0)
 			return parse_string(text, len, out);
-	return path_absolute(text, len, base, out);
+	return set_absolute_path(text, len, base, out);
 }
 
 static const char *parse_pattern(const char *text, size_t len, char **out)
@@ -311,7 +312,7 @@ static const char *check_next_number(
 
 const char *words_add(const struct config_key *k, char **all, const char *text, size_t len)
 {
-	const char *const *name = config_key_words(k);
+	const char *const *name = config_get_key_words(k);
 	size_t had = *all ? strlen(*all) : 0;
 	char *one, *more;
 	const char *wrong = NULL;
@@ -400,8 +401,8 @@ static const char *parse_reported_words(
 		const char *bad = words_add(k, &all, word, n);
 
 		if (bad && report)
-			report_at(report, 0, 0, "%s: %s: %s; no entry of this value is used",
-				k->name, report_quote(quoted, word, n), bad);
+			report_emit_at(report, 0, 0, "%s: %s: %s; no entry of this value is used",
+				k->name, report_format_quoted(quoted, word, n), bad);
 		wrong = wrong ? wrong : bad;
 	}
 	if (!wrong && !all && given != k->dflt)
@@ -420,7 +421,7 @@ static const char *parse_words(const struct config_key *k, const char *text, siz
 	return parse_reported_words(k, text, len, out, NULL);
 }
 
-void config_report_entries(
+void config_check_entries(
 	const struct config_key *k, const char *text, size_t len, struct report *report)
 {
 	char *all = NULL;
@@ -441,7 +442,7 @@ static const char *parse_ranges(const char *text, size_t len, struct ranges *out
 		ranges_free(&r);
 		return wrong;
 	}
-	ranges_finish(&r);
+	ranges_merge(&r);
 	*out = r;
 	return NULL;
 }

@@ -46,13 +46,13 @@ void config_free_value(struct config *cfg, const struct config_key *k);
 char *config_accepted(const struct config_key *k, char *buf, size_t cap);
 
 /* Returns the default as written in a file: 16, "", []. */
-const char *config_default_text(const struct config_key *k);
+const char *config_get_default_text(const struct config_key *k);
 
 /* Returns the key with this name, or NULL. env: the name is in upper case. */
 const struct config_key *config_key_find(const char *name, size_t len, bool env);
 
 /* Returns the key with the most similar name, or NULL if none is similar. Case is ignored. */
-const struct config_key *config_key_near(const char *name, size_t len);
+const struct config_key *config_find_similar_key(const char *name, size_t len);
 
 #define CONFIG_NEAR_MAX 40 /* maximum number of characters of names that are compared */
 
@@ -60,18 +60,19 @@ const struct config_key *config_key_near(const char *name, size_t len);
  * Returns the number of edits (insert, delete, replace, swap of neighbours) between two names of
  * at most CONFIG_NEAR_MAX characters. Case is ignored, and - is _.
  */
-unsigned count_text_edits(const char *a, size_t n, const char *b, size_t m);
+unsigned compute_text_edits(const char *a, size_t n, const char *b, size_t m);
 
 /*
  * Sets *out to a malloc'd absolute path, without a leading ./ and a trailing /. Returns NULL, or
  * a text about the error.
  */
-const char *path_absolute(const char *text, size_t len, const struct path_base *base, char **out);
+const char *set_absolute_path(
+	const char *text, size_t len, const struct path_base *base, char **out);
 
 /* Adds the numbers in text, "3", "0,2,4-6" or "[0, 2]", to *r. Returns NULL, or a text about the error (*r may have grown). */
 const char *ranges_add(struct ranges *r, const char *text, size_t len);
 /* Sorts *r and merges ranges that touch or overlap. Call after the last ranges_add. */
-void ranges_finish(struct ranges *r);
+void ranges_merge(struct ranges *r);
 void ranges_free(struct ranges *r);
 
 /*
@@ -84,7 +85,7 @@ const char *words_add(const struct config_key *k, char **all, const char *text, 
  * Reports each wrong entry of a list that config_set() refused. A wrong entry makes the whole value
  * wrong. A value of one entry needs no such line: the message about the value names it.
  */
-void config_report_entries(
+void config_check_entries(
 	const struct config_key *k, const char *text, size_t len, struct report *report);
 
 /*

@@ -42,15 +42,15 @@ static void write_int(struct out *o, int64_t v)
  * Writes the fewest digits that restore the number. YAML 1.1 reads 1e-8 as a text; a fraction and
  * a signed exponent make every reader recognise a number.
  */
-static void put_double(struct out *o, double v)
+static void write_shortest_double(struct out *o, double v)
 {
 	char tmp[40];
 	double back;
 
 	for (int digits = 1; digits <= 17; digits++) {
-		struct text t = text_over(tmp, sizeof(tmp));
+		struct text t = text_init(tmp, sizeof(tmp));
 
-		text_double(&t, v, digits);
+		text_add_double(&t, v, digits);
 		if (number_parse(tmp, t.len, &back) && back == v)
 			break;
 	}
@@ -75,7 +75,7 @@ static void put_double(struct out *o, double v)
  * Decodes the character at s: returns its length in bytes, and its code in *c. Each invalid byte
  * becomes U+FFFD.
  */
-static unsigned decode_utf8(const unsigned char *s, uint32_t *c)
+static unsigned read_utf8(const unsigned char *s, uint32_t *c)
 {
 	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
 	unsigned n = s[0] < 0x80 ? 1 : s[0] < 0xc0 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
@@ -104,7 +104,7 @@ static void put_quoted_part(struct out *o, const char *text, size_t len)
 	format_char(o, '"');
 	while (s < end) {
 		uint32_t c;
-		unsigned n = decode_utf8(s, &c);
+		unsigned n = read_utf8(s, &c);
 
 		if (c == '"' || c == '\\') {
 			format_char(o, '\\');
@@ -177,7 +177,7 @@ static void write_ranges(struct out *o, const struct ranges *r)
 /* Writes words in the notation that parse_choice() reads. */
 static void write_choice(struct out *o, const struct config_key *k, uint64_t words)
 {
-	const char *const *names = config_key_words(k);
+	const char *const *names = config_get_key_words(k);
 	uint64_t all = 0;
 	bool first = true;
 
@@ -208,7 +208,7 @@ static void format_share(struct out *o, double percent)
 		format_text(o, "\"off\"");
 		return;
 	}
-	put_double(&number, percent);
+	write_shortest_double(&number, percent);
 	if (number.len > 2 && memcmp(tmp + number.len - 2, ".0", 2) == 0)
 		number.len -= 2;
 	tmp[number.len] = 0;
@@ -245,7 +245,7 @@ int config_format(const struct config *cfg, const struct config_key *k, char *bu
 		break;
 	case KEY_FLOAT:
 		fpenv_enter(&env);
-		put_double(&o, *(const double *)at);
+		write_shortest_double(&o, *(const double *)at);
 		fpenv_leave(&env);
 		break;
 	case KEY_SHARE:
@@ -260,7 +260,7 @@ int config_format(const struct config *cfg, const struct config_key *k, char *bu
 		put_quoted(&o, *(char *const *)at);
 		break;
 	case KEY_ENUM: /* quoted, because YAML 1.1 reads off as a boolean */
-		put_quoted(&o, config_key_words(k)[*(const unsigned *)at]);
+		put_quoted(&o, config_get_key_words(k)[*(const unsigned *)at]);
 		break;
 	case KEY_WORDS:
 		(config_has_numbers(k) ? write_number_list : write_word_list)(

@@ -69,14 +69,14 @@ struct config_key {
 	double min, max;
 	enum config_type type;
 	uint16_t offset; /* position in struct config */
-	uint16_t words; /* see config_key_words() */
+	uint16_t words; /* see config_get_key_words() */
 };
 
 /*
  * Returns the accepted words of key k, NULL-terminated. KEY_ENUM, KEY_CHOICE: the value is the
  * position. KEY_WORDS: NULL means any word.
  */
-const char *const *config_key_words(const struct config_key *k);
+const char *const *config_get_key_words(const struct config_key *k);
 
 extern const struct config_key config_keys[];
 extern const size_t config_nkeys;

@@ -174,7 +174,7 @@ static const char *const device_names[] = {"auto", "kernel", "copy", "off", NULL
 #define LIST_PLACE(list) AT_##list,
 enum { AT_any_words, WORD_LISTS(LIST_PLACE) };
 
-const char *const *config_key_words(const struct config_key *k)
+const char *const *config_get_key_words(const struct config_key *k)
 {
 #define LIST_ENTRY(list) list,
 	static const char *const *const lists[] = {NULL, WORD_LISTS(LIST_ENTRY)};
@@ -545,7 +545,7 @@ const size_t config_nkeys = sizeof(config_keys) / sizeof(config_keys[0]);
 _Static_assert(
 	sizeof(config_keys) / sizeof(config_keys[0]) <= CONFIG_KEYS_MAX, "bit masks of keys");
 
-const char *config_default_text(const struct config_key *k)
+const char *config_get_default_text(const struct config_key *k)
 {
 	if (!*k->dflt)
 		return k->type == KEY_WORDS || k->type == KEY_ALERTS ? "[]" : "\"\"";
@@ -568,12 +568,12 @@ const struct config_key *config_key_find(const char *name, size_t len, bool env)
 	return NULL;
 }
 
-static unsigned smaller_of(unsigned a, unsigned b)
+static unsigned get_smaller(unsigned a, unsigned b)
 {
 	return a < b ? a : b;
 }
 
-unsigned count_text_edits(const char *a, size_t n, const char *b, size_t m)
+unsigned compute_text_edits(const char *a, size_t n, const char *b, size_t m)
 {
 	unsigned row[3][CONFIG_NEAR_MAX + 1];
 
@@ -587,18 +587,18 @@ unsigned count_text_edits(const char *a, size_t n, const char *b, size_t m)
 			unsigned same = get_lower_case(a[i - 1]) == get_lower_case(b[j - 1]) ||
 					(a[i - 1] == '-' && b[j - 1] == '_');
 
-			now[j] = smaller_of(
-				last[j - 1] + !same, smaller_of(last[j], now[j - 1]) + 1);
+			now[j] = get_smaller(
+				last[j - 1] + !same, get_smaller(last[j], now[j - 1]) + 1);
 			if (i > 1 && j > 1 &&
 				get_lower_case(a[i - 1]) == get_lower_case(b[j - 2]) &&
 				get_lower_case(a[i - 2]) == get_lower_case(b[j - 1]))
-				now[j] = smaller_of(now[j], before[j - 2] + 1);
+				now[j] = get_smaller(now[j], before[j - 2] + 1);
 		}
 	}
 	return row[n % 3][m];
 }
 
-const struct config_key *config_key_near(const char *name, size_t len)
+const struct config_key *config_find_similar_key(const char *name, size_t len)
 {
 	const struct config_key *best = NULL;
 	unsigned best_edits = 1 + (unsigned)len / 5; /* with more edits it is a different word */
@@ -608,8 +608,8 @@ const struct config_key *config_key_near(const char *name, size_t len)
 	for (size_t i = 0; i < config_nkeys; i++) {
 		const char *k = config_keys[i].name;
 		size_t m = strlen(k);
-		unsigned d =
-			m <= CONFIG_NEAR_MAX ? count_text_edits(name, len, k, m) : CONFIG_NEAR_MAX;
+		unsigned d = m <= CONFIG_NEAR_MAX ? compute_text_edits(name, len, k, m)
+						  : CONFIG_NEAR_MAX;
 
 		if (d < best_edits || (d == best_edits && !best)) {
 			best = &config_keys[i];
@@ -630,7 +630,7 @@ static bool is_first_word(const char *const *words, const char *const *at)
 
 char *config_accepted(const struct config_key *k, char *buf, size_t cap)
 {
-	const char *const *words = config_key_words(k);
+	const char *const *words = config_get_key_words(k);
 	int n = 0;
 
 	switch (k->type) {

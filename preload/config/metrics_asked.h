@@ -11,12 +11,12 @@
  * Returns the metrics to be computed, because they are written or logged: bits of enum metric,
  * and METRICS_HEALTH.
  */
-uint64_t config_metrics(const struct config *c);
+uint64_t config_get_metrics(const struct config *c);
 
 /*
  * Returns the scalars to be recorded: those of key scalars, and the loss if a summary needs it.
  * Bits of enum scalar.
  */
-uint64_t config_scalars(const struct config *c);
+uint64_t config_get_scalars(const struct config *c);
 
 #endif

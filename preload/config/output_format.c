@@ -6,7 +6,7 @@
 const char *const output_format_names[] = {
 	"csv", "dump", "monitor", "tensorboard", "compact", "api", NULL};
 
-uint32_t output_formats_of(const char *words)
+uint32_t parse_output_formats(const char *words)
 {
 	uint32_t formats = 0;
 
@@ -22,5 +22,5 @@ uint32_t output_formats_of(const char *words)
 
 bool output_has_format(const char *words, enum output_format f)
 {
-	return words && output_formats_of(words) >> f & 1;
+	return words && parse_output_formats(words) >> f & 1;
 }

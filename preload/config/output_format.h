@@ -28,7 +28,7 @@ enum output_format {
 extern const char *const output_format_names[];
 
 /* Returns a mask of FORMAT_BIT() for words separated by newlines, as in struct config. */
-uint32_t output_formats_of(const char *words);
+uint32_t parse_output_formats(const char *words);
 
 /* True if format f is among the words. words NULL: no words. */
 bool output_has_format(const char *words, enum output_format f);

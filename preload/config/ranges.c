@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void skip_spaces(const char **p, const char *end)
+static void read_spaces(const char **p, const char *end)
 {
 	while (*p < end && is_space(**p))
 		++*p;
@@ -29,7 +29,7 @@ static bool parse_range_end(const char **p, const char *end, uint64_t *out)
 }
 
 /* The capacity is the smallest power of two that is at least n, so it need not be stored. */
-static bool append_range(struct ranges *r, uint64_t lo, uint64_t hi)
+static bool add_range_item(struct ranges *r, uint64_t lo, uint64_t hi)
 {
 	if ((r->n & (r->n - 1)) == 0) {
 		size_t cap = r->n ? (size_t)r->n * 2 : 1;
@@ -48,14 +48,14 @@ const char *ranges_add(struct ranges *r, const char *text, size_t len)
 	const char *p = text, *end = text + len;
 	bool listed = false;
 
-	skip_spaces(&p, end);
+	read_spaces(&p, end);
 	while (end > p && is_space(end[-1]))
 		end--;
 	if (end - p >= 2 && *p == '[' && end[-1] == ']') {
 		listed = true;
 		p++;
 		end--;
-		skip_spaces(&p, end);
+		read_spaces(&p, end);
 		if (p == end)
 			return NULL;
 	}
@@ -63,27 +63,27 @@ const char *ranges_add(struct ranges *r, const char *text, size_t len)
 		uint64_t lo, hi;
 		char quote = 0;
 
-		skip_spaces(&p, end);
+		read_spaces(&p, end);
 		/* An environment variable may contain the file's notation, with quotes. */
 		if (listed && p < end && (*p == '"' || *p == '\''))
 			quote = *p++;
 		if (!parse_range_end(&p, end, &lo))
 			return "not a list of integers";
 		hi = lo;
-		skip_spaces(&p, end);
+		read_spaces(&p, end);
 		if (p < end && *p == '-') {
 			p++;
-			skip_spaces(&p, end);
+			read_spaces(&p, end);
 			if (!parse_range_end(&p, end, &hi))
 				return "a range that does not end in an integer";
-			skip_spaces(&p, end);
+			read_spaces(&p, end);
 		}
 		if (quote && (p == end || *p++ != quote))
 			return "not a list of integers";
-		skip_spaces(&p, end);
+		read_spaces(&p, end);
 		if (hi < lo)
 			return "a range that ends before it begins";
-		if (!append_range(r, lo, hi))
+		if (!add_range_item(r, lo, hi))
 			return config_oom;
 		if (p == end)
 			return NULL;
@@ -99,7 +99,7 @@ static int by_start(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-void ranges_finish(struct ranges *r)
+void ranges_merge(struct ranges *r)
 {
 	uint32_t n = 0;
 
@@ -125,7 +125,7 @@ void ranges_free(struct ranges *r)
 	*r = (struct ranges){0, NULL};
 }
 
-bool ranges_contain(const struct ranges *r, uint64_t v)
+bool ranges_has(const struct ranges *r, uint64_t v)
 {
 	uint32_t lo = 0, hi = r->n;
 

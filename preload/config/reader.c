@@ -26,8 +26,8 @@ int reader_open(
 	for (size_t i = 0, percent = 0; i < len; i++) {
 		percent += text[i] == '%';
 		if (percent > READER_PERCENT_MAX) {
-			report_at(report, 0, 0, "has more than %d signs %%%s%s", READER_PERCENT_MAX,
-				lost ? "; " : "", lost ? lost : "");
+			report_emit_at(report, 0, 0, "has more than %d signs %%%s%s",
+				READER_PERCENT_MAX, lost ? "; " : "", lost ? lost : "");
 			return r->error = -E2BIG;
 		}
 	}
@@ -47,7 +47,7 @@ void reader_close(struct reader *r)
  * Reports libyaml's error with its position; if the bytes are not text, libyaml knows only the
  * offset.
  */
-static int syntax_error(struct reader *r)
+static int emit_syntax_error(struct reader *r)
 {
 	const yaml_parser_t *p = &r->parser;
 	size_t line = p->problem_mark.line + 1, col = p->problem_mark.column + 1;
@@ -75,14 +75,14 @@ static int syntax_error(struct reader *r)
 			since, sizeof(since), " that begins in line %zu", p->context_mark.line + 1);
 	r->report->held = false;
 	r->report->can_parse = NULL;
-	report_at(r->report, line, col, "%s%s%s%s%s%s%s%s", r->lost ? "no valid YAML: " : "",
+	report_emit_at(r->report, line, col, "%s%s%s%s%s%s%s%s", r->lost ? "no valid YAML: " : "",
 		problem, p->context ? ", " : "", p->context ? p->context : "", since,
 		star ? " (quotes are needed around what begins with *)" : "", r->lost ? "; " : "",
 		r->lost ? r->lost : "");
 	return r->error = -EINVAL;
 }
 
-int reader_next(struct reader *r)
+int reader_read_event(struct reader *r)
 {
 	if (r->error)
 		return r->error;
@@ -90,7 +90,7 @@ int reader_next(struct reader *r)
 		yaml_event_delete(&r->event);
 	r->have_event = false;
 	if (!yaml_parser_parse(&r->parser, &r->event))
-		return syntax_error(r);
+		return emit_syntax_error(r);
 	r->have_event = true;
 	switch (r->event.type) {
 	case YAML_SEQUENCE_START_EVENT:
@@ -121,21 +121,21 @@ bool reader_can_parse(const void *of)
 	int ev = reader_open(&r, (const char *)whole->text, whole->len, &silent, NULL);
 
 	while (ev >= 0 && ev != YAML_STREAM_END_EVENT)
-		ev = reader_next(&r);
+		ev = reader_read_event(&r);
 	reader_close(&r);
 	return ev != -EINVAL;
 }
 
-int reader_enter_mapping(struct reader *r)
+int reader_open_mapping(struct reader *r)
 {
-	int ev = reader_next(r);
+	int ev = reader_read_event(r);
 
 	if (ev == YAML_STREAM_START_EVENT)
-		ev = reader_next(r);
+		ev = reader_read_event(r);
 	if (ev == YAML_STREAM_END_EVENT)
 		return memchr(r->text, '#', r->len) ? 0 : -ENODATA;
 	if (ev == YAML_DOCUMENT_START_EVENT)
-		ev = reader_next(r);
+		ev = reader_read_event(r);
 	if (ev < 0)
 		return ev;
 	if (ev != YAML_MAPPING_START_EVENT)
@@ -143,18 +143,18 @@ int reader_enter_mapping(struct reader *r)
 	return 1;
 }
 
-int reader_leave_mapping(struct reader *r)
+int reader_close_mapping(struct reader *r)
 {
-	int ev = reader_next(r);
+	int ev = reader_read_event(r);
 
 	if (ev == YAML_DOCUMENT_END_EVENT)
-		ev = reader_next(r);
+		ev = reader_read_event(r);
 	if (ev == YAML_DOCUMENT_START_EVENT)
 		reader_report(r, "a second YAML document begins; it is ignored");
 	return ev < 0 ? ev : 0;
 }
 
-int reader_skip(struct reader *r)
+int reader_read_rest(struct reader *r)
 {
 	unsigned depth = r->depth;
 	int ev = (int)r->event.type;
@@ -162,12 +162,12 @@ int reader_skip(struct reader *r)
 	if (ev != YAML_SEQUENCE_START_EVENT && ev != YAML_MAPPING_START_EVENT)
 		return 0;
 	do
-		ev = reader_next(r);
+		ev = reader_read_event(r);
 	while (ev > 0 && r->depth >= depth);
 	return ev < 0 ? ev : 0;
 }
 
-const char *reader_shape(const struct reader *r)
+const char *reader_get_shape(const struct reader *r)
 {
 	switch (r->event.type) {
 	case YAML_SEQUENCE_START_EVENT:
@@ -194,7 +194,7 @@ bool reader_is_null(const struct reader *r)
 	return false;
 }
 
-int reader_slurp(const char *path, char **text, size_t *len)
+int reader_read_file(const char *path, char **text, size_t *len)
 {
 	int fd = io_open_regular(AT_FDCWD, path, O_RDONLY, 0);
 	size_t have = 0;
@@ -234,7 +234,7 @@ int reader_slurp(const char *path, char **text, size_t *len)
 /* Missing in musl (entry/libc_gaps.c). */
 extern const char *strerrordesc_np(int err) __attribute__((weak));
 
-const char *reader_why(int err)
+const char *reader_get_error_text(int err)
 {
 	const char *text = strerrordesc_np ? strerrordesc_np(-err) : NULL;
 

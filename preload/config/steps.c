@@ -5,7 +5,7 @@
 
 #define LAST_STEP UINT32_MAX
 
-static uint64_t larger_of(uint64_t a, uint64_t b)
+static uint64_t get_larger(uint64_t a, uint64_t b)
 {
 	return a > b ? a : b;
 }
@@ -39,11 +39,11 @@ static struct range listed_steps(const struct config *c, uint32_t i)
 static uint64_t allowed_before(const struct config *c, uint64_t step)
 {
 	const struct steps_keys *keys = get_steps_keys(c);
-	uint64_t n = 0, begin = larger_of((uint64_t)keys->start_iteration, keys->in_force_from);
+	uint64_t n = 0, begin = get_larger((uint64_t)keys->start_iteration, keys->in_force_from);
 
 	for (uint32_t i = 0; i < (keys->step.n ? keys->step.n : 1); i++) {
 		struct range r = listed_steps(c, i);
-		uint64_t first = find_first_due_step(c, larger_of(r.lo, begin)),
+		uint64_t first = find_first_due_step(c, get_larger(r.lo, begin)),
 			 end = r.hi < step ? r.hi + 1 : step;
 
 		if (first < end)
@@ -56,7 +56,7 @@ bool config_step_wanted(const struct config *c, uint64_t step)
 {
 	const struct steps_keys *keys = get_steps_keys(c);
 
-	if (!keys->dynamic_on || keys->collect_times < 0 || !ranges_contain(&keys->step, step) ||
+	if (!keys->dynamic_on || keys->collect_times < 0 || !ranges_has(&keys->step, step) ||
 		find_first_due_step(c, step) != step)
 		return false;
 	return !keys->collect_times || allowed_before(c, step) < (uint64_t)keys->collect_times;
@@ -66,10 +66,10 @@ uint64_t config_find_next_step(const struct config *c, uint64_t from)
 {
 	const struct steps_keys *keys = get_steps_keys(c);
 
-	from = larger_of(larger_of(from, (uint64_t)keys->start_iteration), keys->in_force_from);
+	from = get_larger(get_larger(from, (uint64_t)keys->start_iteration), keys->in_force_from);
 	for (uint32_t i = 0; i < (keys->step.n ? keys->step.n : 1); i++) {
 		struct range r = listed_steps(c, i);
-		uint64_t step = find_first_due_step(c, larger_of(r.lo, from));
+		uint64_t step = find_first_due_step(c, get_larger(r.lo, from));
 
 		if (step <= r.hi && step <= LAST_STEP)
 			return config_step_wanted(c, step) ? step : UINT64_MAX;

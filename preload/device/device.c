@@ -60,7 +60,7 @@ const struct device_backend *device_present(void)
 	/* A device's driver is never unloaded, so the answer is final. */
 	if (b)
 		return b;
-	now = modules_generation() + 1;
+	now = modules_get_generation() + 1;
 	if (atomic_load_explicit(&looked, memory_order_relaxed) == now)
 		return NULL;
 	b = find_backend();

@@ -22,9 +22,9 @@ static bool is_page_readable(uintptr_t a)
 	bool ok;
 
 	/* Access permissions apply to whole pages. */
-	if (memory_readable(a & ~(MEMORY_PAGE - 1)))
+	if (is_memory_readable(a & ~(MEMORY_PAGE - 1)))
 		return true;
-	if (memory_readable((uintptr_t)&here))
+	if (is_memory_readable((uintptr_t)&here))
 		return false;
 	ok = process_vm_readv(getpid(), &to, 1, &from, 1, 0) == 1;
 	errno = err;

@@ -220,7 +220,7 @@ static void read_dynamic(struct elf_file *f)
 	}
 }
 
-int elf_file_over(struct elf_file *f, const void *bytes, size_t size)
+int elf_file_open_memory(struct elf_file *f, const void *bytes, size_t size)
 {
 	*f = (struct elf_file){.map = bytes, .size = size};
 
@@ -285,7 +285,7 @@ int elf_file_open(struct elf_file *f, const char *path)
 	close(fd);
 	if (err)
 		return err;
-	err = elf_file_over(f, map, (size_t)st.st_size);
+	err = elf_file_open_memory(f, map, (size_t)st.st_size);
 	if (err) {
 		munmap(map, (size_t)st.st_size);
 		*f = (struct elf_file){0};
@@ -329,7 +329,7 @@ static const char *exported_function_name(const struct elf_file *f, uint32_t i)
 	return get_elf_string(f, s->st_name);
 }
 
-void elf_file_functions(const struct elf_file *f,
+void elf_file_handle_functions(const struct elf_file *f,
 	bool (*visit)(const struct elf_function *fn, void *arg), void *arg)
 {
 	for (uint32_t i = f->first; i < f->nsym; i++) {
@@ -342,7 +342,7 @@ void elf_file_functions(const struct elf_file *f,
 	}
 }
 
-void elf_file_weak_names(
+void elf_file_handle_weak_names(
 	const struct elf_file *f, bool (*visit)(const char *name, void *arg), void *arg)
 {
 	for (uint32_t i = 0; i < f->nsym; i++) {
@@ -370,14 +370,14 @@ static bool match_wanted_name(const struct elf_function *fn, void *arg)
 	return !w->found;
 }
 
-bool elf_file_defines(const struct elf_file *f, const char *name)
+bool elf_file_has_function(const struct elf_file *f, const char *name)
 {
 	const uint32_t *t = f->gnu_hash;
 
 	if (!t) {
 		struct wanted w = {name, false};
 
-		elf_file_functions(f, match_wanted_name, &w);
+		elf_file_handle_functions(f, match_wanted_name, &w);
 		return w.found;
 	}
 

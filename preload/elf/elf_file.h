@@ -43,7 +43,7 @@ int elf_file_open(struct elf_file *f, const char *path);
  * Like elf_file_open(), for a file in memory, which elf_file_close() does not free. Returns 0 or
  * -ENOEXEC.
  */
-int elf_file_over(struct elf_file *f, const void *bytes, size_t size);
+int elf_file_open_memory(struct elf_file *f, const void *bytes, size_t size);
 void elf_file_close(struct elf_file *f);
 
 /* Returns the name in the next DT_NEEDED entry, or NULL after the last. *at: 0 at first. */
@@ -56,14 +56,14 @@ struct elf_function {
 };
 
 /* Calls visit() for each function that the file exports, until visit() returns false. */
-void elf_file_functions(const struct elf_file *f,
+void elf_file_handle_functions(const struct elf_file *f,
 	bool (*visit)(const struct elf_function *fn, void *arg), void *arg);
 
 /* Calls visit() for each weak undefined name of the file, until visit() returns false. */
-void elf_file_weak_names(
+void elf_file_handle_weak_names(
 	const struct elf_file *f, bool (*visit)(const char *name, void *arg), void *arg);
 
 /* True if the file exports a function called `name`. */
-bool elf_file_defines(const struct elf_file *f, const char *name);
+bool elf_file_has_function(const struct elf_file *f, const char *name);
 
 #endif

@@ -168,7 +168,7 @@ static bool is_same_file(const struct elf_symbols *s, const struct stat *st)
 	       s->mtime.tv_sec == st->st_mtim.tv_sec && s->mtime.tv_nsec == st->st_mtim.tv_nsec;
 }
 
-int elf_symbols_name(
+int elf_symbols_find_name(
 	const struct elf_symbols *s, uint64_t vaddr, char *name, size_t cap, uint64_t *start)
 {
 	const struct elf_symbol *e =

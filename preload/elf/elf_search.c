@@ -57,7 +57,7 @@ static int read_cpu_level(void)
 }
 #endif
 
-bool elf_hwcaps_usable(const char *name, size_t len)
+bool elf_has_hwcaps(const char *name, size_t len)
 {
 #if defined(__x86_64__)
 	int level = len == 9 && strncmp(name, "x86-64-v", 8) == 0 ? name[8] - '0' : 0;
@@ -93,7 +93,7 @@ static bool find_in_folder(struct find *s, const char *dir)
 	if ((size_t)snprintf(path, sizeof(path), "%s/glibc-hwcaps", dir) < sizeof(path) &&
 		*hwcaps[0] && access(path, F_OK) == 0) {
 		for (size_t i = 0; i < NHWCAPS; i++)
-			if (elf_hwcaps_usable(hwcaps[i], strlen(hwcaps[i])) &&
+			if (elf_has_hwcaps(hwcaps[i], strlen(hwcaps[i])) &&
 				(size_t)snprintf(path, sizeof(path), "%s/glibc-hwcaps/%s/%s", dir,
 					hwcaps[i], s->name) < sizeof(path) &&
 				open_path(path, s))
@@ -208,7 +208,7 @@ static bool find_by_search_path(struct find *s, const struct elf_asker *by)
 	return false;
 }
 
-bool elf_search(struct elf_file *f, const char *name, const struct elf_asker *by,
+bool elf_find_file(struct elf_file *f, const char *name, const struct elf_asker *by,
 	const char *library_path, char path[ELF_PATH_MAX])
 {
 	struct find s = {f, name, path};

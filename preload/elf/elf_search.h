@@ -29,7 +29,7 @@ struct elf_asker {
  * path[]. library_path: LD_LIBRARY_PATH or NULL. Returns false, with f closed, if ld.so would
  * find none.
  */
-bool elf_search(struct elf_file *f, const char *name, const struct elf_asker *by,
+bool elf_find_file(struct elf_file *f, const char *name, const struct elf_asker *by,
 	const char *library_path, char path[ELF_PATH_MAX]);
 
 /*
@@ -43,6 +43,6 @@ bool ld_cache_find_in(const void *bytes, size_t size, const char *name,
 	bool (*visit)(const char *path, void *arg), void *arg);
 
 /* True if this processor can use glibc-hwcaps/<name>. */
-bool elf_hwcaps_usable(const char *name, size_t len);
+bool elf_has_hwcaps(const char *name, size_t len);
 
 #endif

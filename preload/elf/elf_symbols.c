@@ -37,7 +37,7 @@ static void read_note(int fd, const Elf64_Shdr *sh, struct outline *o)
 	size_t len = sh->sh_size < sizeof(notes) ? (size_t)sh->sh_size : sizeof(notes);
 
 	if (!o->id_len && !elf_read(fd, sh->sh_offset, notes, len))
-		o->id_len = elf_note_build_id(notes, len, sh->sh_addralign, o->id);
+		o->id_len = elf_note_copy_build_id(notes, len, sh->sh_addralign, o->id);
 }
 
 static void read_section_outline(int fd, const Elf64_Shdr *sh, uint32_t i, struct outline *o)

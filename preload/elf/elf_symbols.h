@@ -57,7 +57,7 @@ void elf_symbols_free(struct elf_symbols *s);
  * in *start its first address. Among several names it chooses the one that looks most public: not local, fewest leading
  * underscores, shortest. Returns 0, -ENOENT: no function there, -ESTALE: the file has changed, or open()'s error.
  */
-int elf_symbols_name(
+int elf_symbols_find_name(
 	const struct elf_symbols *s, uint64_t vaddr, char *name, size_t cap, uint64_t *start);
 
 #endif

@@ -34,7 +34,7 @@ struct cache_head {
 	uint32_t unused[3];
 };
 
-static const char *string_at(const char *head, size_t size, uint32_t at)
+static const char *get_string_in_cache(const char *head, size_t size, uint32_t at)
 {
 	return at < size && memchr(head + at, 0, size - at) ? head + at : NULL;
 }
@@ -46,7 +46,7 @@ static bool is_cache_entry_usable(const struct cache_entry *e, const char *path)
 
 	if (sub) {
 		sub += strlen("/glibc-hwcaps/");
-		return elf_hwcaps_usable(sub, strcspn(sub, "/"));
+		return elf_has_hwcaps(sub, strcspn(sub, "/"));
 	}
 	return e->hwcap == 0;
 }
@@ -84,12 +84,13 @@ bool ld_cache_find_in(const void *bytes, size_t size, const char *name,
 
 		memcpy(&e, head + sizeof(h) + i * sizeof(e), sizeof(e));
 
-		const char *key = e.flags == CACHE_FLAGS ? string_at(head, size, e.key) : NULL;
+		const char *key =
+			e.flags == CACHE_FLAGS ? get_string_in_cache(head, size, e.key) : NULL;
 
 		if (!key || strcmp(key, name))
 			continue;
 
-		const char *value = string_at(head, size, e.value);
+		const char *value = get_string_in_cache(head, size, e.value);
 
 		if (value && is_cache_entry_usable(&e, value) && visit(value, arg))
 			return true;

@@ -45,7 +45,7 @@ static bool can_kernel_probe(void)
 	return k == 1;
 }
 
-bool memory_readable(uintptr_t a)
+bool is_memory_readable(uintptr_t a)
 {
 	/* For a NULL set, the call succeeds whatever `how` is. */
 	return a && can_kernel_probe() && probe_word_by_kernel(a) == EINVAL;
@@ -61,7 +61,7 @@ bool memory_extend(struct memory *m, uintptr_t a)
 		return false;
 	while (p > page) {
 		p -= MEMORY_PAGE;
-		if (!memory_readable(p))
+		if (!is_memory_readable(p))
 			return false;
 	}
 	m->lo = page;

@@ -25,7 +25,7 @@ struct memory {
 };
 
 /* True if the 8 bytes at address a can be read. About 0.1 us. Keeps errno. */
-bool memory_readable(uintptr_t a);
+bool is_memory_readable(uintptr_t a);
 
 /* Extends [lo, hi) of *m down to the page of a if all pages in between can be read, at most 16 MiB at once. */
 bool memory_extend(struct memory *m, uintptr_t a);
@@ -43,7 +43,7 @@ MEMORY_RAW static inline bool memory_read(struct memory *m, uintptr_t a, uintptr
 		uintptr_t page = a & ~(MEMORY_PAGE - 1);
 
 		if (page != m->page || !page) {
-			if (!memory_readable(a))
+			if (!is_memory_readable(a))
 				return false;
 			m->page = page;
 		}

@@ -52,7 +52,7 @@ struct symbols {
 	struct kept_names *names; /* NULL: no cache */
 };
 
-static void names_forget(struct symbols *s)
+static void names_remove_all(struct symbols *s)
 {
 	if (!s->names)
 		return;
@@ -60,7 +60,7 @@ static void names_forget(struct symbols *s)
 	s->names->used = 0;
 }
 
-static void names_new(struct symbols *s)
+static void names_init(struct symbols *s)
 {
 	size_t cap = s->limit / 4 < KEPT_BYTES_MAX ? s->limit / 4 : KEPT_BYTES_MAX;
 
@@ -79,7 +79,7 @@ static void names_new(struct symbols *s)
 	s->used += sizeof(*s->names) + cap;
 }
 
-struct symbols *symbols_new(size_t limit_bytes)
+struct symbols *symbols_init(size_t limit_bytes)
 {
 	struct symbols *s = calloc(1, sizeof(*s));
 
@@ -87,7 +87,7 @@ struct symbols *symbols_new(size_t limit_bytes)
 		return NULL;
 	s->limit = limit_bytes;
 	s->debug_dir = DEBUG_DIR;
-	names_new(s);
+	names_init(s);
 	return s;
 }
 
@@ -130,13 +130,13 @@ void symbols_free(struct symbols *s)
 void symbols_set_demangler(struct symbols *s, int (*fn)(const char *name, char *buf, size_t cap))
 {
 	s->demangle = fn;
-	names_forget(s);
+	names_remove_all(s);
 }
 
 void symbols_set_debug_dir(struct symbols *s, const char *dir)
 {
 	s->debug_dir = dir;
-	names_forget(s);
+	names_remove_all(s);
 }
 
 /* Returns the number of modules that begin at or before address a. */
@@ -162,7 +162,7 @@ static bool is_same_module(const struct known *k, const struct module *m)
 	       !strcmp(k->path, m->path);
 }
 
-static bool reserve_modules(struct symbols *s)
+static bool add_module_space(struct symbols *s)
 {
 	size_t cap = s->cap ? s->cap * 2 : 64;
 	struct known *v = realloc(s->v, cap * sizeof(*v));
@@ -188,7 +188,7 @@ void symbols_add_module(struct symbols *s, const struct module *m)
 		;
 	if (last - first == 1 && is_same_module(&s->v[first], m))
 		return;
-	names_forget(s);
+	names_remove_all(s);
 	if (last > first) {
 		for (size_t i = first; i < last; i++)
 			remove_module(s, &s->v[i]);
@@ -199,7 +199,7 @@ void symbols_add_module(struct symbols *s, const struct module *m)
 	memcpy(k.id, m->build_id, k.id_len);
 	k.path = strdup(m->path);
 	if (!k.path || s->used + get_known_bytes(&k) > s->limit ||
-		(s->n == s->cap && !reserve_modules(s))) {
+		(s->n == s->cap && !add_module_space(s))) {
 		free(k.path);
 		return; /* the module's addresses are printed as numbers */
 	}
@@ -307,7 +307,8 @@ static int write_in_module(struct symbols *s, struct known *k, uint64_t pc, char
 
 	if (k->state == TABLE_NOT_TRIED)
 		load_module_table(s, k);
-	if (!k->table || elf_symbols_name(k->table, pc - 1 - k->bias, name, sizeof(name), &start))
+	if (!k->table ||
+		elf_symbols_find_name(k->table, pc - 1 - k->bias, name, sizeof(name), &start))
 		return snprintf(buf, cap, "%s+0x%llx", base, (unsigned long long)(pc - k->bias));
 	n = s->demangle ? s->demangle(name, readable, sizeof(readable)) : -1;
 	if (n >= 0 && (size_t)n < sizeof(readable))
@@ -322,7 +323,7 @@ static size_t get_slot(uint64_t pc)
 	return (size_t)(pc * 0x9e3779b97f4a7c15u >> 32) % KEPT_NAMES;
 }
 
-static void names_keep(struct symbols *s, uint64_t pc, const char *text, size_t len)
+static void names_add(struct symbols *s, uint64_t pc, const char *text, size_t len)
 {
 	struct kept_names *k = s->names;
 	size_t i = get_slot(pc);
@@ -330,7 +331,7 @@ static void names_keep(struct symbols *s, uint64_t pc, const char *text, size_t 
 	if (!k || len >= k->cap)
 		return;
 	if (k->used + len > k->cap)
-		names_forget(s);
+		names_remove_all(s);
 	memcpy(k->text + k->used, text, len);
 	k->slot[i].pc = pc;
 	k->slot[i].at = (uint32_t)k->used;
@@ -349,7 +350,7 @@ static int copy_out(const char *text, size_t len, char *buf, size_t cap)
 	return (int)len;
 }
 
-int symbols_name(struct symbols *s, uint64_t pc, char *buf, size_t cap)
+int symbols_format_name(struct symbols *s, uint64_t pc, char *buf, size_t cap)
 {
 	size_t i = get_slot(pc), at = pc ? count_modules_before(s, pc - 1) : 0;
 	int n;
@@ -361,6 +362,6 @@ int symbols_name(struct symbols *s, uint64_t pc, char *buf, size_t cap)
 		return snprintf(buf, cap, "0x%llx", (unsigned long long)pc);
 	n = write_in_module(s, &s->v[at - 1], pc, buf, cap);
 	if (n > 0 && (size_t)n < cap)
-		names_keep(s, pc, buf, (size_t)n);
+		names_add(s, pc, buf, (size_t)n);
 	return n;
 }

@@ -14,7 +14,7 @@
 
 struct symbols;
 
-struct symbols *symbols_new(size_t limit_bytes);
+struct symbols *symbols_init(size_t limit_bytes);
 void symbols_free(struct symbols *s);
 
 /*
@@ -39,6 +39,6 @@ void symbols_add_module(struct symbols *s, const struct module *m);
  * if no module does, "0x7f...". Returns the length as snprintf does. A file whose build id
  * differs from the module's is not used.
  */
-int symbols_name(struct symbols *s, uint64_t pc, char *buf, size_t cap);
+int symbols_format_name(struct symbols *s, uint64_t pc, char *buf, size_t cap);
 
 #endif

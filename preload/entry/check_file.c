@@ -32,16 +32,16 @@
 static void check_line(struct text *t, const char *symbol, const char *lib, const char *state,
 	uint64_t hits, const char *where)
 {
-	text_str(t, symbol);
-	text_char(t, '\t');
-	text_str(t, lib);
-	text_char(t, '\t');
-	text_str(t, state);
-	text_char(t, '\t');
-	text_u64(t, hits);
-	text_char(t, '\t');
-	text_str(t, where);
-	text_char(t, '\t');
+	text_add_string(t, symbol);
+	text_add_char(t, '\t');
+	text_add_string(t, lib);
+	text_add_char(t, '\t');
+	text_add_string(t, state);
+	text_add_char(t, '\t');
+	text_add_u64(t, hits);
+	text_add_char(t, '\t');
+	text_add_string(t, where);
+	text_add_char(t, '\t');
 }
 
 /* Number of calls that would have been recorded. */
@@ -72,10 +72,10 @@ static void check_api(struct api *a, void *arg)
 			 : "skipped",
 		atomic_load(&a->hits), n ? p[0].path : "");
 	if (n > 1) {
-		text_str(t, "also defined by ");
-		text_str(t, p[1].path);
+		text_add_string(t, "also defined by ");
+		text_add_string(t, p[1].path);
 	}
-	text_char(t, '\n');
+	text_add_char(t, '\n');
 }
 
 /* Writes a function without a stub: its library was loaded before libprobe could act. */
@@ -87,8 +87,9 @@ static void check_missed_function(const char *name, const char *object, void *ar
 	if (!a || t->cap - t->len < LINE_MAX_BYTES)
 		return;
 	check_line(t, a->spec->symbol, a->spec->lib->name, "missing", 0, object);
-	text_str(t, "loaded at program start, so it cannot be intercepted: start it with `probe "
-		    "run`\n");
+	text_add_string(t,
+		"loaded at program start, so it cannot be intercepted: start it with `probe "
+		"run`\n");
 }
 
 /* Writes a function that is listed but cannot be recorded, with the reason. */
@@ -102,8 +103,8 @@ static void check_refused_function(const char *symbol, void *arg)
 		!runtime_refused(symbol, name, sizeof(name), &lib, &why))
 		return;
 	check_line(t, name, lib, "refused", 0, "");
-	text_str(t, why);
-	text_char(t, '\n');
+	text_add_string(t, why);
+	text_add_char(t, '\n');
 }
 
 static void check_notes(struct text *t)
@@ -112,17 +113,18 @@ static void check_notes(struct text *t)
 
 	if (!deep)
 		return;
-	text_str(t, "# note ");
-	text_str(t, deep);
-	text_str(t, " was loaded with RTLD_DEEPBIND: calls from it and from the libraries that "
-		    "come with it cannot be intercepted\n");
+	text_add_string(t, "# note ");
+	text_add_string(t, deep);
+	text_add_string(t,
+		" was loaded with RTLD_DEEPBIND: calls from it and from the libraries that "
+		"come with it cannot be intercepted\n");
 }
 
 /* Writes "# layout NAME STATE VERSIONS VERIFIED-BY OFF", with tabs between them. */
 static void check_layout_facts(struct text *t)
 {
 	for (unsigned i = 0; layout_facts && layout_facts[i].name[0]; i++)
-		text_fmt(t, "# layout %s\t%s\t%s\t%s\t%s\n", layout_facts[i].name,
+		text_add_format(t, "# layout %s\t%s\t%s\t%s\t%s\n", layout_facts[i].name,
 			get_layout_state_name(get_layout_state(i)), layout_facts[i].versions,
 			layout_facts[i].verified_by, layout_facts[i].off);
 }
@@ -133,11 +135,11 @@ static void check_totals(struct text *t)
 	struct identity id;
 
 	identity_read(&id);
-	text_str(t, "# record ");
-	text_u64(t, to_record);
-	text_char(t, ' ');
-	text_i64(t, session.world_rank >= 0 ? session.world_rank : id.rank);
-	text_char(t, '\n');
+	text_add_string(t, "# record ");
+	text_add_u64(t, to_record);
+	text_add_char(t, ' ');
+	text_add_i64(t, session.world_rank >= 0 ? session.world_rank : id.rank);
+	text_add_char(t, '\n');
 }
 
 static void write_into(void *dir)
@@ -157,13 +159,13 @@ static void write_into(void *dir)
 	if (buf && get_wraplist() &&
 		(size_t)snprintf(path, sizeof(path), "%s/%d.check", (const char *)dir,
 			(int)getpid()) < sizeof(path)) {
-		struct text t = text_over(buf, cap);
+		struct text t = text_init(buf, cap);
 
-		text_str(&t, "# libprobe " PROBE_VERSION " ");
-		text_i64(&t, getpid());
-		text_char(&t, ' ');
-		text_str(&t, program);
-		text_char(&t, '\n');
+		text_add_string(&t, "# libprobe " PROBE_VERSION " ");
+		text_add_i64(&t, getpid());
+		text_add_char(&t, ' ');
+		text_add_string(&t, program);
+		text_add_char(&t, '\n');
 		check_notes(&t);
 		for (unsigned i = 0; i < api_count; i++)
 			check_api(api_get(i), &t);

@@ -123,7 +123,7 @@ static bool stubs_at_start(void)
 	int any = 0;
 
 	if (!known) {
-		elfsym_each_stub(record_any_stub, &any);
+		elfsym_handle_stubs(record_any_stub, &any);
 		known = 1 + any;
 	}
 	return known == 2;

@@ -92,7 +92,7 @@ static void add_queued_object(struct walk *w, const char *name, const struct elf
 	for (unsigned i = 0; i < w->n; i++)
 		if (w->item[i].file.soname && strcmp(w->item[i].file.soname, name) == 0)
 			return;
-	if (!elf_search(&q->file, name, by, w->get_library_path, path))
+	if (!elf_find_file(&q->file, name, by, w->get_library_path, path))
 		return;
 	for (unsigned i = 0; i < w->n; i++) {
 		if (w->item[i].file.dev == q->file.dev && w->item[i].file.ino == q->file.ino) {
@@ -232,7 +232,7 @@ static bool add_library_after_first(const struct queued *q, void *arg)
 
 	c->object = q->path;
 	if (q->asker.by)
-		elf_file_functions(&q->file, add_function_name, c);
+		elf_file_handle_functions(&q->file, add_function_name, c);
 	return !c->names->failed;
 }
 
@@ -264,7 +264,8 @@ static void record_second_copies(const struct elf_file *f)
 	for (unsigned i = 0; i < api_count; i++) {
 		struct api *a = api_get(i);
 
-		if (get_api_word(a) & (API_ON | API_SKIP) && elf_file_defines(f, a->spec->symbol))
+		if (get_api_word(a) & (API_ON | API_SKIP) &&
+			elf_file_has_function(f, a->spec->symbol))
 			set_api_state(a, API_ON | API_SKIP, API_MULTI);
 	}
 }
@@ -298,7 +299,7 @@ static void record_deepbind(const struct elf_file *f, const char *path)
 
 	if (atomic_load(&deepbound))
 		return;
-	elf_file_functions(f, is_wanted_function, &d);
+	elf_file_handle_functions(f, is_wanted_function, &d);
 	copy = d.any ? strdup(path) : NULL;
 	if (!copy || !atomic_compare_exchange_strong(&deepbound, &none, copy)) {
 		free(copy);
@@ -340,7 +341,7 @@ static bool add_library(const struct queued *q, void *arg)
 		return true;
 	}
 	l->collect.object = q->path;
-	elf_file_functions(&q->file, add_function_name, &l->collect);
+	elf_file_handle_functions(&q->file, add_function_name, &l->collect);
 	return !l->collect.names->failed;
 }
 

@@ -32,7 +32,7 @@ static void write_file(const char *path, const struct stub_names *names)
 {
 	size_t size;
 	void *image =
-		stub_elf_build(stub_elf_machine(), names->item, names->n, startup_path(), &size);
+		stub_elf_build(stub_elf_machine(), names->item, names->n, own_path_get(), &size);
 	int err = image ? io_replace_file(AT_FDCWD, path, image, size) : -ENOMEM;
 
 	if (err)
@@ -123,7 +123,7 @@ void stub_each_missed(void (*visit)(const char *name, const char *object, void *
 		if (elf_file_open(&f, p->item[i]) == 0) {
 			l.object = p->item[i];
 			if (!f.soname || strcmp(f.soname, STUB_SONAME))
-				elf_file_functions(&f, visit_unstubbed, &l);
+				elf_file_handle_functions(&f, visit_unstubbed, &l);
 			elf_file_close(&f);
 		}
 		free(p->item[i]);

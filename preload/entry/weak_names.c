@@ -15,7 +15,7 @@ static bool is_defined_by_coming(const char *name, void *arg)
 	const struct elf_file *f;
 
 	for (unsigned i = 0; (f = c->file(i, c->arg)); i++)
-		if (elf_file_defines(f, name))
+		if (elf_file_has_function(f, name))
 			return true;
 	return false;
 }
@@ -43,5 +43,5 @@ void weak_names_before_load(
 
 	elfsym_show_own(is_defined_by_coming, &c);
 	for (unsigned i = 0; (f = file(i, arg)); i++)
-		elf_file_weak_names(f, hide_if_nobody_has_it, &c);
+		elf_file_handle_weak_names(f, hide_if_nobody_has_it, &c);
 }

@@ -41,7 +41,7 @@ static const char *read_past_string(const char *s)
 	if (*s++ != '"')
 		return NULL;
 	while (*s != '"') {
-		int n = text_utf8_len(s);
+		int n = text_measure_utf8(s);
 
 		if ((unsigned char)*s < 0x20 || !n)
 			return NULL;

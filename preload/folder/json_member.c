@@ -63,19 +63,19 @@ bool json_member_next(const char **at, struct json_span *key, struct json_span *
 static void write_code_point(struct text *out, uint32_t c)
 {
 	if (c < 0x80) {
-		text_char(out, (char)c);
+		text_add_char(out, (char)c);
 	} else if (c < 0x800) {
-		text_char(out, (char)(0xc0 | c >> 6));
-		text_char(out, (char)(0x80 | (c & 63)));
+		text_add_char(out, (char)(0xc0 | c >> 6));
+		text_add_char(out, (char)(0x80 | (c & 63)));
 	} else if (c < 0x10000) {
-		text_char(out, (char)(0xe0 | c >> 12));
-		text_char(out, (char)(0x80 | (c >> 6 & 63)));
-		text_char(out, (char)(0x80 | (c & 63)));
+		text_add_char(out, (char)(0xe0 | c >> 12));
+		text_add_char(out, (char)(0x80 | (c >> 6 & 63)));
+		text_add_char(out, (char)(0x80 | (c & 63)));
 	} else {
-		text_char(out, (char)(0xf0 | c >> 18));
-		text_char(out, (char)(0x80 | (c >> 12 & 63)));
-		text_char(out, (char)(0x80 | (c >> 6 & 63)));
-		text_char(out, (char)(0x80 | (c & 63)));
+		text_add_char(out, (char)(0xf0 | c >> 18));
+		text_add_char(out, (char)(0x80 | (c >> 12 & 63)));
+		text_add_char(out, (char)(0x80 | (c >> 6 & 63)));
+		text_add_char(out, (char)(0x80 | (c & 63)));
 	}
 }
 
@@ -105,7 +105,7 @@ static const char *put_escaped(struct text *out, const char *p, const char *end)
 	uint32_t c, low;
 
 	if (*p != 'u') {
-		text_char(out, w ? is[w - what] : *p);
+		text_add_char(out, w ? is[w - what] : *p);
 		return p + 1;
 	}
 	c = read_hex4(p + 1, end);
@@ -125,14 +125,14 @@ void text_json_value(struct text *out, const struct json_span *value)
 	const char *p = value->at, *end = p + value->n;
 
 	if (!value->n || *p != '"') {
-		text_put(out, p, value->n);
+		text_add_bytes(out, p, value->n);
 		return;
 	}
 	for (p++, end--; p < end;)
 		if (*p == '\\' && p + 1 < end)
 			p = put_escaped(out, p + 1, end);
 		else
-			text_char(out, *p++);
+			text_add_char(out, *p++);
 }
 
 const char *find_line_member(const char *line, const char *key)

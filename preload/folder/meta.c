@@ -22,22 +22,22 @@ static const char *const kind_name[] = {
 
 static void write_meta_key(struct text *t, const char *name)
 {
-	text_str(t, ",\n \"");
-	text_str(t, name);
-	text_str(t, "\": ");
+	text_add_string(t, ",\n \"");
+	text_add_string(t, name);
+	text_add_string(t, "\": ");
 }
 
 static void write_clock_part(struct text *t, const struct clock_base *b)
 {
-	text_str(t, "{\"tick\": ");
-	text_u64(t, b->tick);
-	text_str(t, ", \"mono_ns\": ");
-	text_u64(t, b->mono_ns);
-	text_str(t, ", \"real_ns\": ");
-	text_u64(t, b->real_ns);
-	text_str(t, ", \"ns_per_tick\": ");
-	text_double(t, b->ns_per_tick, 17);
-	text_char(t, '}');
+	text_add_string(t, "{\"tick\": ");
+	text_add_u64(t, b->tick);
+	text_add_string(t, ", \"mono_ns\": ");
+	text_add_u64(t, b->mono_ns);
+	text_add_string(t, ", \"real_ns\": ");
+	text_add_u64(t, b->real_ns);
+	text_add_string(t, ", \"ns_per_tick\": ");
+	text_add_double(t, b->ns_per_tick, 17);
+	text_add_char(t, '}');
 }
 
 static void write_count_group(struct text *t, const uint64_t *count, enum count_group group)
@@ -47,8 +47,8 @@ static void write_count_group(struct text *t, const uint64_t *count, enum count_
 	for (int k = 0; k < JC_COUNT; k++) {
 		if (call_count_words[k].group != group)
 			continue;
-		text_fmt(t, "%s\"%s\": ", sep, call_count_words[k].word);
-		text_u64(t, count[k]);
+		text_add_format(t, "%s\"%s\": ", sep, call_count_words[k].word);
+		text_add_u64(t, count[k]);
 		sep = ", ";
 	}
 }
@@ -64,42 +64,43 @@ static void write_thinned(struct text *t, const struct journal_head *h)
 	for (uint32_t i = 0; i < n && i < JOURNAL_THINNED; i++) {
 		const struct journal_thinned *k = &h->thinned[i];
 
-		text_str(t, i ? ", {\"from\": " : "[{\"from\": ");
-		text_u64(t, clock_to_real(&h->clock, k->from_tick));
-		text_str(t, ", \"to\": ");
+		text_add_string(t, i ? ", {\"from\": " : "[{\"from\": ");
+		text_add_u64(t, clock_to_real(&h->clock, k->from_tick));
+		text_add_string(t, ", \"to\": ");
 		if (k->to_tick)
-			text_u64(t, clock_to_real(&h->clock, k->to_tick));
+			text_add_u64(t, clock_to_real(&h->clock, k->to_tick));
 		else
-			text_str(t, "null");
-		text_fmt(t, ", \"level\": %u, \"one_call_in\": %llu, \"values_below\": ", k->level,
+			text_add_string(t, "null");
+		text_add_format(t,
+			", \"level\": %u, \"one_call_in\": %llu, \"values_below\": ", k->level,
 			1ull << (k->power & 63));
 		if (k->values_from == UINT64_MAX)
-			text_str(t, "null");
+			text_add_string(t, "null");
 		else
-			text_u64(t, k->values_from);
-		text_fmt(t, ", \"from_step\": %u, \"to_step\": ", k->from_step);
+			text_add_u64(t, k->values_from);
+		text_add_format(t, ", \"from_step\": %u, \"to_step\": ", k->from_step);
 		if (k->to_tick)
-			text_u64(t, k->to_step);
+			text_add_u64(t, k->to_step);
 		else
-			text_str(t, "null");
-		text_char(t, '}');
+			text_add_string(t, "null");
+		text_add_char(t, '}');
 	}
-	text_char(t, ']');
+	text_add_char(t, ']');
 }
 
 /* Writes the progress. Its times are in the clock of mono_ns in `clock`. */
 static void write_progress(struct text *t, const struct journal_progress *p)
 {
 	write_meta_key(t, "progress");
-	text_str(t, "{\"mono_ns\": ");
-	text_u64(t, p->at_ns);
-	text_str(t, ", \"moved_ns\": ");
-	text_u64(t, p->moved_ns);
-	text_str(t, ", \"quiet_ns\": ");
-	text_u64(t, p->quiet_ns);
-	text_str(t, ", \"cpu_s\": ");
-	text_double(t, (double)p->cpu_ns * 1e-9, 6);
-	text_fmt(t, ", \"cpu_percent\": %u, \"io_bytes\": %llu, \"descendants_seen\": %s}",
+	text_add_string(t, "{\"mono_ns\": ");
+	text_add_u64(t, p->at_ns);
+	text_add_string(t, ", \"moved_ns\": ");
+	text_add_u64(t, p->moved_ns);
+	text_add_string(t, ", \"quiet_ns\": ");
+	text_add_u64(t, p->quiet_ns);
+	text_add_string(t, ", \"cpu_s\": ");
+	text_add_double(t, (double)p->cpu_ns * 1e-9, 6);
+	text_add_format(t, ", \"cpu_percent\": %u, \"io_bytes\": %llu, \"descendants_seen\": %s}",
 		p->cpu_percent, (unsigned long long)p->io_bytes, p->unseen ? "false" : "true");
 }
 
@@ -122,112 +123,113 @@ void meta_format(struct text *t, const struct journal *j, const struct journal_c
 	 * These fields come first, because readers that look for the owner read only the
 	 * beginning.
 	 */
-	text_str(t, "{\n \"format\": 1");
+	text_add_string(t, "{\n \"format\": 1");
 	write_meta_key(t, "state");
-	text_json(t, state <= JS_RECOVERED && state_name[state] ? state_name[state] : "running");
-	text_str(t, ",\n ");
+	text_add_json(
+		t, state <= JS_RECOVERED && state_name[state] ? state_name[state] : "running");
+	text_add_string(t, ",\n ");
 	owner_format(t, &h->owner);
 	write_meta_key(t, "journal_path");
-	text_json(t, h->journal_path);
+	text_add_json(t, h->journal_path);
 	write_meta_key(t, "journal");
-	text_str(t, "{\"bytes\": ");
-	text_u64(t, journal_get_size(j));
-	text_str(t, ", \"kind\": ");
-	text_json(t, kind_name[j->kind]);
-	text_fmt(t, ", \"crash_safe\": %s, \"outside\": ", j->safe ? "true" : "false");
-	text_u64(t, h->spilled);
-	text_str(t, ", \"damaged\": ");
-	text_u64(t, h->damaged);
-	text_char(t, '}');
+	text_add_string(t, "{\"bytes\": ");
+	text_add_u64(t, journal_get_size(j));
+	text_add_string(t, ", \"kind\": ");
+	text_add_json(t, kind_name[j->kind]);
+	text_add_format(t, ", \"crash_safe\": %s, \"outside\": ", j->safe ? "true" : "false");
+	text_add_u64(t, h->spilled);
+	text_add_string(t, ", \"damaged\": ");
+	text_add_u64(t, h->damaged);
+	text_add_char(t, '}');
 	write_meta_key(t, "next_seq");
-	text_u64(t, h->seq_next);
+	text_add_u64(t, h->seq_next);
 	write_meta_key(t, "run");
-	text_json(t, h->run);
+	text_add_json(t, h->run);
 	write_meta_key(t, "rank");
 	if (h->rank >= 0)
-		text_i64(t, h->rank);
+		text_add_i64(t, h->rank);
 	else
-		text_str(t, "null");
+		text_add_string(t, "null");
 	write_meta_key(t, "rank_guessed");
-	text_str(t, h->rank_guessed ? "true" : "false");
+	text_add_string(t, h->rank_guessed ? "true" : "false");
 	write_meta_key(t, "world_size");
 	if (h->world_size >= 0)
-		text_i64(t, h->world_size);
+		text_add_i64(t, h->world_size);
 	else
-		text_str(t, "null");
+		text_add_string(t, "null");
 	write_meta_key(t, "version");
-	text_json(t, PROBE_VERSION);
+	text_add_json(t, PROBE_VERSION);
 	write_meta_key(t, "clock");
-	text_str(t, "{\"first\": ");
+	text_add_string(t, "{\"first\": ");
 	write_clock_part(t, &h->clock);
-	text_str(t, ", \"last\": ");
+	text_add_string(t, ", \"last\": ");
 	write_clock_part(t, &h->clock_last);
-	text_char(t, '}');
+	text_add_char(t, '}');
 	write_meta_key(t, "first_record_ns");
-	text_u64(t, c && c->have_rows ? clock_to_real(&h->clock, c->first_tick) : 0);
+	text_add_u64(t, c && c->have_rows ? clock_to_real(&h->clock, c->first_tick) : 0);
 	write_meta_key(t, "last_record_ns");
-	text_u64(t, c && c->have_rows ? clock_to_real(&h->clock, c->last_tick) : 0);
+	text_add_u64(t, c && c->have_rows ? clock_to_real(&h->clock, c->last_tick) : 0);
 	write_meta_key(t, "steps");
-	text_str(t, "{\"current\": ");
-	text_u64(t, h->step);
-	text_str(t, ", \"last_recorded\": ");
+	text_add_string(t, "{\"current\": ");
+	text_add_u64(t, h->step);
+	text_add_string(t, ", \"last_recorded\": ");
 	if (c && c->have_rows)
-		text_u64(t, c->last_step);
+		text_add_u64(t, c->last_step);
 	else
-		text_str(t, "null");
-	text_str(t, ", \"source\": ");
-	text_json(t, get_step_source_name(h->step_source));
-	text_str(t, ", \"per_file\": ");
-	text_u64(t, h->block_steps);
-	text_char(t, '}');
+		text_add_string(t, "null");
+	text_add_string(t, ", \"source\": ");
+	text_add_json(t, get_step_source_name(h->step_source));
+	text_add_string(t, ", \"per_file\": ");
+	text_add_u64(t, h->block_steps);
+	text_add_char(t, '}');
 	write_meta_key(t, "calls");
-	text_char(t, '{');
+	text_add_char(t, '{');
 	write_count_group(t, count, COUNTS_TOP);
-	text_str(t, ", \"dropped\": {");
+	text_add_string(t, ", \"dropped\": {");
 	write_count_group(t, count, COUNTS_DROPPED);
-	text_str(t, "}, \"skipped\": {");
+	text_add_string(t, "}, \"skipped\": {");
 	write_count_group(t, count, COUNTS_SKIPPED);
-	text_char(t, '}');
-	text_char(t, '}');
+	text_add_char(t, '}');
+	text_add_char(t, '}');
 	write_meta_key(t, "rows");
-	text_u64(t, c ? c->rows : 0);
+	text_add_u64(t, c ? c->rows : 0);
 	write_meta_key(t, "lost_rows");
-	text_u64(t, h->lost_rows);
+	text_add_u64(t, h->lost_rows);
 	write_meta_key(t, "removed_blocks");
-	text_u64(t, h->removed_blocks);
+	text_add_u64(t, h->removed_blocks);
 	write_meta_key(t, "own_time");
-	text_str(t, "{\"in_calls_s\": ");
-	text_double(t, (double)self * h->clock.ns_per_tick * 1e-9, 6);
-	text_str(t, ", \"writer_s\": ");
-	text_double(t, (double)__atomic_load_n(&h->writer_ns, __ATOMIC_RELAXED) * 1e-9, 6);
-	text_char(t, '}');
+	text_add_string(t, "{\"in_calls_s\": ");
+	text_add_double(t, (double)self * h->clock.ns_per_tick * 1e-9, 6);
+	text_add_string(t, ", \"writer_s\": ");
+	text_add_double(t, (double)__atomic_load_n(&h->writer_ns, __ATOMIC_RELAXED) * 1e-9, 6);
+	text_add_char(t, '}');
 	write_thinned(t, h);
 	if (h->progress.at_ns)
 		write_progress(t, &h->progress);
 	write_meta_key(t, "missing");
-	text_char(t, '{');
+	text_add_char(t, '{');
 
 	bool first = true;
 
 	for (int i = 0; i < LOSS_COUNT; i++) {
 		if (!h->loss[i][0])
 			continue;
-		text_str(t, first ? "" : ", ");
-		text_json(t, log_loss_name((enum loss)i));
-		text_str(t, ": ");
-		text_json(t, h->loss[i]);
+		text_add_string(t, first ? "" : ", ");
+		text_add_json(t, log_loss_name((enum loss)i));
+		text_add_string(t, ": ");
+		text_add_json(t, h->loss[i]);
 		first = false;
 	}
-	text_char(t, '}');
+	text_add_char(t, '}');
 	for (uint16_t p = 1; p < META_PARTS; p++) {
 		const char *name = journal_dict_get(j, DICT_META, p);
 
 		if (!name || !json_is_value(name + strlen(name) + 1))
 			continue;
-		text_str(t, ",\n ");
-		text_json(t, name);
-		text_str(t, ": ");
-		text_str(t, name + strlen(name) + 1);
+		text_add_string(t, ",\n ");
+		text_add_json(t, name);
+		text_add_string(t, ": ");
+		text_add_string(t, name + strlen(name) + 1);
 	}
-	text_str(t, "\n}\n");
+	text_add_string(t, "\n}\n");
 }

@@ -27,14 +27,14 @@ static void parse_opened_number(struct text *t, const char *key, int64_t v, bool
 {
 	if (none)
 		return;
-	text_fmt(t, ", \"%s\": ", key);
-	text_i64(t, v);
+	text_add_format(t, ", \"%s\": ", key);
+	text_add_i64(t, v);
 }
 
 static void opened_word(struct text *t, const char *key, const char *value)
 {
-	text_fmt(t, ", \"%s\": ", key);
-	text_json(t, value);
+	text_add_format(t, ", \"%s\": ", key);
+	text_add_json(t, value);
 }
 
 static void write_open_call(void *arg, const struct inspect_call *c)
@@ -49,8 +49,8 @@ static void write_open_call(void *arg, const struct inspect_call *c)
 
 	size_t line = t->len;
 
-	text_str(t, "{\"start_ns\": ");
-	text_u64(t, c->start_ns);
+	text_add_string(t, "{\"start_ns\": ");
+	text_add_u64(t, c->start_ns);
 	opened_word(t, "lib", c->lib);
 	opened_word(t, "api", c->api);
 	opened_word(t, "op", c->op);
@@ -58,15 +58,15 @@ static void write_open_call(void *arg, const struct inspect_call *c)
 		opened_word(t, "redop", c->redop);
 	if (*c->dtype) {
 		opened_word(t, "dtype", c->dtype);
-		text_fmt(t, ", \"count\": %llu, \"bytes\": %llu", (unsigned long long)c->count,
-			(unsigned long long)c->bytes);
+		text_add_format(t, ", \"count\": %llu, \"bytes\": %llu",
+			(unsigned long long)c->count, (unsigned long long)c->bytes);
 	}
-	text_fmt(t, ", \"seq\": %llu, \"step\": %u, \"stack\": %u, \"thread\": %u",
+	text_add_format(t, ", \"seq\": %llu, \"step\": %u, \"stack\": %u, \"thread\": %u",
 		(unsigned long long)c->seq, c->step, c->stack, c->tid);
 	if (c->comm) {
-		text_str(t, ", \"comm\": \"");
-		text_hex(t, c->comm, 16);
-		text_char(t, '"');
+		text_add_string(t, ", \"comm\": \"");
+		text_add_hex(t, c->comm, 16);
+		text_add_char(t, '"');
 	}
 	parse_opened_number(t, "comm_seq", c->comm_seq, c->comm_seq == JOURNAL_NONE64);
 	parse_opened_number(t, "comm_rank", c->rank, c->rank < 0);
@@ -74,7 +74,7 @@ static void write_open_call(void *arg, const struct inspect_call *c)
 	parse_opened_number(t, "root", c->root, c->root == JOURNAL_NONE);
 	parse_opened_number(t, "peer", c->peer, c->peer == JOURNAL_NONE);
 	parse_opened_number(t, "tag", c->tag, c->tag == JOURNAL_NONE);
-	text_fmt(t, ", \"local\": %d, \"async\": %d, \"waiting\": %d}\n",
+	text_add_format(t, ", \"local\": %d, \"async\": %d, \"waiting\": %d}\n",
 		(c->flags & CF_LOCALCOMM) != 0, c->async, c->waiting);
 	if (t->cut) {
 		t->len = line;
@@ -91,7 +91,7 @@ int opened_write(const struct journal *j, int dirfd, uint64_t *last)
 
 	if (!buf)
 		return -ENOMEM;
-	o.t = text_over(buf, FILE_MAX);
+	o.t = text_init(buf, FILE_MAX);
 	inspect_open(j, write_open_call, &o);
 	if (o.t.len) {
 		buf[o.t.len] = 0;
@@ -115,7 +115,7 @@ int opened_keep_waits(struct journal *j, char *buf, size_t cap)
 
 	if (cap < sizeof(head) + LINE_MAX_BYTES)
 		return -ENOSPC;
-	o.t = text_over(buf, cap - 4);
+	o.t = text_init(buf, cap - 4);
 	memcpy(buf, head, sizeof(head) - 1);
 	o.t.len = sizeof(head) - 1;
 	inspect_open(j, write_open_call, &o);

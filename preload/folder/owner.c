@@ -196,11 +196,11 @@ enum owner_life owner_life(const struct journal_owner *o, const char *journal_pa
 
 void owner_format(struct text *t, const struct journal_owner *o)
 {
-	text_str(t, "\"owner\": {\"host\": ");
-	text_json(t, o->host);
-	text_str(t, ", \"boot_id\": ");
-	text_json(t, o->boot_id);
-	text_fmt(t, ", \"pid_ns\": %llu, \"pid\": %lld, \"start_time\": %llu}",
+	text_add_string(t, "\"owner\": {\"host\": ");
+	text_add_json(t, o->host);
+	text_add_string(t, ", \"boot_id\": ");
+	text_add_json(t, o->boot_id);
+	text_add_format(t, ", \"pid_ns\": %llu, \"pid\": %lld, \"start_time\": %llu}",
 		(unsigned long long)o->pid_ns, (long long)o->pid,
 		(unsigned long long)o->start_time);
 }
@@ -228,7 +228,7 @@ void meta_string(const char *meta, const char *key, char *buf, size_t cap)
 				p++;
 			buf[n++] = *p;
 		}
-	buf[text_unescape(buf, buf, n)] = 0;
+	buf[text_parse_escapes(buf, buf, n)] = 0;
 }
 
 int owner_parse(const char *meta, struct journal_owner *o)

@@ -12,11 +12,11 @@
 
 static void write_ending_number(struct text *t, const char *key, int v)
 {
-	text_fmt(t, ", \"%s\": ", key);
+	text_add_format(t, ", \"%s\": ", key);
 	if (v == ENDING_NONE)
-		text_str(t, "null");
+		text_add_string(t, "null");
 	else
-		text_i64(t, v);
+		text_add_i64(t, v);
 }
 
 int journal_record_ending(struct journal *j, const struct ending *e, char *buf, size_t cap)
@@ -27,19 +27,19 @@ int journal_record_ending(struct journal *j, const struct ending *e, char *buf, 
 	if (cap < 512)
 		return -ENOSPC;
 	memcpy(buf, KEY, sizeof(KEY));
-	t = text_over(buf + sizeof(KEY), cap - sizeof(KEY) - TAIL_ROOM);
-	text_str(&t, "{\"how\": ");
-	text_json(&t, e->how);
+	t = text_init(buf + sizeof(KEY), cap - sizeof(KEY) - TAIL_ROOM);
+	text_add_string(&t, "{\"how\": ");
+	text_add_json(&t, e->how);
 	write_ending_number(&t, "code", e->code);
 	write_ending_number(&t, "signal", e->signal);
-	text_str(&t, ", \"inside\": ");
+	text_add_string(&t, ", \"inside\": ");
 	if (e->inside)
-		text_json(&t, e->inside);
+		text_add_json(&t, e->inside);
 	else
-		text_str(&t, "null");
+		text_add_string(&t, "null");
 	len = t.len;
-	text_str(&t, ", \"text\": ");
-	text_json(&t, e->text ? e->text : "");
+	text_add_string(&t, ", \"text\": ");
+	text_add_json(&t, e->text ? e->text : "");
 	if (t.cut) {
 		/*
 		 * With escapes, the text is longer than the buffer. It is omitted, because half
@@ -47,21 +47,21 @@ int journal_record_ending(struct journal *j, const struct ending *e, char *buf, 
 		 */
 		t.len = len;
 		t.cut = false;
-		text_str(&t, ", \"text\": \"\"");
+		text_add_string(&t, ", \"text\": \"\"");
 	}
 	len = t.len;
 	if (e->shown) {
-		text_str(&t, ", \"shown\": ");
-		text_json(&t, e->shown);
+		text_add_string(&t, ", \"shown\": ");
+		text_add_json(&t, e->shown);
 	}
 	if (t.cut) {
 		t.len = len;
 		t.cut = false;
 	}
 	t.cap += TAIL_ROOM;
-	text_str(&t, ", \"at_ns\": ");
-	text_u64(&t, e->at_ns);
-	text_char(&t, '}');
+	text_add_string(&t, ", \"at_ns\": ");
+	text_add_u64(&t, e->at_ns);
+	text_add_char(&t, '}');
 	return journal_dict_add(j, DICT_META, META_END, buf, sizeof(KEY) + t.len + 1);
 }
 

@@ -98,8 +98,9 @@ static void start_capture(const struct alert_rule *r, struct text *done)
 	const struct generation_pair *base = generation_get_base();
 
 	if (!p || preset > PRESET_STATE || captures >= CAPTURES_MAX) {
-		text_str(done, captures >= CAPTURES_MAX ? "not done: the limit of 16 is reached"
-							: "not done: no such preset");
+		text_add_string(done, captures >= CAPTURES_MAX
+					      ? "not done: the limit of 16 is reached"
+					      : "not done: no such preset");
 		return;
 	}
 	if (!captured[preset].pair || captured[preset].of != base->running.number) {
@@ -107,13 +108,13 @@ static void start_capture(const struct alert_rule *r, struct text *done)
 		captured[preset].of = base->running.number;
 	}
 	if (!captured[preset].pair || generation_propose_for(captured[preset].pair, r->n)) {
-		text_str(done, "not done: no memory, or too many configurations");
+		text_add_string(done, "not done: no memory, or too many configurations");
 		return;
 	}
 	captures++;
-	text_u64(done, r->n);
-	text_str(done, r->n == 1 ? " step with preset " : " steps with preset ");
-	text_str(done, p->name);
+	text_add_u64(done, r->n);
+	text_add_string(done, r->n == 1 ? " step with preset " : " steps with preset ");
+	text_add_string(done, p->name);
 }
 
 /* True if `probe watch --exec` is running: it writes its file at each check. */
@@ -141,8 +142,9 @@ static void stop_job_by(const struct alert_rule *r, uint32_t step, struct text *
 		"(rank%d/alerts.jsonl)",
 		alert_rule_words[r->rule], step, rank, rank);
 	why = stop_job_ask(text);
-	text_str(done, why ? "not done: " : "ValueError after the next step of an optimizer");
-	text_str(done, why ? why : "");
+	text_add_string(
+		done, why ? "not done: " : "ValueError after the next step of an optimizer");
+	text_add_string(done, why ? why : "");
 }
 
 static void run_alert_action(
@@ -154,14 +156,14 @@ static void run_alert_action(
 		break;
 	case ALERT_DO_PAUSE:
 		generation_pause_for(r->n);
-		text_u64(done, r->n);
-		text_str(done, r->n == 1 ? " step" : " steps");
+		text_add_u64(done, r->n);
+		text_add_string(done, r->n == 1 ? " step" : " steps");
 		break;
 	case ALERT_DO_STOP:
 		stop_job_by(r, step, done);
 		break;
 	case ALERT_DO_EXEC:
-		text_str(done, is_watched() ? "by probe watch" : "no watcher");
+		text_add_string(done, is_watched() ? "by probe watch" : "no watcher");
 		break;
 	case ALERT_DO_LOG:
 	case ALERT_ACTIONS:

@@ -107,7 +107,7 @@ static bool read_changed_text(const char *path, struct file_mark *seen, char **t
 	if (is_mark_equal(&now, seen) || !now.ino || !now.size || !is_file_settled(&now))
 		return false;
 
-	int err = reader_slurp(path, text, len);
+	int err = reader_read_file(path, text, len);
 
 	after = read_file_mark(path);
 	if (!err && !is_mark_equal(&now, &after)) {
@@ -117,7 +117,7 @@ static bool read_changed_text(const char *path, struct file_mark *seen, char **t
 	*seen = now;
 	if (err)
 		log_loss(LOSS_CONFIG, "%s: cannot be read: %s; the configuration stays as it was",
-			path, reader_why(err));
+			path, reader_get_error_text(err));
 	return !err;
 }
 
@@ -305,7 +305,7 @@ static void read_config_text(void)
 	struct file_mark now = read_file_mark(life_config_file);
 
 	if (!watch.text && now.size && is_mark_equal(&now, &watch.config) &&
-		reader_slurp(life_config_file, &watch.text, &watch.len))
+		reader_read_file(life_config_file, &watch.text, &watch.len))
 		watch.text = NULL, watch.len = 0;
 }
 

@@ -63,7 +63,7 @@ static void log_missing_list(void *arg, const char *line)
 static struct wraplist *load_list(
 	const struct config *cfg, config_report_fn *missing, config_report_fn *report, void *arg)
 {
-	char *path = config_find_list(cfg, startup_path(), missing, arg);
+	char *path = config_find_list(cfg, own_path_get(), missing, arg);
 	struct wraplist *list = wraplist_load(path, report, arg);
 
 	if (!list && path)
@@ -110,7 +110,7 @@ static void load_session_config(void)
 
 	const char *named = get_startup_value("PROBE_CONFIG");
 	char *file = named && *named ? format_absolute_path(named)
-				     : config_find("probe.yaml", startup_path());
+				     : config_find("probe.yaml", own_path_get());
 
 	struct config *cfg = &generation_first.cfg;
 
@@ -157,7 +157,7 @@ static void check_list_names(void)
 		if (k < n || n == 64)
 			continue;
 		seen[n++] = l;
-		wraplist_report_unknown(get_wraplist(), l->name, log_config_problem, NULL);
+		wraplist_emit_unknown(get_wraplist(), l->name, log_config_problem, NULL);
 	}
 }
 
@@ -185,7 +185,7 @@ static void load_config_once(void *arg)
 			session_set_final_phase(SESSION_OFF);
 		} else {
 			check_list_names();
-			report_unknown_words(get_config(), life_config_file,
+			emit_unknown_words(get_config(), life_config_file,
 				startup_get_environment(), get_wraplist(), log_config_problem,
 				NULL);
 			atomic_store_explicit(&session.phase, SESSION_READY, memory_order_release);

@@ -199,19 +199,20 @@ static struct {
 static int write_switches(void)
 {
 	char json[SWITCHES_MAX * 96 + 64];
-	struct text t = text_over(json, sizeof(json));
+	struct text t = text_init(json, sizeof(json));
 
-	text_fmt(&t, "{\"count\": %llu, \"last\": [", (unsigned long long)switches.n);
+	text_add_format(&t, "{\"count\": %llu, \"last\": [", (unsigned long long)switches.n);
 	for (unsigned i = 0; i < switches.n && i < SWITCHES_MAX; i++) {
-		text_fmt(&t, "%s{\"step\": %llu, \"by\": ", i ? ", " : "",
+		text_add_format(&t, "%s{\"step\": %llu, \"by\": ", i ? ", " : "",
 			(unsigned long long)switches.of[i].step);
-		text_json(&t, switches.of[i].by);
+		text_add_json(&t, switches.of[i].by);
 		if (switches.of[i].asked)
-			text_fmt(&t, ", \"effective_step\": %u, \"late\": %s", switches.of[i].asked,
+			text_add_format(&t, ", \"effective_step\": %u, \"late\": %s",
+				switches.of[i].asked,
 				switches.of[i].step > switches.of[i].asked ? "true" : "false");
-		text_char(&t, '}');
+		text_add_char(&t, '}');
 	}
-	text_str(&t, "]}");
+	text_add_string(&t, "]}");
 	return session_set_meta(META_SWITCHES, "switches", json);
 }
 
@@ -290,7 +291,7 @@ static void write_lifetime(void)
 {
 	/* A byte takes up to six if it is escaped. */
 	char json[6 * sizeof(((struct identity *)0)->attempt) + 3], start[24];
-	struct text t = text_over(json, sizeof(json));
+	struct text t = text_init(json, sizeof(json));
 	uint64_t start_ns = owner_start_ns(&session.owner);
 	struct identity id;
 
@@ -299,7 +300,7 @@ static void write_lifetime(void)
 		session_set_meta(META_PROCESS_START, "process_start_ns", start);
 	}
 	identity_read(&id);
-	text_json(&t, id.attempt);
+	text_add_json(&t, id.attempt);
 	session_set_meta(META_ATTEMPT, "attempt", json);
 }
 
@@ -307,7 +308,7 @@ static void write_lifetime(void)
 static void write_resumed(void)
 {
 	char json[128];
-	struct text t = text_over(json, sizeof(json));
+	struct text t = text_init(json, sizeof(json));
 
 	if (!output.resumed.is)
 		return;
@@ -324,14 +325,14 @@ static void write_memory_group(void)
 	/* Guarded by session.lock. */
 	static char groups[4096], path[1024], json[sizeof(path) * 6 + 64];
 	ssize_t n = io_read_file(AT_FDCWD, "/proc/self/cgroup", groups, sizeof(groups) - 1);
-	struct text t = text_over(json, sizeof(json));
+	struct text t = text_init(json, sizeof(json));
 
 	groups[n > 0 ? n : 0] = 0;
 	if (find_memory_events(groups, path, sizeof(path)) < 0)
 		return;
-	text_str(&t, "{\"events\": ");
-	text_json(&t, path);
-	text_fmt(&t, ", \"oom_kills\": %lld}", (long long)read_oom_kills(path));
+	text_add_string(&t, "{\"events\": ");
+	text_add_json(&t, path);
+	text_add_format(&t, ", \"oom_kills\": %lld}", (long long)read_oom_kills(path));
 	session_set_meta(META_MEMORY_GROUP, "memory_group", json);
 }
 

@@ -185,7 +185,7 @@ int dynamic_on_write_false(const char *path)
 	char *real = realpath(path, NULL), *text = NULL;
 	size_t len, begin, end;
 	struct stat st;
-	int err = real ? reader_slurp(real, &text, &len) : -errno;
+	int err = real ? reader_read_file(real, &text, &len) : -errno;
 
 	if (!err && stat(real, &st))
 		err = -errno;

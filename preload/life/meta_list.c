@@ -5,9 +5,9 @@
 
 struct text list_begin(char *buf, size_t cap, char open)
 {
-	struct text t = text_over(buf, cap - LIST_ROOM);
+	struct text t = text_init(buf, cap - LIST_ROOM);
 
-	text_char(&t, open);
+	text_add_char(&t, open);
 	return t;
 }
 
@@ -15,15 +15,15 @@ bool list_add(struct text *t, const char *key, const char *value, bool json)
 {
 	size_t len = t->len;
 
-	text_str(t, len > 1 ? ", " : "");
+	text_add_string(t, len > 1 ? ", " : "");
 	if (key) {
-		text_json(t, key);
-		text_str(t, ": ");
+		text_add_json(t, key);
+		text_add_string(t, ": ");
 	}
 	if (json)
-		text_str(t, value);
+		text_add_string(t, value);
 	else
-		text_json(t, value);
+		text_add_json(t, value);
 	if (!t->cut)
 		return true;
 	t->len = len;
@@ -36,6 +36,6 @@ void list_end(struct text *t, bool whole, char close)
 {
 	t->cap += LIST_ROOM;
 	if (!whole)
-		text_str(t, t->len > 1 ? ", \"...\"" : "\"...\"");
-	text_char(t, close);
+		text_add_string(t, t->len > 1 ? ", \"...\"" : "\"...\"");
+	text_add_char(t, close);
 }

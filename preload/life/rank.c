@@ -16,7 +16,7 @@ static void check_selected_ranks(int rank, int size)
 	static bool reported;
 	const struct ranges *r = &get_steps_keys(get_config())->rank;
 	char all[160];
-	struct text t = text_over(all, sizeof(all));
+	struct text t = text_init(all, sizeof(all));
 	bool some = false;
 
 	if (reported || rank || size <= 0 || !r->n || r->item[r->n - 1].hi < (uint64_t)size)
@@ -29,9 +29,9 @@ static void check_selected_ranks(int rank, int size)
 		if (hi < (uint64_t)size)
 			continue;
 		lo = lo < (uint64_t)size ? (uint64_t)size : lo;
-		text_fmt(&t, "%s%llu", t.len ? ", " : "", (unsigned long long)lo);
+		text_add_format(&t, "%s%llu", t.len ? ", " : "", (unsigned long long)lo);
 		if (lo < hi)
-			text_fmt(&t, "-%llu", (unsigned long long)hi);
+			text_add_format(&t, "-%llu", (unsigned long long)hi);
 	}
 	log_loss(LOSS_CONFIG, "rank: this job has no rank %s, only 0 to %d%s", all, size - 1,
 		some ? "" : ": nothing is recorded");

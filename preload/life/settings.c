@@ -214,7 +214,7 @@ static void find_package_folders(void)
 	if (atomic_load(&packages) != PACKAGES_NEW)
 		return;
 	sites.n = 0;
-	modules_each(record_package_folder, &sites);
+	modules_handle_each(record_package_folder, &sites);
 }
 
 void settings_forked(void)
@@ -241,7 +241,7 @@ static bool is_loaded(const char *name)
 {
 	struct library_look l = {.name = name};
 
-	modules_each(check_module, &l);
+	modules_handle_each(check_module, &l);
 	return l.found;
 }
 
@@ -283,7 +283,7 @@ static void write_requested_variable(struct text *t, unsigned i, const char *all
 {
 	const char *want = reproducible[i].value, *began, *why;
 	char seed[24], value[512];
-	struct text v = text_over(value, sizeof(value));
+	struct text v = text_init(value, sizeof(value));
 	bool loaded = is_loaded(reproducible[i].library);
 
 	if (!*want) {
@@ -297,14 +297,14 @@ static void write_requested_variable(struct text *t, unsigned i, const char *all
 	began = find_variable(all, n, reproducible[i].name);
 	why = find_reason_without_effect(
 		reproducible[i].name, reproducible[i].library, want, began, loaded);
-	text_str(&v, "{\"asked\": ");
-	text_json(&v, want);
-	text_fmt(&v, ", \"took_effect\": %s", why ? "false" : "true");
+	text_add_string(&v, "{\"asked\": ");
+	text_add_json(&v, want);
+	text_add_format(&v, ", \"took_effect\": %s", why ? "false" : "true");
 	if (why) {
-		text_str(&v, ", \"why\": ");
-		text_json(&v, why);
+		text_add_string(&v, ", \"why\": ");
+		text_add_json(&v, why);
 	}
-	text_char(&v, '}');
+	text_add_char(&v, '}');
 	list_add(t, reproducible[i].name, value, true);
 }
 

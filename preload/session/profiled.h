@@ -15,7 +15,7 @@ static inline bool session_rank_profiled(void)
 	const struct ranges *r = &get_steps_keys(get_config())->profile_rank;
 
 	return __builtin_expect(!r->n, 1) ||
-	       (session.world_rank >= 0 && ranges_contain(r, (uint64_t)session.world_rank));
+	       (session.world_rank >= 0 && ranges_has(r, (uint64_t)session.world_rank));
 }
 
 #endif

@@ -60,7 +60,7 @@ bool session_check_rank(void)
 	else if (rank < 0)
 		return false; /* the rank is not known yet; a list of ranks excludes it */
 	else
-		k = ranges_contain(&keys->rank, (uint64_t)rank) ? 1 : 2;
+		k = ranges_has(&keys->rank, (uint64_t)rank) ? 1 : 2;
 	atomic_store_explicit(&session_rank_wanted, k, memory_order_relaxed);
 	return k == 1;
 }
@@ -78,7 +78,7 @@ static bool is_no_rank_selected(void)
 	const struct ranges *selected = &get_steps_keys(get_config())->rank;
 
 	for (int k = 0; k < session.world_size; k++)
-		if (ranges_contain(selected, (uint64_t)k))
+		if (ranges_has(selected, (uint64_t)k))
 			return false;
 	return session.world_size > 0;
 }

@@ -27,25 +27,25 @@ static void write_text_cell(struct text *out, const char *s, size_t max, size_t 
 	bool quoted = s[first] && first < max, marked = is_like_formula(s, max);
 
 	if (quoted)
-		text_char(out, '"');
+		text_add_char(out, '"');
 	if (marked)
-		text_char(out, '\'');
+		text_add_char(out, '\'');
 	most -= marked;
 	while (max && *s) {
 		char c[5];
-		size_t n = (size_t)text_escape(s, c), bytes = strlen(c) + (*s == '"');
+		size_t n = (size_t)text_format_escape(s, c), bytes = strlen(c) + (*s == '"');
 
 		if (n > max || bytes > most)
 			break;
 		if (*s == '"')
-			text_char(out, '"');
-		text_str(out, c);
+			text_add_char(out, '"');
+		text_add_string(out, c);
 		s += n;
 		max -= n;
 		most -= bytes;
 	}
 	if (quoted)
-		text_char(out, '"');
+		text_add_char(out, '"');
 }
 
 /* Number of bytes of s, at most max, if a cell can hold it unquoted; else SIZE_MAX. */
@@ -65,7 +65,7 @@ void csv_add_field_max(struct text *out, const char *s, size_t max)
 	size_t n = measure_plain_text(s, max);
 
 	if (n != SIZE_MAX)
-		text_put(out, s, n);
+		text_add_bytes(out, s, n);
 	else
 		write_text_cell(out, s, max, 2 * max);
 }
@@ -78,7 +78,7 @@ void csv_add_field(struct text *out, const char *s)
 void csv_close_row(struct text *out)
 {
 	out->len--;
-	text_char(out, '\n');
+	text_add_char(out, '\n');
 }
 
 char *csv_write_field(char *p, const char *s, size_t max)
@@ -91,7 +91,7 @@ char *csv_write_field(char *p, const char *s, size_t max)
 	if (n < max && !s[n] && !is_like_formula(s, n))
 		return at;
 
-	struct text t = text_over(p, 2 * max + 3);
+	struct text t = text_init(p, 2 * max + 3);
 
 	csv_add_field_max(&t, s, max);
 	return p + t.len;

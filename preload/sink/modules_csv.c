@@ -55,7 +55,7 @@ static const struct module *read_next_module(
 static void write_build_id(struct text *out, const struct module *m)
 {
 	for (unsigned b = 0; b < m->build_id_len; b++)
-		text_hex(out, m->build_id[b], 2);
+		text_add_hex(out, m->build_id[b], 2);
 }
 
 #define PUT_BYTES(m) write_build_id(out, m)
@@ -88,9 +88,9 @@ int modules_write(const struct journal *j, int dirfd, uint64_t *written)
 	if (!buf)
 		return -ENOMEM;
 
-	struct text t = text_over(buf, cap);
+	struct text t = text_init(buf, cap);
 
-	text_str(&t, MODULES_HEADER);
+	text_add_string(&t, MODULES_HEADER);
 	at = 0;
 	for (size_t i = 0; i < n && read_next_module(j, &at, &gap, &m); i++)
 		write_module_row(&t, &m);

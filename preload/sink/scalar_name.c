@@ -10,17 +10,17 @@ void write_scalar_name(struct text *out, const struct record_scalar *e)
 {
 	char mark = '/';
 
-	text_str(out, scalar_names[e->which]);
+	text_add_string(out, scalar_names[e->which]);
 	if (e->optimizer) {
-		text_str(out, "/opt");
-		text_u64(out, e->optimizer);
+		text_add_string(out, "/opt");
+		text_add_u64(out, e->optimizer);
 		mark = '.';
 	}
 	if (e->group != JOURNAL_NO_GROUP) {
-		text_char(out, mark);
-		text_str(out, e->which == SCALAR_MICRO_LOSS || e->which == SCALAR_MICRO_NORM
-				      ? "micro"
-				      : "group");
-		text_u64(out, e->group);
+		text_add_char(out, mark);
+		text_add_string(out, e->which == SCALAR_MICRO_LOSS || e->which == SCALAR_MICRO_NORM
+					     ? "micro"
+					     : "group");
+		text_add_u64(out, e->group);
 	}
 }

@@ -419,8 +419,8 @@ static struct symbols *load_symbols(struct sink *s)
 	uint64_t at = s->modules_at;
 	bool gap = false;
 
-	if (!s->symbols && (s->symbols = symbols_new(SYMBOLS_BYTES)))
-		symbols_set_demangler(s->symbols, demangle_frame);
+	if (!s->symbols && (s->symbols = symbols_init(SYMBOLS_BYTES)))
+		symbols_set_demangler(s->symbols, format_frame_symbol);
 	while (s->symbols && (e = journal_dict_read_next(s->j, &at, &gap)))
 		if (e->kind == DICT_MODULE && module_parse((const char *)(e + 1), &m))
 			symbols_add_module(s->symbols, &m);
@@ -444,17 +444,18 @@ int sink_add_stack(struct sink *s, const struct journal_stack *e)
 	if (!native)
 		return -ENOBUFS;
 
-	struct text nt = text_over(native, space);
+	struct text nt = text_init(native, space);
 
 	for (unsigned i = 0; i < e->e.n; i++) {
-		if (!load_symbols(s) || symbols_name(s->symbols, pc[i], frame, sizeof(frame)) < 0)
+		if (!load_symbols(s) ||
+			symbols_format_name(s->symbols, pc[i], frame, sizeof(frame)) < 0)
 			frame[0] = 0;
 		if (i)
-			text_str(&nt, " <- ");
+			text_add_string(&nt, " <- ");
 		if (frame[0])
-			text_str(&nt, frame);
+			text_add_string(&nt, frame);
 		else
-			text_fmt(&nt, "0x%llx", (unsigned long long)pc[i]);
+			text_add_format(&nt, "0x%llx", (unsigned long long)pc[i]);
 	}
 	if (e->text_bytes)
 		python = strndup(py, e->text_bytes);
@@ -654,7 +655,7 @@ int sink_write_meta(struct sink *s)
 		return -ENOMEM;
 
 	uint64_t seq = atomic_load_explicit(&s->j->head->commit_seq, memory_order_acquire);
-	struct text t = text_over(buf, META_MAX);
+	struct text t = text_init(buf, META_MAX);
 
 	meta_format(&t, s->j, journal_get_commit(s->j, seq));
 

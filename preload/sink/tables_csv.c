@@ -113,7 +113,7 @@ static int write_stack_row(void *state, const struct record_stack *e)
 	if (!at)
 		return err;
 
-	struct text row = text_over(at, cap), *out = &row;
+	struct text row = text_init(at, cap), *out = &row;
 
 #define STACK_COLUMN(name, type, source, help) \
 	PUT_##type(source);                    \
@@ -173,7 +173,7 @@ static int write_comm_row(void *state, const struct record_comm *e)
 	if (!at)
 		return err;
 
-	struct text row = text_over(at, space), *out = &row;
+	struct text row = text_init(at, space), *out = &row;
 
 #define COMM_COLUMN(name, type, source, help) \
 	PUT_##type(source);                   \

@@ -57,7 +57,7 @@ static void print_reader_error(void *arg, const char *line)
 /* Reads the next event. Returns 0 if reading cannot continue (reported). */
 static int read_next_event(struct build *b)
 {
-	int ev = reader_next(&b->r);
+	int ev = reader_read_event(&b->r);
 
 	if (ev == -ENOMEM)
 		longjmp(b->l->out, ENOMEM);
@@ -249,7 +249,7 @@ struct nodes nodes_read(struct spec_load *l, const char *file, const char *text,
 	b->l = l;
 	b->file = file;
 	/* A fixed name is used: the file's may be too long for a line of the reader. */
-	report_begin(&b->report, print_reader_error, b, "yaml");
+	report_start(&b->report, print_reader_error, b, "yaml");
 	l->reader = &b->r;
 	err = reader_open(&b->r, text, len, &b->report, NULL);
 	if (err == -ENOMEM)

@@ -40,7 +40,7 @@ static void find_languages(bool again)
 
 	if (atomic_flag_test_and_set_explicit(&looking, memory_order_acquire))
 		return;
-	now = modules_generation();
+	now = modules_get_generation();
 	for (unsigned i = 0; get_stack_language(i); i++) {
 		uint8_t k = atomic_load_explicit(&known[i], memory_order_relaxed);
 
@@ -264,7 +264,7 @@ static void check_frame(
 size_t foreign_write_text(const struct foreign_stack *s, const struct foreign_rules *rules,
 	char *buf, size_t cap, bool *selected)
 {
-	struct text t = text_over(buf, cap - sizeof(MORE));
+	struct text t = text_init(buf, cap - sizeof(MORE));
 	bool whole = s->n < FOREIGN_FRAMES_MAX;
 
 	*selected = !foreign_rules_have_selection(rules);
@@ -279,7 +279,7 @@ size_t foreign_write_text(const struct foreign_stack *s, const struct foreign_ru
 			check_frame(rules, &n, selected, &dropped);
 		if (dropped || t.cut)
 			continue;
-		text_fmt(&t, "%s%s:%d %s", t.len ? " <- " : "", n.file, n.line, n.function);
+		text_add_format(&t, "%s%s:%d %s", t.len ? " <- " : "", n.file, n.line, n.function);
 		if (t.cut) {
 			t.len = before;
 			buf[before] = 0;

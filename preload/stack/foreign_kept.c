@@ -34,11 +34,11 @@ static THREAD_OWN const struct foreign_kept *given;
 static bool read_kept_frame_name(const struct foreign_frame *f, struct foreign_name *n)
 {
 	const char *file = (const char *)f->code;
-	struct text t = text_over(n->file, sizeof(n->file));
-	struct text u = text_over(n->function, sizeof(n->function));
+	struct text t = text_init(n->file, sizeof(n->file));
+	struct text u = text_init(n->function, sizeof(n->function));
 
-	text_str(&t, file);
-	text_str(&u, file + strlen(file) + 1);
+	text_add_string(&t, file);
+	text_add_string(&u, file + strlen(file) + 1);
 	n->line = (int)f->at;
 	return true;
 }
@@ -60,7 +60,7 @@ struct keeping {
 
 static void read_own_stack(struct keeping *k)
 {
-	struct text t = text_over(k->texts, sizeof(k->texts));
+	struct text t = text_init(k->texts, sizeof(k->texts));
 	struct foreign_name name;
 
 	k->n = 0;
@@ -69,8 +69,8 @@ static void read_own_stack(struct keeping *k)
 
 		if (!k->own.language->describe(&k->own.frame[i], &name))
 			continue;
-		text_put(&t, name.file, strlen(name.file) + 1);
-		text_put(&t, name.function, strlen(name.function) + 1);
+		text_add_bytes(&t, name.file, strlen(name.file) + 1);
+		text_add_bytes(&t, name.function, strlen(name.function) + 1);
 		if (t.cut) {
 			t.len = before;
 			continue;

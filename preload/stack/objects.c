@@ -200,7 +200,7 @@ LOADER_LOCKED static int find_object_locked(struct dl_phdr_info *info, size_t si
 
 	(void)size;
 	if (table.busy) {
-		elf_object_at(l->pc, handle_lookup_object, l);
+		elf_handle_object_at(l->pc, handle_lookup_object, l);
 		return 1;
 	}
 	table.busy = true;
@@ -213,7 +213,7 @@ LOADER_LOCKED static int find_object_locked(struct dl_phdr_info *info, size_t si
 			l->fn(l->arg, o);
 		}
 	} else {
-		elf_object_at(l->pc, handle_lookup_object, l);
+		elf_handle_object_at(l->pc, handle_lookup_object, l);
 	}
 	table.busy = false;
 	return 1;

@@ -136,7 +136,7 @@ static bool note_disbelieved(struct trail *t)
 /* Reads the 8 bytes at address a, which may be unaligned and need not be code. */
 MEMORY_RAW static bool read_code(uintptr_t a, uint8_t b[8])
 {
-	if (!memory_readable(a))
+	if (!is_memory_readable(a))
 		return false;
 	for (int i = 0; i < 8; i++)
 		b[i] = *(const volatile uint8_t *)(a + (uintptr_t)i);

@@ -53,7 +53,7 @@ static void read_on_private_stack(void *arg)
 	struct trail t;
 
 	if (a->c)
-		cache_check_modules(a->c, modules_generation());
+		cache_check_modules(a->c, modules_get_generation());
 	unwind_stack(a->m, a->c, a->k->pc, a->k->fp, a->k->wrapper_pc, a->pcs, a->max, &t);
 	if (a->c)
 		cache_add(a->c, a->k, &t, t.n < a->max);
@@ -123,7 +123,7 @@ int stack_returns_by(const struct stack_bounds *b, struct stack_cache *c, uintpt
 	if (c && !cache_open(c, b, fp))
 		c = NULL;
 	if (c)
-		cache_check_modules(c, modules_generation());
+		cache_check_modules(c, modules_get_generation());
 	unwind_stack(&m, c, pc, fp, find_wrapper_pc(fp), pcs, STACK_DEPTH_MAX, &t);
 	if (c)
 		cache_close(c);

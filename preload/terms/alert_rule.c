@@ -258,9 +258,9 @@ const char *alert_rule_set_defaults(struct alert_rule *r)
 
 static void write_member(struct text *t, const char *field)
 {
-	text_str(t, ", \"");
-	text_str(t, field);
-	text_str(t, "\": ");
+	text_add_string(t, ", \"");
+	text_add_string(t, field);
+	text_add_string(t, "\": ");
 }
 
 /*
@@ -271,17 +271,17 @@ static void write_rule_word(struct text *t, const char *field, const char *word,
 {
 	if (!(*n)++) {
 		write_member(t, field);
-		text_char(t, '[');
+		text_add_char(t, '[');
 	} else {
-		text_str(t, ", ");
+		text_add_string(t, ", ");
 	}
-	text_json(t, word);
+	text_add_json(t, word);
 }
 
 static void close_word_list(struct text *t, unsigned n)
 {
 	if (n)
-		text_char(t, ']');
+		text_add_char(t, ']');
 }
 
 static void write_sources(struct text *t, const struct alert_rule *r)
@@ -321,17 +321,17 @@ static void write_name_patterns(struct text *t, const char *names)
 static void write_alert_number(struct text *t, double v)
 {
 	char digits[48];
-	struct text d = text_over(digits, sizeof(digits));
+	struct text d = text_init(digits, sizeof(digits));
 	char *e;
 
-	text_double(&d, v, 15);
+	text_add_double(&d, v, 15);
 	e = strchr(digits, 'e');
 	if (e && !strchr(digits, '.')) {
-		text_put(t, digits, (size_t)(e - digits));
-		text_str(t, ".0");
-		text_str(t, e);
+		text_add_bytes(t, digits, (size_t)(e - digits));
+		text_add_string(t, ".0");
+		text_add_string(t, e);
 	} else {
-		text_str(t, digits);
+		text_add_string(t, digits);
 	}
 }
 
@@ -339,8 +339,8 @@ void alert_rule_write(struct text *t, const struct alert_rule *r)
 {
 	unsigned n = 0;
 
-	text_str(t, "{\"rule\": ");
-	text_json(t, alert_rule_words[r->rule]);
+	text_add_string(t, "{\"rule\": ");
+	text_add_json(t, alert_rule_words[r->rule]);
 	write_sources(t, r);
 	write_name_patterns(t, r->names);
 	for (unsigned op = TO_MIN; op <= TO_INFS; op++)
@@ -352,23 +352,23 @@ void alert_rule_write(struct text *t, const struct alert_rule *r)
 		write_alert_number(t, r->threshold);
 	}
 	write_member(t, "direction");
-	text_json(t, direction_words[r->direction]);
+	text_add_json(t, direction_words[r->direction]);
 	write_member(t, "warmup");
-	text_u64(t, r->warmup);
+	text_add_u64(t, r->warmup);
 	n = 0;
 	for (unsigned i = 0; i < ALERT_ACTIONS; i++)
 		if (r->actions >> i & 1)
 			write_rule_word(t, "action", alert_action_words[i], &n);
 	close_word_list(t, n);
 	write_member(t, "n");
-	text_u64(t, r->n);
+	text_add_u64(t, r->n);
 	write_member(t, "preset");
-	text_json(t, alert_preset_words[r->preset]);
-	text_char(t, '}');
+	text_add_json(t, alert_preset_words[r->preset]);
+	text_add_char(t, '}');
 }
 
 /*
- * Reads a quoted string at *p and undoes the escapes of text_json(). Returns the position after
+ * Reads a quoted string at *p and undoes the escapes of text_add_json(). Returns the position after
  * it, or NULL if it is not closed, or too long.
  */
 static const char *read_quoted(const char *p, char *to, size_t cap)

@@ -51,7 +51,7 @@ static uint64_t compute_5_times(uint64_t *a, int n)
 	return carry;
 }
 
-static int bits_of(const uint64_t *a)
+static int get_bit_length(const uint64_t *a)
 {
 	for (int i = LIMBS; i-- > 0;)
 		if (a[i])
@@ -99,7 +99,7 @@ static void compute_power_of_10(struct power *p, int n)
 
 	for (int i = 0; i < (n < 0 ? -n : n); i++)
 		compute_5_times(five, LIMBS);
-	bits = bits_of(five);
+	bits = get_bit_length(five);
 	if (n >= 0) {
 		for (int i = 1; i <= 128; i++)
 			top = top << 1 | get_bit(five, bits - i);

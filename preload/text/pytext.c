@@ -28,7 +28,7 @@ static bool write_odd_number(struct text *t, double v)
 {
 	if (isfinite(v))
 		return false;
-	text_str(t, isnan(v) ? "nan" : v < 0 ? "-inf" : "inf");
+	text_add_string(t, isnan(v) ? "nan" : v < 0 ? "-inf" : "inf");
 	return true;
 }
 
@@ -44,7 +44,7 @@ void text_fixed(struct text *t, double v, int width, int decimals)
 	n = snprintf(tmp, sizeof(tmp), "%*.*f", width, decimals, v);
 	reset_locale(was);
 	if (n > 0 && (size_t)n < sizeof(tmp))
-		text_put(t, tmp, (size_t)n);
+		text_add_bytes(t, tmp, (size_t)n);
 }
 
 /* The digits of a number without the point, and the position of the point: 0.0123 is 123 and -1. */
@@ -80,14 +80,14 @@ static void find_shortest_digits(struct digits *d, double v, bool single, int mo
 static void write_python_positional(struct text *t, const struct digits *d)
 {
 	if (d->point <= 0)
-		text_char(t, '0');
+		text_add_char(t, '0');
 	for (int i = 0; i < d->point; i++)
-		text_char(t, i < d->n ? d->text[i] : '0');
-	text_char(t, '.');
+		text_add_char(t, i < d->n ? d->text[i] : '0');
+	text_add_char(t, '.');
 	for (int i = d->point; i < 0; i++)
-		text_char(t, '0');
+		text_add_char(t, '0');
 	if (d->n > d->point)
-		text_put(t, d->text + (d->point > 0 ? d->point : 0),
+		text_add_bytes(t, d->text + (d->point > 0 ? d->point : 0),
 			(size_t)(d->n - (d->point > 0 ? d->point : 0)));
 }
 
@@ -96,14 +96,14 @@ static void write_python_exponent(struct text *t, const struct digits *d, bool p
 {
 	int e = d->point - 1;
 
-	text_char(t, d->text[0]);
+	text_add_char(t, d->text[0]);
 	if (d->n > 1 || point)
-		text_char(t, '.');
-	text_put(t, d->text + 1, (size_t)d->n - 1);
-	text_str(t, e < 0 ? "e-" : "e+");
+		text_add_char(t, '.');
+	text_add_bytes(t, d->text + 1, (size_t)d->n - 1);
+	text_add_string(t, e < 0 ? "e-" : "e+");
 	if (abs(e) < 10)
-		text_char(t, '0');
-	text_u64(t, (uint64_t)abs(e));
+		text_add_char(t, '0');
+	text_add_u64(t, (uint64_t)abs(e));
 }
 
 static void write_shortest(struct text *t, double v, bool single, int most)
@@ -114,22 +114,22 @@ static void write_shortest(struct text *t, double v, bool single, int most)
 		return;
 	find_shortest_digits(&d, v, single, most);
 	if (signbit(v))
-		text_char(t, '-');
+		text_add_char(t, '-');
 	if (d.point <= -4 || d.point > 16) {
 		write_python_exponent(t, &d, false);
 		return;
 	}
 	write_python_positional(t, &d);
 	if (d.n <= d.point)
-		text_char(t, '0');
+		text_add_char(t, '0');
 }
 
-void text_python_float(struct text *t, double v)
+void text_add_python_float(struct text *t, double v)
 {
 	write_shortest(t, v, false, 17);
 }
 
-void text_python_single(struct text *t, float v)
+void text_add_python_single(struct text *t, float v)
 {
 	write_shortest(t, (double)v, true, 9);
 }
@@ -137,12 +137,12 @@ void text_python_single(struct text *t, float v)
 /* NumPy's printing precision: number of digits after the point. */
 #define NUMPY_DECIMALS 8
 
-void text_numpy_single(struct text *t, float v)
+void text_add_numpy_single(struct text *t, float v)
 {
 	struct digits d;
 	double size = fabs((double)v);
 
-	text_char(t, '[');
+	text_add_char(t, '[');
 	if (!write_odd_number(t, (double)v)) {
 		bool exponent = size >= 1e8 || (size > 0 && size < 1e-4);
 
@@ -153,28 +153,28 @@ void text_numpy_single(struct text *t, float v)
 			find_shortest_digits(&d, (double)v, true, most > 0 ? most : 1);
 		}
 		if (signbit((double)v))
-			text_char(t, '-');
+			text_add_char(t, '-');
 		if (exponent)
 			write_python_exponent(t, &d, true);
 		else
 			write_python_positional(t, &d);
 	}
-	text_char(t, ']');
+	text_add_char(t, ']');
 }
 
-void text_timedelta(struct text *t, uint64_t seconds)
+void text_add_timedelta(struct text *t, uint64_t seconds)
 {
 	uint64_t days = seconds / 86400, rest = seconds % 86400;
 
 	if (days) {
-		text_u64(t, days);
-		text_str(t, days == 1 ? " day, " : " days, ");
+		text_add_u64(t, days);
+		text_add_string(t, days == 1 ? " day, " : " days, ");
 	}
-	text_u64(t, rest / 3600);
-	text_char(t, ':');
-	text_u64(t, rest / 600 % 6);
-	text_u64(t, rest / 60 % 10);
-	text_char(t, ':');
-	text_u64(t, rest / 10 % 6);
-	text_u64(t, rest % 10);
+	text_add_u64(t, rest / 3600);
+	text_add_char(t, ':');
+	text_add_u64(t, rest / 600 % 6);
+	text_add_u64(t, rest / 60 % 10);
+	text_add_char(t, ':');
+	text_add_u64(t, rest / 10 % 6);
+	text_add_u64(t, rest % 10);
 }

@@ -12,15 +12,15 @@
 void text_fixed(struct text *t, double v, int width, int decimals);
 
 /* repr() of a float: 0.01, 1e-05, 1024.0, inf, nan. */
-void text_python_float(struct text *t, double v);
+void text_add_python_float(struct text *t, double v);
 
 /* str() of a NumPy float32: 251.79117, 1e-05, nan. */
-void text_python_single(struct text *t, float v);
+void text_add_python_single(struct text *t, float v);
 
 /* str() of a NumPy array of one float32: [44.313248], [3.], [1.5e-05]. */
-void text_numpy_single(struct text *t, float v);
+void text_add_numpy_single(struct text *t, float v);
 
 /* str() of datetime.timedelta(seconds=v): 0:12:28, 1 day, 5:50:52. */
-void text_timedelta(struct text *t, uint64_t seconds);
+void text_add_timedelta(struct text *t, uint64_t seconds);
 
 #endif

@@ -10,7 +10,7 @@
 #include "text/decimal.h"
 #include "text/write.h"
 
-void text_put(struct text *t, const char *s, size_t n)
+void text_add_bytes(struct text *t, const char *s, size_t n)
 {
 	size_t space = t->cap - 1 - t->len;
 
@@ -23,12 +23,12 @@ void text_put(struct text *t, const char *s, size_t n)
 	t->buf[t->len] = 0;
 }
 
-void text_str(struct text *t, const char *s)
+void text_add_string(struct text *t, const char *s)
 {
-	text_put(t, s, strlen(s));
+	text_add_bytes(t, s, strlen(s));
 }
 
-void text_char(struct text *t, char c)
+void text_add_char(struct text *t, char c)
 {
 	if (__builtin_expect(t->len + 1 >= t->cap, 0)) {
 		t->cut = true;
@@ -38,21 +38,21 @@ void text_char(struct text *t, char c)
 	t->buf[t->len] = 0;
 }
 
-void text_u64(struct text *t, uint64_t v)
+void text_add_u64(struct text *t, uint64_t v)
 {
 	char tmp[20 + WRITE_SLACK];
 
-	text_put(t, tmp, (size_t)(write_u64(tmp, v) - tmp));
+	text_add_bytes(t, tmp, (size_t)(write_u64(tmp, v) - tmp));
 }
 
-void text_i64(struct text *t, int64_t v)
+void text_add_i64(struct text *t, int64_t v)
 {
 	if (v < 0)
-		text_char(t, '-');
-	text_u64(t, v < 0 ? 0 - (uint64_t)v : (uint64_t)v);
+		text_add_char(t, '-');
+	text_add_u64(t, v < 0 ? 0 - (uint64_t)v : (uint64_t)v);
 }
 
-void text_hex(struct text *t, uint64_t v, int digits)
+void text_add_hex(struct text *t, uint64_t v, int digits)
 {
 	char tmp[16];
 	int i = 16;
@@ -60,26 +60,26 @@ void text_hex(struct text *t, uint64_t v, int digits)
 	do
 		tmp[--i] = "0123456789abcdef"[v & 15];
 	while ((v >>= 4) || 16 - i < digits);
-	text_put(t, tmp + i, (size_t)(16 - i));
+	text_add_bytes(t, tmp + i, (size_t)(16 - i));
 }
 
-void text_double(struct text *t, double v, int digits)
+void text_add_double(struct text *t, double v, int digits)
 {
 	char tmp[DECIMAL_TEXT_MAX];
 	int n = 0;
 
 	if (isnan(v)) {
-		text_str(t, "nan");
+		text_add_string(t, "nan");
 		return;
 	}
 	if (isinf(v)) {
-		text_str(t, v < 0 ? "-inf" : "inf");
+		text_add_string(t, v < 0 ? "-inf" : "inf");
 		return;
 	}
 	if (digits >= 1 && digits <= DECIMAL_DIGITS_MAX)
 		n = decimal_format(tmp, v, digits);
 	if (n) {
-		text_put(t, tmp, (size_t)n);
+		text_add_bytes(t, tmp, (size_t)n);
 		return;
 	}
 	/* The C locale object is static in glibc: no allocation, and only this thread sees the change. */
@@ -90,10 +90,10 @@ void text_double(struct text *t, double v, int digits)
 
 	if (c)
 		uselocale(was);
-	text_put(t, tmp, n > 0 ? (size_t)n : 0);
+	text_add_bytes(t, tmp, n > 0 ? (size_t)n : 0);
 }
 
-int text_utf8_len(const char *str)
+int text_measure_utf8(const char *str)
 {
 	const unsigned char *s = (const unsigned char *)str;
 	int n = s[0] < 0x80		      ? 1
@@ -119,9 +119,9 @@ static int parse_hex_digit(char c)
 				      : -1;
 }
 
-int text_escape(const char *s, char out[5])
+int text_format_escape(const char *s, char out[5])
 {
-	int n = text_utf8_len(s);
+	int n = text_measure_utf8(s);
 	bool escape = !n || (s[0] == '\\' && s[1] == 'x' && parse_hex_digit(s[2]) >= 0 &&
 				    parse_hex_digit(s[3]) >= 0);
 
@@ -143,12 +143,12 @@ void text_escaped(struct text *t, const char *s)
 	char c[5];
 
 	while (*s) {
-		s += text_escape(s, c);
-		text_str(t, c);
+		s += text_format_escape(s, c);
+		text_add_string(t, c);
 	}
 }
 
-size_t text_unescape(char *to, const char *s, size_t n)
+size_t text_parse_escapes(char *to, const char *s, size_t n)
 {
 	size_t len = 0;
 
@@ -164,27 +164,27 @@ size_t text_unescape(char *to, const char *s, size_t n)
 	return len;
 }
 
-void text_json(struct text *t, const char *s)
+void text_add_json(struct text *t, const char *s)
 {
-	text_char(t, '"');
+	text_add_char(t, '"');
 	for (const unsigned char *p = (const unsigned char *)s; *p;) {
 		char c[5];
-		int n = text_escape((const char *)p, c);
+		int n = text_format_escape((const char *)p, c);
 
 		if (*p < 0x20 || *p == 0x7f) {
-			text_str(t, "\\u00");
-			text_hex(t, *p, 2);
+			text_add_string(t, "\\u00");
+			text_add_hex(t, *p, 2);
 		} else {
 			if (c[0] == '"' || c[0] == '\\')
-				text_char(t, '\\');
-			text_str(t, c);
+				text_add_char(t, '\\');
+			text_add_string(t, c);
 		}
 		p += n;
 	}
-	text_char(t, '"');
+	text_add_char(t, '"');
 }
 
-void text_fmt(struct text *t, const char *fmt, ...)
+void text_add_format(struct text *t, const char *fmt, ...)
 {
 	va_list ap;
 

@@ -35,9 +35,9 @@ char *write_large_u64(char *p, uint64_t v)
 __attribute__((noinline)) static char *write_rare_double(char *p, double v, int digits)
 {
 	char buf[64];
-	struct text t = text_over(buf, sizeof(buf));
+	struct text t = text_init(buf, sizeof(buf));
 
-	text_double(&t, v, digits);
+	text_add_double(&t, v, digits);
 	return write_bytes(p, buf, t.len);
 }
 

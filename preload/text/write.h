@@ -15,7 +15,7 @@
 #define WRITE_SLACK 48
 
 char *write_large_u64(char *p, uint64_t v);
-char *write_double(char *p, double v, int digits); /* as text_double() */
+char *write_double(char *p, double v, int digits); /* as text_add_double() */
 char *write_double_9(char *p, double v); /* ... with nine digits */
 char *write_doubles_9(char *p, const double *v, unsigned n); /* ... a comma after each */
 

@@ -113,7 +113,7 @@ static int write_rest_of_journal(const struct config *cfg, struct journal *j, in
 	struct innermost in;
 	uint64_t before = get_journal_row_count(j);
 	int err = sink_open(
-		&sink, j, dirfd, cfg, output_formats_of(get_files_keys(cfg)->format) & formats);
+		&sink, j, dirfd, cfg, parse_output_formats(get_files_keys(cfg)->format) & formats);
 
 	if (err)
 		return err;

@@ -53,7 +53,7 @@ static void format_journal_name(char name[NAME_BYTES])
 static int open_journal_in_folder(
 	const char *folder, int dirfd, const char *name, size_t bytes, struct text *at)
 {
-	text_fmt(at, "%s/%s", folder, name);
+	text_add_format(at, "%s/%s", folder, name);
 	if (dirfd < 0)
 		return dirfd;
 	return place_is_local(dirfd) ? journal_create(&session.journal, dirfd, name, bytes)
@@ -116,7 +116,7 @@ static int open_journal_in_memory(size_t bytes, char *path, struct text *at, con
 		return 0;
 	*where = "kept in /dev/shm";
 	format_journal_name(name);
-	*at = text_over(path, JOURNAL_PATH_MAX);
+	*at = text_init(path, JOURNAL_PATH_MAX);
 	if (journal_in_named("/dev/shm", name, bytes, at) == 0)
 		return 0;
 	*where = "kept in memory: if the process is killed its last records are lost";
@@ -142,7 +142,7 @@ int session_make_journal(void)
 	const struct files_keys *keys = get_files_keys(get_config());
 	static char path[JOURNAL_PATH_MAX], wanted[JOURNAL_PATH_MAX];
 	size_t bytes = get_journal_bytes();
-	struct text at = text_over(path, sizeof(path));
+	struct text at = text_init(path, sizeof(path));
 	const char *where = NULL;
 	int err = open_journal_in_file(bytes, &at);
 
@@ -152,14 +152,14 @@ int session_make_journal(void)
 	 */
 	if (err < 0 && !keys->journal_mib && bytes > AUTO_LEAST) {
 		bytes = AUTO_LEAST;
-		at = text_over(path, sizeof(path));
+		at = text_init(path, sizeof(path));
 		err = open_journal_in_file(bytes, &at);
 	}
 	if (err) {
 		int first = err;
 
 		memcpy(wanted, path, sizeof(wanted));
-		at = text_over(path, sizeof(path));
+		at = text_init(path, sizeof(path));
 		err = open_journal_in_memory(bytes, path, &at, &where);
 		if (first < 0)
 			log_loss(LOSS_JOURNAL, "journal %s: %s; %s", wanted, strerror(-first),
@@ -195,7 +195,7 @@ static void write_over_meta(void)
 		     : -1;
 
 	if (fd >= 0) {
-		struct text t = text_over(buf, META_MAX);
+		struct text t = text_init(buf, META_MAX);
 		struct stat st;
 
 		meta_format(&t, &session.journal, NULL);

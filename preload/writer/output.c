@@ -63,7 +63,7 @@ int session_take_folder(struct folder *f, const struct folder_resume *resume)
 		return -ENOMEM;
 	session_fill_head(none.head);
 
-	struct text t = text_over(mem + sizeof(struct journal_head), META_MAX);
+	struct text t = text_init(mem + sizeof(struct journal_head), META_MAX);
 
 	meta_format(&t, &none, NULL);
 
@@ -97,7 +97,7 @@ bool writer_open(uint32_t step)
 	err = session_make_journal();
 	if (!err)
 		err = sink_open(&output.sink, &session.journal, output.folder.dir.fd, get_config(),
-			output_formats_of(keys->format));
+			parse_output_formats(keys->format));
 	if (!err)
 		err = drain_open(&output.drain, &session.journal, &output.sink);
 	if (err) {

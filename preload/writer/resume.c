@@ -149,7 +149,7 @@ static uint64_t read_next_seq(const char *meta)
  */
 static bool is_block_of_another_format(int dirfd, uint32_t first)
 {
-	uint32_t formats = output_formats_of(get_files_keys(get_config())->format);
+	uint32_t formats = parse_output_formats(get_files_keys(get_config())->format);
 
 	return has_divided_calls(dirfd, ".compact", first) ||
 	       (formats & FORMAT_BIT(COMPACT) && has_divided_calls(dirfd, ".csv", first));
@@ -200,7 +200,7 @@ int resume_earlier_run(void *arg, int out, int dirfd, const char *name)
 
 void format_resumed(struct text *t, const struct resumed *r)
 {
-	text_fmt(t, "{\"first_step\": %u, \"earlier\": ", r->first);
-	text_json(t, r->earlier);
-	text_char(t, '}');
+	text_add_format(t, "{\"first_step\": %u, \"earlier\": ", r->first);
+	text_add_json(t, r->earlier);
+	text_add_char(t, '}');
 }

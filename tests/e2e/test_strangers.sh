@@ -45,7 +45,7 @@ tool() { # USER ARGS...
 }
 
 # All about the files below a folder: owner, mode, size, time of change, content.
-state_of() {
+find_rank_state() {
 	find "$@" -printf '%p %y %U %m %s %T@ %l\n' | sort
 	find "$@" -type f -print0 | sort -z | xargs -0 -r sha256sum
 }

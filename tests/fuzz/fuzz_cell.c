@@ -43,7 +43,7 @@ static void check_cell(const char *name, size_t max)
 {
 	size_t room = CSV_FIELD_SPACE * strlen(name) + 5;
 	char *cell = malloc(room), *back;
-	struct text t = text_over(cell, room);
+	struct text t = text_init(cell, room);
 	struct csv_text field;
 
 	if (max == SIZE_MAX)
@@ -52,7 +52,7 @@ static void check_cell(const char *name, size_t max)
 		csv_add_field_max(&t, name, max);
 	CHECK(!t.cut && (max == SIZE_MAX || t.len <= 2 * max + 2));
 	for (int k = 0, n; cell[k]; k += n)
-		CHECK((n = text_utf8_len(cell + k)));
+		CHECK((n = text_measure_utf8(cell + k)));
 	CHECK(cell[0] == '"' || !strpbrk(cell, ",\r\n"));
 	field = unquoted(cell, t.len);
 	CHECK(!field.n || !memchr("=+-@", field.s[0], 4));

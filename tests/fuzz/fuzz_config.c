@@ -40,7 +40,7 @@ static void count(void *arg, const char *line)
 
 static unsigned count_key_words(const struct config_key *k)
 {
-	const char *const *w = config_key_words(k);
+	const char *const *w = config_get_key_words(k);
 	unsigned n = 0;
 
 	while (w && w[n])
@@ -79,9 +79,9 @@ static void check_values(const struct config *c)
 			for (uint32_t j = 0; j < r->n; j++) {
 				CHECK(r->item[j].lo <= r->item[j].hi);
 				CHECK(j == 0 || r->item[j].lo > r->item[j - 1].hi + 1);
-				CHECK(ranges_contain(r, r->item[j].lo));
-				CHECK(ranges_contain(r, r->item[j].hi));
-				CHECK(!ranges_contain(r, r->item[j].hi + 1));
+				CHECK(ranges_has(r, r->item[j].lo));
+				CHECK(ranges_has(r, r->item[j].hi));
+				CHECK(!ranges_has(r, r->item[j].hi + 1));
 			}
 			break;
 		case KEY_ENUM:

@@ -86,7 +86,7 @@ static void as_calls(const char *path)
 		.path = tool_strdup(path), .last = UINT64_MAX, .limit = UINT64_MAX};
 	s.bad = count_bad;
 	s.bad_arg = &bad;
-	while (calls_next(&s, &c)) {
+	while (calls_read_next(&s, &c)) {
 		calls++;
 		rows += c.rows;
 		CHECK(c.rows);

@@ -35,13 +35,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const char *s;
 
 	ld_cache_find_in(data, size, "libc.so.6", path, &sum);
-	if (elf_file_over(&f, data, size))
+	if (elf_file_open_memory(&f, data, size))
 		return 0;
-	elf_file_functions(&f, function, &sum);
+	elf_file_handle_functions(&f, function, &sum);
 	while ((s = elf_file_needed(&f, &at)))
 		sum += strlen(s);
-	elf_file_defines(&f, "a");
-	elf_file_defines(&f, "");
+	elf_file_has_function(&f, "a");
+	elf_file_has_function(&f, "");
 	if (f.soname)
 		sum += strlen(f.soname);
 	elf_file_close(&f);

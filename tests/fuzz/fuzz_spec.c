@@ -124,16 +124,16 @@ static void name_it(const char *symbol)
 {
 	char a[300], b[300];
 	struct cxx_params p;
-	int n = demangle_symbol(symbol, a, sizeof(a), &p);
+	int n = format_cxx_symbol(symbol, a, sizeof(a), &p);
 
-	CHECK(n == demangle_symbol(symbol, b, sizeof(b), NULL));
+	CHECK(n == format_cxx_symbol(symbol, b, sizeof(b), NULL));
 	if (n < 0)
 		return;
 	CHECK(n < (int)sizeof(a) && (int)strlen(a) == n && strcmp(a, b) == 0);
 	CHECK(p.n >= -1 && p.n <= CXX_PARAMS_MAX);
 	/* One byte less is not enough. */
-	CHECK(demangle_symbol(symbol, b, (size_t)n, NULL) == -1);
-	CHECK(demangle_symbol(symbol, b, (size_t)n + 1, NULL) == n);
+	CHECK(format_cxx_symbol(symbol, b, (size_t)n, NULL) == -1);
+	CHECK(format_cxx_symbol(symbol, b, (size_t)n + 1, NULL) == n);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -34,7 +34,7 @@ static void find_id(const uint8_t *data, size_t size, struct module *m)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct module m = {.lo = 0x1000, .hi = UINT64_MAX, .bias = 0x1000};
-	struct symbols *s = symbols_new(1 << 20);
+	struct symbols *s = symbols_init(1 << 20);
 	int fd = memfd_create("elf", 0);
 	struct elf_symbols t;
 	char buf[300];
@@ -45,22 +45,23 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	snprintf(m.path, sizeof(m.path), "/proc/self/fd/%d", fd);
 	symbols_set_debug_dir(s, "/nowhere");
 	symbols_add_module(s, &m);
-	symbols_name(s, 0x2001, buf, sizeof(buf));
-	symbols_name(s, UINT64_MAX - 3, buf, sizeof(buf));
+	symbols_format_name(s, 0x2001, buf, sizeof(buf));
+	symbols_format_name(s, UINT64_MAX - 3, buf, sizeof(buf));
 	if (!elf_symbols_load(&t, m.path, m.build_id, m.build_id_len, 1 << 20)) {
 		for (uint32_t i = 0; i < t.n && i < 200; i++) {
 			uint64_t start;
 
 			if (i && t.v[i].off < t.v[i - 1].off)
 				abort(); /* not sorted */
-			if (!elf_symbols_name(&t, t.base + t.v[i].off, buf, sizeof(buf), &start) &&
+			if (!elf_symbols_find_name(
+				    &t, t.base + t.v[i].off, buf, sizeof(buf), &start) &&
 				(start > t.base + t.v[i].off || strlen(buf) >= sizeof(buf)))
 				abort();
-			symbols_name(s, m.bias + t.base + t.v[i].off + 1, buf, sizeof(buf));
+			symbols_format_name(s, m.bias + t.base + t.v[i].off + 1, buf, sizeof(buf));
 		}
 		/* Cut off between reading the table and the names. */
 		if (ftruncate(fd, (off_t)size / 2) == 0)
-			symbols_name(s, m.bias + t.base + 7, buf, sizeof(buf));
+			symbols_format_name(s, m.bias + t.base + 7, buf, sizeof(buf));
 		elf_symbols_free(&t);
 	}
 	symbols_free(s);

@@ -74,10 +74,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	lines = 0;
 	wraplist_match(w, "a", "b");
-	wraplist_report_unknown(w, "a", count, &lines);
+	wraplist_emit_unknown(w, "a", count, &lines);
 	CHECK(lines <= 33);
 	lines = 0;
-	wraplist_report_unknown(w, "a", count, &lines);
+	wraplist_emit_unknown(w, "a", count, &lines);
 	CHECK(lines == 0);
 	wraplist_free(w);
 	free(names);

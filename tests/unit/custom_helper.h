@@ -95,7 +95,7 @@ const char *startup_get_cwd(void)
 	return "/";
 }
 
-const char *startup_path(void)
+const char *own_path_get(void)
 {
 	return "/nowhere/lib/libprobe.so";
 }

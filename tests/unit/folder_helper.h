@@ -47,15 +47,15 @@ static inline int end(void **state)
 static inline size_t meta_for(char *buf, size_t cap, const struct journal_owner *o,
 	const char *state, const char *journal)
 {
-	struct text t = text_over(buf, cap);
+	struct text t = text_init(buf, cap);
 
-	text_str(&t, "{\n \"format\": 1,\n \"state\": ");
-	text_json(&t, state);
-	text_str(&t, ",\n ");
+	text_add_string(&t, "{\n \"format\": 1,\n \"state\": ");
+	text_add_json(&t, state);
+	text_add_string(&t, ",\n ");
 	owner_format(&t, o);
-	text_str(&t, ",\n \"journal_path\": ");
-	text_json(&t, journal);
-	text_str(&t, "\n}\n");
+	text_add_string(&t, ",\n \"journal_path\": ");
+	text_add_json(&t, journal);
+	text_add_string(&t, "\n}\n");
 	return t.len;
 }
 

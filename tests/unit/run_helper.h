@@ -60,7 +60,7 @@ static inline void put_run_meta(const char *folder, struct run_meta m)
 	if (m.mine) {
 		struct journal_owner o;
 		char text[512];
-		struct text t = text_over(text, sizeof(text));
+		struct text t = text_init(text, sizeof(text));
 
 		owner_self(&o);
 		owner_format(&t, &o);

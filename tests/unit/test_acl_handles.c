@@ -29,17 +29,17 @@ static void test_ended_tensor(void **state)
 {
 	(void)state;
 	make(64, 0);
-	acl_tensor_claim(64);
+	acl_tensor_start_ending(64);
 	assert_int_equal(found(64), -1);
-	acl_tensor_settle(64, false);
+	acl_tensor_handle_ended(64, false);
 	assert_int_equal(found(64), 0);
-	acl_tensor_claim(64);
+	acl_tensor_start_ending(64);
 	make(64, 1); /* by another thread, before the call has come back */
 	assert_int_equal(found(64), 1);
-	acl_tensor_settle(64, true);
+	acl_tensor_handle_ended(64, true);
 	assert_int_equal(found(64), 1);
-	acl_tensor_claim(64);
-	acl_tensor_settle(64, true);
+	acl_tensor_start_ending(64);
+	acl_tensor_handle_ended(64, true);
 	assert_int_equal(found(64), -1);
 }
 
@@ -51,25 +51,25 @@ static void test_ended_list(void **state)
 	make(64, 0);
 	make(128, 1);
 	acl_list_add(192, items, 2);
-	acl_list_claim(192);
+	acl_list_start_ending(192);
 	assert_int_equal(acl_list_get(192, got), 0);
 	assert_int_equal(found(64), -1);
-	acl_list_settle(192, false);
+	acl_list_handle_ended(192, false);
 	assert_int_equal(acl_list_get(192, got), 2);
 	assert_int_equal(got[1], 128);
 	assert_int_equal(found(128), 1);
-	acl_list_claim(192);
+	acl_list_start_ending(192);
 	make(64, 1);
 	acl_list_add(192, items, 1);
-	acl_list_settle(192, true);
+	acl_list_handle_ended(192, true);
 	assert_int_equal(acl_list_get(192, got), 1);
 	assert_int_equal(found(64), 1);
-	acl_list_claim(192);
-	acl_list_settle(192, true);
+	acl_list_start_ending(192);
+	acl_list_handle_ended(192, true);
 	assert_int_equal(acl_list_get(192, got), 0);
 	assert_int_equal(found(64), -1);
 	/* It is still in the list that was taken for the new one. */
-	acl_tensor_settle(128, true);
+	acl_tensor_handle_ended(128, true);
 	assert_int_equal(found(128), -1);
 }
 

@@ -88,7 +88,7 @@ static void round_trip(void **state)
 		"\"capture\", \"exec\"], \"n\": 5, \"preset\": \"ops\"}";
 	struct alert_rule r = rule_of_json(line), two[2];
 	char text[ALERT_RULE_TEXT], both[2 * ALERT_RULE_TEXT + 8];
-	struct text t = text_over(text, sizeof(text));
+	struct text t = text_init(text, sizeof(text));
 
 	(void)state;
 	alert_rule_write(&t, &r);

@@ -26,7 +26,7 @@ static void assert_modulus(double re, double im)
 {
 	double out, z[2] = {re, im}, want = hypot(re, im);
 
-	convert_elements(&out, z, DT_COMPLEX128, 1);
+	read_elements_as_double(&out, z, DT_COMPLEX128, 1);
 	if (isnan(want))
 		assert_true(isnan(out));
 	else if (isinf(want))
@@ -59,7 +59,7 @@ static void the_modulus_of_single_precision_is_rounded_once(void **state)
 		long double all = (long double)z[0] * z[0] + (long double)z[1] * z[1];
 		double out;
 
-		convert_elements(&out, z, DT_COMPLEX64, 1);
+		read_elements_as_double(&out, z, DT_COMPLEX64, 1);
 		assert_true(out == (double)sqrtl(all));
 	}
 }

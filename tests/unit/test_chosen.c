@@ -113,7 +113,7 @@ static unsigned unknown_words(const char *yaml, const char *list_text, const cha
 	*said = 0;
 	assert_int_equal(config_load(&c, file, env, "/", keep_line, NULL), 0);
 	assert_string_equal(said, "");
-	n = report_unknown_words(&c, file, env, list, keep_line, NULL);
+	n = emit_unknown_words(&c, file, env, list, keep_line, NULL);
 	unlink(file);
 	config_free(&c);
 	wraplist_free(list);

@@ -17,9 +17,9 @@ static void lists_of_ranks_are_plausible(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < sizeof(sound) / sizeof(*sound); i++)
-		assert_true(are_ranks_plausible(sound[i]));
+		assert_true(is_plausible_rank_list(sound[i]));
 	for (unsigned i = 0; i < sizeof(damaged) / sizeof(*damaged); i++)
-		assert_false(are_ranks_plausible(damaged[i]));
+		assert_false(is_plausible_rank_list(damaged[i]));
 }
 
 static void write_list(const char *ranks)
@@ -50,12 +50,12 @@ static void numbers_of_damaged_calls_stay(void **state)
 	comms_init(&comms);
 	write_list("0-1|2-3");
 	comms_read(&comms, &dir, NULL);
-	comms_settle(&comms, &dir, 1);
-	comms_number_call(&comms, &c, 0);
+	comms_set_present_members(&comms, &dir, 1);
+	comms_set_call_numbers(&comms, &c, 0);
 	assert_int_equal(c.comm_rank, 0);
 	assert_int_equal(c.peer, 3);
 	c.comm_rank = c.peer = INT64_MAX;
-	comms_number_call(&comms, &c, 0);
+	comms_set_call_numbers(&comms, &c, 0);
 	assert_true(c.comm_rank == INT64_MAX && c.peer == INT64_MAX);
 	comms_free(&comms);
 }
@@ -73,7 +73,7 @@ static void a_damaged_list_has_no_members(void **state)
 	k = comms_find(&comms, UINT64_C(0xc26e9b518417f402));
 	assert_non_null(k);
 	assert_null(k->member);
-	assert_int_equal(comm_member_at(k, 5), -1);
+	assert_int_equal(comm_get_member(k, 5), -1);
 	/* Another rank's file may list them. */
 	write_list("0-1|2-3");
 	comms_read(&comms, &dir, NULL);

@@ -342,8 +342,8 @@ static void add_bad_row(
 	b->nans += nans;
 	b->infs += infs * c->rows;
 	for (unsigned i = 0; i < COLUMNS; i++)
-		for (size_t k = 0; k < calls_column(s, i)->n; k++)
-			b->text = b->text * 31 + (unsigned char)calls_column(s, i)->s[k];
+		for (size_t k = 0; k < calls_get_column(s, i)->n; k++)
+			b->text = b->text * 31 + (unsigned char)calls_get_column(s, i)->s[k];
 }
 
 static void open_test_calls(struct calls *s, struct rank_dir *dir, char *path, struct bad_rows *bad)
@@ -386,9 +386,9 @@ static unsigned compare_calls(char *numbers, char *text, bool times_only)
 	open_test_calls(&s[1], &dir[1], text, &bad[1]);
 	s[0].times_only = s[1].times_only = times_only;
 	for (;; n++) {
-		bool more = calls_next(&s[0], &a);
+		bool more = calls_read_next(&s[0], &a);
 
-		assert_int_equal(more, calls_next(&s[1], &b));
+		assert_int_equal(more, calls_read_next(&s[1], &b));
 		if (!more)
 			break;
 		EQUAL(step);
@@ -547,7 +547,7 @@ static void read_all_numbers(char *dir)
 	struct call c;
 
 	open_test_calls(&s, &of, dir, &bad);
-	while (calls_next(&s, &c))
+	while (calls_read_next(&s, &c))
 		assert_true(c.rows > 0);
 	calls_close(&s);
 }

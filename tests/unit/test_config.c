@@ -390,6 +390,7 @@ static void sink(void *arg, const char *line)
 	assert_null(strchr(line, '\n'));
 	d->len += (size_t)sprintf(d->text + d->len, "%s\n", line);
 	d->lines++;
+	errno = EIO;
 }
 
 static void dump(void **state)
@@ -421,7 +422,9 @@ static void dump(void **state)
 			       "0\njournal_mib: 0\n"));
 
 	d.len = d.lines = 0;
+	errno = 0;
 	config_print_markdown(true, sink, &d);
+	assert_int_equal(errno, 0);
 	assert_int_equal(d.lines, 25 + 2);
 	d.len = d.lines = 0;
 	config_print_markdown(false, sink, &d);

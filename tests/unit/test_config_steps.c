@@ -20,7 +20,7 @@ static uint32_t below(uint32_t n)
 	return (uint32_t)(seed >> 33) % n;
 }
 
-/* Ascending, and none touches the next, as ranges_finish() leaves them. */
+/* Ascending, and none touches the next, as ranges_merge() leaves them. */
 static struct ranges some_ranges(struct range *r)
 {
 	uint32_t n = below(4), at = below(20);

@@ -309,7 +309,7 @@ static void rank_lists(void **state)
 		"f.yaml:2:3: rank: \"x\": not a list of integers; accepted: "
 		"integers and ranges such as 3, [0, 2, \"4-7\"]; the default [] is used");
 	config_free(&c);
-	assert_true(ranges_contain(&c.rank, 5)); /* empty: all */
+	assert_true(ranges_has(&c.rank, 5)); /* empty: all */
 }
 
 static void ranges_against_a_bitmap(void **state)
@@ -335,8 +335,8 @@ static void ranges_against_a_bitmap(void **state)
 		load_env(&c, entry, &l);
 		assert_lines(&l, 0);
 		for (uint64_t v = 0; v < 300; v++)
-			assert_int_equal(ranges_contain(&c.step, v), in[v]);
-		assert_false(ranges_contain(&c.step, UINT64_MAX));
+			assert_int_equal(ranges_has(&c.step, v), in[v]);
+		assert_false(ranges_has(&c.step, UINT64_MAX));
 		for (uint32_t i = 1; i < c.step.n; i++) /* nothing touches */
 			assert_true(c.step.item[i].lo > c.step.item[i - 1].hi + 1);
 		config_free(&c);

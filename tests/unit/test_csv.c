@@ -553,7 +553,7 @@ static int clean(void **state)
 static bool is_utf8(const char *s)
 {
 	for (int n; *s; s += n)
-		if (!(n = text_utf8_len(s)))
+		if (!(n = text_measure_utf8(s)))
 			return false;
 	return true;
 }
@@ -562,16 +562,16 @@ static bool is_utf8(const char *s)
 static char *through_a_file(const char *name, char *cell, size_t cap)
 {
 	char line[65536];
-	struct text t = text_over(line, sizeof(line)), field = text_over(cell, cap);
+	struct text t = text_init(line, sizeof(line)), field = text_init(cell, cap);
 	struct csv c;
 	char *back;
 
 	csv_add_field(&field, name);
 	assert_false(field.cut);
 	assert_true(field.len <= CSV_FIELD_SPACE * strlen(name) + 4);
-	text_str(&t, "id,name,last\n1,");
-	text_str(&t, cell);
-	text_str(&t, ",x\n");
+	text_add_string(&t, "id,name,last\n1,");
+	text_add_string(&t, cell);
+	text_add_string(&t, ",x\n");
 	put(line, t.len);
 	assert_int_equal(csv_open(&c, path, UINT64_MAX, false, 0), 0);
 	assert_true(csv_read_row(&c));
@@ -642,7 +642,7 @@ static void long_names_keep_to_their_room(void **state)
 
 	(void)state;
 	for (unsigned kind = 0; kind < 4; kind++) {
-		struct text t = text_over(cell, sizeof(cell));
+		struct text t = text_init(cell, sizeof(cell));
 
 		for (unsigned i = 0; i < sizeof(name) - 1; i++)
 			name[i] = kind == 0   ? (char)0xff
@@ -670,7 +670,7 @@ static void cut_names_are_read_back(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(cut) / sizeof(*cut); i++) {
 		char cell[64];
-		struct text t = text_over(cell, sizeof(cell));
+		struct text t = text_init(cell, sizeof(cell));
 
 		csv_add_field_max(&t, cut[i].name, cut[i].max);
 		assert_string_equal(cell, cut[i].cell);

@@ -168,7 +168,7 @@ static void test_decided(void **state)
 	assert_true((double)undecided < 5e-4 * (double)asked);
 }
 
-/* ... and there text_double() asks it. */
+/* ... and there text_add_double() asks it. */
 static void test_text(void **state)
 {
 	static const double tie[] = {1000000000000000065024.0, 72057594037927945.0, 0.3, -1e-5};
@@ -177,9 +177,9 @@ static void test_text(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(tie) / sizeof(*tie); i++)
 		for (int d = 1; d <= 20; d++) {
-			struct text t = text_over(buf, sizeof(buf));
+			struct text t = text_init(buf, sizeof(buf));
 
-			text_double(&t, tie[i], d);
+			text_add_double(&t, tie[i], d);
 			snprintf(want, sizeof(want), "%.*g", d, tie[i]);
 			assert_string_equal(buf, want);
 		}

@@ -113,7 +113,7 @@ static bool compare_name(const char *symbol)
 	}
 	tried++;
 	n = plain(full, want);
-	len = demangle_symbol(symbol, name, sizeof(name), &params);
+	len = format_cxx_symbol(symbol, name, sizeof(name), &params);
 	if (len < 0) {
 		refused++;
 		free(full);
@@ -194,13 +194,13 @@ static void texts(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(pair) / sizeof(pair[0]); i++) {
 		assert_int_equal(
-			demangle_symbol(pair[i][0], buf, sizeof(buf), NULL), strlen(pair[i][1]));
+			format_cxx_symbol(pair[i][0], buf, sizeof(buf), NULL), strlen(pair[i][1]));
 		assert_string_equal(buf, pair[i][1]);
 		/* No room. */
-		assert_int_equal(demangle_symbol(pair[i][0], buf, strlen(pair[i][1]), NULL), -1);
+		assert_int_equal(format_cxx_symbol(pair[i][0], buf, strlen(pair[i][1]), NULL), -1);
 	}
 	for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++)
-		if (demangle_symbol(none[i], buf, sizeof(buf), NULL) != -1)
+		if (format_cxx_symbol(none[i], buf, sizeof(buf), NULL) != -1)
 			fail_msg("%s: %s", none[i], buf);
 }
 
@@ -223,15 +223,15 @@ static void frames(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(pair) / sizeof(pair[0]); i++) {
-		int n = demangle_frame(pair[i][0], buf, sizeof(buf));
+		int n = format_frame_symbol(pair[i][0], buf, sizeof(buf));
 
 		if (n < 0 || strcmp(buf, pair[i][1]))
 			fail_msg("%s: %d %s", pair[i][0], n, n < 0 ? "" : buf);
 		assert_int_equal(n, strlen(buf));
-		assert_int_equal(demangle_frame(pair[i][0], buf, strlen(pair[i][1])), -1);
+		assert_int_equal(format_frame_symbol(pair[i][0], buf, strlen(pair[i][1])), -1);
 	}
 	for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++)
-		if (demangle_frame(none[i], buf, sizeof(buf)) != -1)
+		if (format_frame_symbol(none[i], buf, sizeof(buf)) != -1)
 			fail_msg("%s: %s", none[i], buf);
 }
 
@@ -256,14 +256,14 @@ static void parameters(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
-		assert_true(demangle_symbol(list[i].symbol, buf, sizeof(buf), &p) > 0);
+		assert_true(format_cxx_symbol(list[i].symbol, buf, sizeof(buf), &p) > 0);
 		if (p.n != list[i].n)
 			fail_msg("%s: %d", list[i].symbol, p.n);
 		for (int k = 0; k < p.n; k++)
 			if (p.type[k] != list[i].type[k])
 				fail_msg("%s: %d is %u", list[i].symbol, k, p.type[k]);
 	}
-	assert_true(demangle_symbol("_Z1fPKcz", buf, sizeof(buf), &p) > 0);
+	assert_true(format_cxx_symbol("_Z1fPKcz", buf, sizeof(buf), &p) > 0);
 	assert_true(p.variadic);
 	assert_int_equal(p.n, 1);
 }
@@ -281,16 +281,16 @@ static void damaged(void **state)
 	for (size_t i = 0; i < sizeof(name); i++) {
 		memcpy(copy, name, sizeof(name));
 		copy[i] = '\0';
-		demangle_symbol(copy, buf, sizeof(buf), &p);
+		format_cxx_symbol(copy, buf, sizeof(buf), &p);
 		for (int c = 1; c < 256; c++) {
 			int len;
 
 			memcpy(copy, name, sizeof(name));
 			copy[i < sizeof(name) - 1 ? i : 0] = (char)c;
 			memset(buf, '#', sizeof(buf));
-			demangle_frame(copy, buf, sizeof(buf) - 1);
+			format_frame_symbol(copy, buf, sizeof(buf) - 1);
 			memset(buf, '#', sizeof(buf));
-			len = demangle_symbol(copy, buf, sizeof(buf) - 1, &p);
+			len = format_cxx_symbol(copy, buf, sizeof(buf) - 1, &p);
 			assert_true(len < (int)sizeof(buf) - 1);
 			assert_int_equal(buf[sizeof(buf) - 1], '#');
 			if (len > 0)

@@ -61,7 +61,7 @@ static void same_functions(const char *path)
 	FILE *out = fopen(in_dir("have"), "w");
 
 	assert_int_equal(elf_file_open(&f, path), 0);
-	elf_file_functions(&f, print_name, out);
+	elf_file_handle_functions(&f, print_name, out);
 	fclose(out);
 	elf_file_close(&f);
 	shell("sort have >have.s; readelf -W --dyn-syms %s | awk '($4 == \"FUNC\" || $4 == "
@@ -83,7 +83,7 @@ static void test_functions(void **state)
 		struct elf_file f;
 		char path[ELF_PATH_MAX];
 
-		assert_true(elf_search(&f, names[i], NULL, NULL, path));
+		assert_true(elf_find_file(&f, names[i], NULL, NULL, path));
 		elf_file_close(&f);
 		same_functions(path);
 	}
@@ -107,13 +107,13 @@ static void test_defines(void **state)
 		struct elf_file f;
 
 		assert_int_equal(elf_file_open(&f, in_dir(files[i])), 0);
-		assert_true(elf_file_defines(&f, "a"));
-		assert_true(elf_file_defines(&f, "b"));
-		assert_true(elf_file_defines(&f, "d"));
-		assert_false(elf_file_defines(&f, "c"));
-		assert_false(elf_file_defines(&f, "data"));
-		assert_false(elf_file_defines(&f, "undefined"));
-		assert_false(elf_file_defines(&f, ""));
+		assert_true(elf_file_has_function(&f, "a"));
+		assert_true(elf_file_has_function(&f, "b"));
+		assert_true(elf_file_has_function(&f, "d"));
+		assert_false(elf_file_has_function(&f, "c"));
+		assert_false(elf_file_has_function(&f, "data"));
+		assert_false(elf_file_has_function(&f, "undefined"));
+		assert_false(elf_file_has_function(&f, ""));
 		elf_file_close(&f);
 	}
 }
@@ -146,14 +146,14 @@ static void read_all(const void *bytes, size_t size)
 	size_t at = 0, sum = 0;
 	const char *s;
 
-	if (elf_file_over(&f, bytes, size))
+	if (elf_file_open_memory(&f, bytes, size))
 		return;
-	elf_file_functions(&f, touch, &sum);
+	elf_file_handle_functions(&f, touch, &sum);
 	while ((s = elf_file_needed(&f, &at)))
 		sum += strlen(s);
 	sum += (f.soname ? strlen(f.soname) : 0) + (f.rpath ? strlen(f.rpath) : 0) +
 	       (f.runpath ? strlen(f.runpath) : 0);
-	elf_file_defines(&f, "a");
+	elf_file_has_function(&f, "a");
 	elf_file_close(&f);
 }
 
@@ -225,7 +225,7 @@ static void as_loader(const char *program, const char *library_path)
 	strcpy(self, in_dir(program));
 	assert_int_equal(elf_file_open(&p, self), 0);
 	asker = (struct elf_asker){self, p.rpath, p.runpath, p.no_default, NULL};
-	if (!elf_search(&f, "libx.so", &asker, library_path, path)) {
+	if (!elf_find_file(&f, "libx.so", &asker, library_path, path)) {
 		path[0] = 0;
 		if (strcmp(want, "not") == 0)
 			want[0] = 0;
@@ -287,9 +287,9 @@ static void test_search_chain(void **state)
 	struct elf_file f;
 
 	(void)state;
-	assert_true(elf_search(&f, "libx.so", &middle, NULL, path));
+	assert_true(elf_find_file(&f, "libx.so", &middle, NULL, path));
 	elf_file_close(&f);
-	assert_false(elf_search(&f, "libx.so", &own, NULL, path));
+	assert_false(elf_find_file(&f, "libx.so", &own, NULL, path));
 }
 
 /* ---- ld.so.cache ---- */

@@ -28,11 +28,11 @@ struct shared {
 
 static size_t meta_for(char *buf, size_t cap, const struct journal_owner *o)
 {
-	struct text t = text_over(buf, cap);
+	struct text t = text_init(buf, cap);
 
-	text_str(&t, "{\n \"format\": 1,\n \"state\": \"running\",\n ");
+	text_add_string(&t, "{\n \"format\": 1,\n \"state\": \"running\",\n ");
 	owner_format(&t, o);
-	text_str(&t, "\n}\n");
+	text_add_string(&t, "\n}\n");
 	return t.len;
 }
 

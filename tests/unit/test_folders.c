@@ -288,7 +288,7 @@ static void ended_not_written(void **state)
 	/* This one runs on another host, as far as can be seen. */
 	assert_int_equal(f.dir[0].state, RANK_UNSEEN);
 	assert_int_equal(f.dir[1].state, RANK_UNWRITTEN);
-	assert_string_equal(rank_state_name(f.dir[1].state), "ended, not written yet");
+	assert_string_equal(rank_state_get_name(f.dir[1].state), "ended, not written yet");
 }
 
 /* A rank's life begins with its process, not with its first record: another one's may be over by then. */

@@ -45,7 +45,7 @@ static void module_of(struct module *m, const char *path, uint64_t bias)
 static void check_file(const char *name, uint64_t bias)
 {
 	char section[128] = "", truth[1024], got[1024];
-	struct lines *l = lines_new();
+	struct lines *l = lines_open();
 	unsigned long at, size;
 	struct module m;
 	int lines = 0;
@@ -84,7 +84,7 @@ static void lines_as_addr2line_has_them(void **state)
 
 static void none(const char *path, const struct module *like, int expect)
 {
-	struct lines *l = lines_new();
+	struct lines *l = lines_open();
 	struct module m = *like;
 	char got[64];
 
@@ -118,7 +118,7 @@ static void files_without(void **state)
 
 static void no_room(void **state)
 {
-	struct lines *l = lines_new();
+	struct lines *l = lines_open();
 	struct module m;
 	char at[64] = "", got[1024], small[8];
 	uint64_t pc;
@@ -142,7 +142,7 @@ static void no_network(void **state)
 
 	(void)state;
 	setenv("DEBUGINFOD_URLS", "http://127.0.0.1:1/", 1);
-	l = lines_new();
+	l = lines_open();
 	assert_null(getenv("DEBUGINFOD_URLS"));
 	lines_free(l);
 	lines_free(NULL);

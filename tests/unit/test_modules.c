@@ -65,19 +65,19 @@ static void list(void *arg, const struct module *m)
 static void modules(void **state)
 {
 	struct seen s = {.here = (uint64_t)(uintptr_t)modules};
-	struct symbols *names = symbols_new((size_t)64 << 20);
-	uint64_t g = modules_generation();
+	struct symbols *names = symbols_init((size_t)64 << 20);
+	uint64_t g = modules_get_generation();
 	char self[PATH_MAX], path[128], got[256];
 	void *h;
 
 	(void)state;
-	assert_int_equal(g, modules_generation());
+	assert_int_equal(g, modules_get_generation());
 	snprintf(path, sizeof(path), "%s/names.so", build_dir);
 	h = dlopen(path, RTLD_NOW);
 	assert_non_null(h);
-	assert_true(modules_generation() != g);
+	assert_true(modules_get_generation() != g);
 	listed_n = 0;
-	modules_each(list, NULL);
+	modules_handle_each(list, NULL);
 	/* Outside of the loader's lock, since popen() forks. */
 	for (int i = 0; i < listed_n; i++) {
 		see(&s, &listed[i]);
@@ -90,9 +90,10 @@ static void modules(void **state)
 	assert_non_null(realpath("/proc/self/exe", self));
 	assert_string_equal(listed[0].path, self);
 	/* All together: the name of a function in this process. */
-	symbols_name(names, (uint64_t)(uintptr_t)modules + 1, got, sizeof(got));
+	symbols_format_name(names, (uint64_t)(uintptr_t)modules + 1, got, sizeof(got));
 	assert_non_null(strstr(got, "!modules+0x1"));
-	symbols_name(names, (uint64_t)(uintptr_t)dlsym(h, "names_weak") + 1, got, sizeof(got));
+	symbols_format_name(
+		names, (uint64_t)(uintptr_t)dlsym(h, "names_weak") + 1, got, sizeof(got));
 	assert_string_equal(got, "names.so!names_weak+0x1");
 	dlclose(h);
 	symbols_free(names);
@@ -120,20 +121,20 @@ static void build_ids_among_notes(void **state)
 
 		n += put_note(notes + n, NT_GNU_BUILD_ID, "GNX", 20, align);
 		n += put_note(notes + n, 5, "GNU", 13, align);
-		assert_int_equal(elf_note_build_id(notes, n, align, id), 0);
+		assert_int_equal(elf_note_copy_build_id(notes, n, align, id), 0);
 		n += put_note(notes + n, NT_GNU_BUILD_ID, "GNU", 20, align);
-		assert_int_equal(elf_note_build_id(notes, n, align, id), 20);
+		assert_int_equal(elf_note_copy_build_id(notes, n, align, id), 20);
 		assert_true(id[0] == 1 && id[19] == 20);
 		for (size_t cut = 0; cut < n - 4; cut++) {
 			uint8_t *exact = malloc(cut + !cut);
 
 			/* So that a sanitizer sees what is read after the end. */
 			memcpy(exact, notes, cut);
-			assert_int_equal(elf_note_build_id(exact, cut, align, id), 0);
+			assert_int_equal(elf_note_copy_build_id(exact, cut, align, id), 0);
 			free(exact);
 		}
 		n = put_note(notes, NT_GNU_BUILD_ID, "GNU", BUILD_ID_MAX + 1, align);
-		assert_int_equal(elf_note_build_id(notes, n, align, id), 0);
+		assert_int_equal(elf_note_copy_build_id(notes, n, align, id), 0);
 	}
 }
 

@@ -23,36 +23,36 @@
 static const char *python_float(double v)
 {
 	static char buf[64];
-	struct text t = text_over(buf, sizeof(buf));
+	struct text t = text_init(buf, sizeof(buf));
 
-	text_python_float(&t, v);
+	text_add_python_float(&t, v);
 	return buf;
 }
 
 static const char *python_single(float v)
 {
 	static char buf[64];
-	struct text t = text_over(buf, sizeof(buf));
+	struct text t = text_init(buf, sizeof(buf));
 
-	text_python_single(&t, v);
+	text_add_python_single(&t, v);
 	return buf;
 }
 
 static const char *numpy_single(float v)
 {
 	static char buf[64];
-	struct text t = text_over(buf, sizeof(buf));
+	struct text t = text_init(buf, sizeof(buf));
 
-	text_numpy_single(&t, v);
+	text_add_numpy_single(&t, v);
 	return buf;
 }
 
 static const char *timedelta(uint64_t s)
 {
 	static char buf[64];
-	struct text t = text_over(buf, sizeof(buf));
+	struct text t = text_init(buf, sizeof(buf));
 
-	text_timedelta(&t, s);
+	text_add_timedelta(&t, s);
 	return buf;
 }
 

@@ -108,7 +108,7 @@ static const char *monitor_path_of(const struct job *job)
 	static int turn;
 	char *p = path[turn++ % 4];
 
-	name_monitor_folder(
+	format_monitor_folder(
 		&job->r.sink.files, job->cfg.monitor_layout == MONITOR_V2, 0, p, JOURNAL_PATH_MAX);
 	return p;
 }

@@ -14,7 +14,7 @@ static struct comm world = {.size = 2, .rank = 0, .users = 1};
 
 /* ---- the rest of the adapter ---- */
 
-bool mpi_ready(void)
+bool mpi_is_ready(void)
 {
 	return true;
 }
@@ -24,12 +24,12 @@ uint64_t mpi_handle_at(const void *p, uint64_t i)
 	return ((const uint64_t *)p)[i];
 }
 
-struct comm *mpi_comm(uint64_t handle)
+struct comm *mpi_find_comm(uint64_t handle)
 {
 	return handle == 4 ? &world : NULL;
 }
 
-int32_t mpi_status_int(const void *status, int which)
+int32_t mpi_get_status_int(const void *status, int which)
 {
 	return ((const int32_t *)status)[which == CONST_STATUS_TAG];
 }
@@ -40,32 +40,32 @@ void mpi_received(struct operation *w, const void *status)
 	(void)status;
 }
 
-void mpi_count_elements(struct buffer *v, const void *status)
+void mpi_set_received_count(struct buffer *v, const void *status)
 {
 	(void)v;
 	(void)status;
 }
 
-void mpi_window_data(struct call *c)
+void mpi_window_handle_data(struct call *c)
 {
 	(void)c;
 }
 
 /* No files here. */
-uint64_t mpi_split_key(const struct comm *file)
+uint64_t mpi_get_split_key(const struct comm *file)
 {
 	(void)file;
 	return 0;
 }
 
-bool mpi_request_made(struct call *c, uint64_t h, uint64_t *end)
+bool mpi_request_handle_new(struct call *c, uint64_t h, uint64_t *end)
 {
 	*end = c->end;
 	(void)h;
 	return false;
 }
 
-bool mpi_request_ask(uint64_t h, void *status)
+bool mpi_request_is_complete(uint64_t h, void *status)
 {
 	(void)h;
 	(void)status;
@@ -99,12 +99,12 @@ static bool receives(uint64_t message)
 	struct call c = {.api = &f_mrecv, .v = v};
 
 	c.op.nout = 1;
-	mpi_data_enter(&c);
+	mpi_data_handle_enter(&c);
 
 	bool known = c.op.comm == &world && c.op.out[0].peer == 1 && c.op.out[0].tag == 77;
 
 	assert_true(!known || atomic_load(&world.users) >= 2);
-	mpi_data_leave(&c);
+	mpi_data_handle_leave(&c);
 	return known;
 }
 

@@ -32,7 +32,7 @@ static int get_status(mpi_handle h, int *flag, void *status)
 	return 0;
 }
 
-bool mpi_ready(void)
+bool mpi_is_ready(void)
 {
 	return true;
 }
@@ -42,13 +42,13 @@ uint64_t mpi_handle_at(const void *p, uint64_t i)
 	return ((const uint64_t *)p)[i];
 }
 
-struct comm *mpi_comm(uint64_t handle)
+struct comm *mpi_find_comm(uint64_t handle)
 {
 	(void)handle;
 	return NULL;
 }
 
-int32_t mpi_status_int(const void *status, int which)
+int32_t mpi_get_status_int(const void *status, int which)
 {
 	(void)status;
 	(void)which;
@@ -61,19 +61,19 @@ void mpi_received(struct operation *w, const void *status)
 	(void)status;
 }
 
-void mpi_count_elements(struct buffer *v, const void *status)
+void mpi_set_received_count(struct buffer *v, const void *status)
 {
 	(void)v;
 	(void)status;
 }
 
-void mpi_window_data(struct call *c)
+void mpi_window_handle_data(struct call *c)
 {
 	(void)c;
 }
 
 /* No files here. */
-struct comm *mpi_window(uint64_t handle)
+struct comm *mpi_find_window(uint64_t handle)
 {
 	(void)handle;
 	return NULL;
@@ -85,7 +85,7 @@ bool mpi_is_file(const struct api_spec *s)
 	return false;
 }
 
-uint64_t mpi_split_key(const struct comm *file)
+uint64_t mpi_get_split_key(const struct comm *file)
 {
 	(void)file;
 	return 0;
@@ -185,7 +185,7 @@ static uint64_t make(struct api *f, uint64_t key, const float *out, bool recorde
 		c.start = clock_ticks();
 	}
 	c.end = clock_ticks();
-	mpi_data_leave(&c);
+	mpi_data_handle_leave(&c);
 	if (c.rec && c.async)
 		record_async(c.rec, &c.op, c.end);
 	else if (c.rec)
@@ -201,7 +201,7 @@ static void enter_about(struct call *c, struct api *f, uint64_t *handle)
 
 	*c = (struct call){.api = f, .word = f->word, .v = v[n++ % 8], .ok = true};
 	c->v[0].p = handle;
-	mpi_request_enter(c);
+	mpi_request_handle_enter(c);
 	c->start = clock_ticks();
 }
 
@@ -209,7 +209,7 @@ static void leave_about(struct call *c, uint64_t now)
 {
 	*(uint64_t *)c->v[0].p = now;
 	c->end = clock_ticks();
-	mpi_request_leave(c, 0);
+	mpi_request_handle_leave(c, 0);
 }
 
 static void about(struct api *f, uint64_t key, uint64_t now)

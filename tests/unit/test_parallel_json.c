@@ -34,8 +34,8 @@ static void play_step(struct carried *c, const char *calls, uint32_t step)
 		} else if (*calls == '\'') {
 			elsewhere = true;
 		} else {
-			parallel_count(c, ops[*calls | 0x20], elsewhere ? PHASE_NONE : phase, step,
-				(*calls | 0x20) == 'n' ? 1 : 4096, gradients);
+			parallel_add_call(c, ops[*calls | 0x20], elsewhere ? PHASE_NONE : phase,
+				step, (*calls | 0x20) == 'n' ? 1 : 4096, gradients);
 			gradients = elsewhere = false;
 		}
 	}
@@ -49,7 +49,7 @@ static enum comm_role part_of(const char *calls, double *sure)
 	memset(&c, 0, sizeof(c));
 	for (uint32_t step = 3; step < 8; step++)
 		play_step(&c, calls, step);
-	return parallel_role(&c, sure, &why);
+	return parallel_find_role(&c, sure, &why);
 }
 
 static void parts(void **state)
@@ -100,7 +100,7 @@ static void begin_without_phases(void **state)
 	play_step(&c, "'r'rRR", 0);
 	for (uint32_t step = 1; step < 4; step++)
 		play_step(&c, "rrRR", step);
-	assert_int_equal(parallel_role(&c, &sure, &why), ROLE_TENSOR);
+	assert_int_equal(parallel_find_role(&c, &sure, &why), ROLE_TENSOR);
 }
 
 /* A router, or experts, among the names of parameters. */
@@ -113,9 +113,9 @@ static void experts_by_names(void **state)
 	(void)state;
 	memset(&c, 0, sizeof(c));
 	play_step(&c, "xxXXr", 3);
-	assert_int_equal(parallel_role(&c, &sure, &why), ROLE_EXCHANGE);
+	assert_int_equal(parallel_find_role(&c, &sure, &why), ROLE_EXCHANGE);
 	c.experts = true;
-	assert_int_equal(parallel_role(&c, &sure, &why), ROLE_EXPERT);
+	assert_int_equal(parallel_find_role(&c, &sure, &why), ROLE_EXPERT);
 }
 
 /* Names are more reliable than phases. */

@@ -133,7 +133,7 @@ static void met_one(void *arg, const struct meeting *m, bool whole)
 
 static uint32_t word(const char *s)
 {
-	return intern_text(s, strlen(s));
+	return intern_add_text(s, strlen(s));
 }
 
 static struct call make_report_call(

@@ -106,13 +106,13 @@ static void known_forms_give_the_parsed_calls(void **state)
 	fclose(f[1]);
 	open_folder(&x, &da, a);
 	open_folder(&y, &db, b);
-	while (calls_next(&x, &p)) {
-		assert_true(calls_next(&y, &q));
+	while (calls_read_next(&x, &p)) {
+		assert_true(calls_read_next(&y, &q));
 		if (memcmp(&p, &q, offsetof(struct call, in)) != 0)
 			fail_msg("call %u differs", n + 1);
 		n++;
 	}
-	assert_false(calls_next(&y, &q));
+	assert_false(calls_read_next(&y, &q));
 	assert_int_equal(n, ROWS);
 	assert_int_equal(x.damaged + y.damaged, 0);
 	calls_close(&x);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* link: -Wl,--wrap=io_read_file -Wl,--wrap=pthread_create -Wl,--wrap=opendir -Wl,--wrap=modules_each */
+/* link: -Wl,--wrap=io_read_file -Wl,--wrap=pthread_create -Wl,--wrap=opendir -Wl,--wrap=modules_handle_each */
 /*
  * Python's packages in meta.json, from a folder on a file server that does not answer: no thread of the program waits for
  * it, whichever thread made the first call, and its end does not either.
@@ -23,14 +23,14 @@ DIR *__wrap_opendir(const char *path)
 	return __real_opendir(path);
 }
 
-void __real_modules_each(void (*fn)(void *arg, const struct module *m), void *arg);
-void __wrap_modules_each(void (*fn)(void *arg, const struct module *m), void *arg);
+void __real_modules_handle_each(void (*fn)(void *arg, const struct module *m), void *arg);
+void __wrap_modules_handle_each(void (*fn)(void *arg, const struct module *m), void *arg);
 
-void __wrap_modules_each(void (*fn)(void *arg, const struct module *m), void *arg)
+void __wrap_modules_handle_each(void (*fn)(void *arg, const struct module *m), void *arg)
 {
 	static struct module m;
 
-	__real_modules_each(fn, arg);
+	__real_modules_handle_each(fn, arg);
 	snprintf(m.path, sizeof(m.path), "%s", path_in("site-packages", "numpy/core.so"));
 	fn(arg, &m);
 }

@@ -250,7 +250,7 @@ static void deep_recursion(void **state)
 static void libraries_come_and_go(void **state)
 {
 	const uint8_t kinds[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0x33, 0x45};
-	uint64_t before = modules_generation(), g;
+	uint64_t before = modules_get_generation(), g;
 	struct capture c;
 
 	(void)state;
@@ -260,13 +260,13 @@ static void libraries_come_and_go(void **state)
 
 		if (!h)
 			continue;
-		g = modules_generation();
+		g = modules_get_generation();
 		assert_true(g != before);
 		before = g;
 		((run_fn *)dlsym(h, "chain_run"))(kinds, sizeof(kinds), capture_leaf, &c);
 		((run_fn *)dlsym(h, "chain_run"))(kinds, sizeof(kinds), capture_leaf, &c);
 		dlclose(h);
-		g = modules_generation();
+		g = modules_get_generation();
 		assert_true(g != before);
 		before = g;
 	}

@@ -204,7 +204,7 @@ static void rows_are_read_as_readelf_reads_them(void **state)
 	long rows = 0;
 
 	(void)state;
-	modules_each(list, &l);
+	modules_handle_each(list, &l);
 	for (int i = 0; i < l.n; i++) {
 		static struct checked c;
 		char cmd[MODULE_PATH_MAX + 64];

@@ -155,10 +155,10 @@ static void test_many(void **state)
 					(void *)(came_from - offsetof(struct stub_entry, first))),
 				names[i]);
 		}
-		assert_true(elf_file_defines(&f, names[i]));
+		assert_true(elf_file_has_function(&f, names[i]));
 		free(names[i]);
 	}
-	assert_false(elf_file_defines(&f, "many_30000_"));
+	assert_false(elf_file_has_function(&f, "many_30000_"));
 	elf_file_close(&f);
 	free(names);
 }

@@ -124,7 +124,7 @@ static void check_file(const char *path, const char *table, int step)
 {
 	const uint64_t bias = 0x7f0000000000;
 	const char *file = strrchr(path, '/') + 1;
-	struct symbols *s = symbols_new(ROOM);
+	struct symbols *s = symbols_init(ROOM);
 	struct module m;
 	char got[1200];
 
@@ -137,9 +137,9 @@ static void check_file(const char *path, const char *table, int step)
 			truth[i].at + truth[i].size};
 
 		for (int k = 0; truth[i].size && k < 3; k++) {
-			symbols_name(s, bias + ends[k], got, sizeof(got));
+			symbols_format_name(s, bias + ends[k], got, sizeof(got));
 			assert_true(right(got, file, ends[k]));
-			symbols_name(s, bias + ends[k], got, sizeof(got)); /* kept */
+			symbols_format_name(s, bias + ends[k], got, sizeof(got)); /* kept */
 			assert_true(right(got, file, ends[k]));
 		}
 	}
@@ -183,13 +183,14 @@ static void named(
 	assert_true(at[0]);
 	module_of(&m, path, 0x10000000);
 	symbols_add_module(s, &m);
-	symbols_name(s, 0x10000000 + strtoull(at, NULL, 16) + (uint64_t)off, got, sizeof(got));
+	symbols_format_name(
+		s, 0x10000000 + strtoull(at, NULL, 16) + (uint64_t)off, got, sizeof(got));
 	assert_string_equal(got, expect);
 }
 
 static void which_of_several_names(void **state)
 {
-	struct symbols *s = symbols_new(ROOM);
+	struct symbols *s = symbols_init(ROOM);
 	const char *so = built("names.so");
 
 	(void)state;
@@ -213,7 +214,7 @@ static int shout(const char *name, char *buf, size_t cap)
 
 static void readable_names(void **state)
 {
-	struct symbols *s = symbols_new(ROOM);
+	struct symbols *s = symbols_init(ROOM);
 
 	(void)state;
 	symbols_set_demangler(s, shout);
@@ -224,12 +225,13 @@ static void readable_names(void **state)
 
 static void no_name(const char *path, struct module *m, const char *expect)
 {
-	struct symbols *s = symbols_new(ROOM);
+	struct symbols *s = symbols_init(ROOM);
 	char got[256];
 
 	snprintf(m->path, sizeof(m->path), "%s", path);
 	symbols_add_module(s, m);
-	assert_int_equal(symbols_name(s, m->bias + 0x1120, got, sizeof(got)), strlen(expect));
+	assert_int_equal(
+		symbols_format_name(s, m->bias + 0x1120, got, sizeof(got)), strlen(expect));
 	assert_string_equal(got, expect);
 	symbols_free(s);
 }
@@ -259,27 +261,27 @@ static void files_that_are_not_it(void **state)
 
 static void addresses_outside(void **state)
 {
-	struct symbols *s = symbols_new(ROOM);
+	struct symbols *s = symbols_init(ROOM);
 	struct module m;
 	char got[64], two[2] = "xx";
 
 	(void)state;
-	assert_int_equal(symbols_name(s, 0x1234, got, sizeof(got)), 6);
+	assert_int_equal(symbols_format_name(s, 0x1234, got, sizeof(got)), 6);
 	assert_string_equal(got, "0x1234");
-	assert_int_equal(symbols_name(s, 0x1234, two, 2), 6);
+	assert_int_equal(symbols_format_name(s, 0x1234, two, 2), 6);
 	assert_string_equal(two, "0");
-	assert_int_equal(symbols_name(s, 0x1234, NULL, 0), 6);
-	assert_int_equal(symbols_name(s, 0, got, sizeof(got)), 3);
+	assert_int_equal(symbols_format_name(s, 0x1234, NULL, 0), 6);
+	assert_int_equal(symbols_format_name(s, 0, got, sizeof(got)), 3);
 	module_of(&m, built("names.so"), 0x10000);
 	m.hi = m.lo + 0x4000;
 	symbols_add_module(s, &m);
-	symbols_name(s, m.lo, got,
+	symbols_format_name(s, m.lo, got,
 		sizeof(got)); /* a call that ends where the module begins is not in it */
 	assert_string_equal(got, "0x10000");
-	symbols_name(
+	symbols_format_name(
 		s, m.hi, got, sizeof(got)); /* the last call of the module may return after it */
 	assert_string_equal(got, "names.so+0x4000");
-	symbols_name(s, m.hi + 1, got, sizeof(got));
+	symbols_format_name(s, m.hi + 1, got, sizeof(got));
 	assert_string_equal(got, "0x14001");
 	symbols_free(s);
 }
@@ -287,7 +289,7 @@ static void addresses_outside(void **state)
 /* The file is replaced after its table was read: no name from the new one. */
 static void changed_meanwhile(void **state)
 {
-	struct symbols *s = symbols_new(ROOM);
+	struct symbols *s = symbols_init(ROOM);
 	const char *path = built("changing.so"), *weak = "changing.so!names_weak+0x2";
 	char got[256], at[64] = "";
 	uint64_t pc;
@@ -301,17 +303,17 @@ static void changed_meanwhile(void **state)
 	build_run("sed 's/names_weak/names_fake/g' '%s' > '%s.new' && cat '%s.new' > '%s'", path,
 		path, path, path);
 	pc = 0x10000000 + strtoull(at, NULL, 16) + 3;
-	symbols_name(s, pc, got, sizeof(got));
+	symbols_format_name(s, pc, got, sizeof(got));
 	assert_non_null(strstr(got, "changing.so+0x"));
 	build_run("head -c 5000 '%s' > '%s'", built("names.so"), path);
-	symbols_name(s, pc + 1, got, sizeof(got));
+	symbols_format_name(s, pc + 1, got, sizeof(got));
 	assert_non_null(strstr(got, "changing.so+0x"));
 	symbols_free(s);
 }
 
 static void separate_debug_file(void **state)
 {
-	struct symbols *s = symbols_new(ROOM);
+	struct symbols *s = symbols_init(ROOM);
 	char id[64] = "", at[64] = "", got[256];
 	struct module m;
 
@@ -326,14 +328,14 @@ static void separate_debug_file(void **state)
 	module_of(&m, built("names_stripped.so"), 0x10000000);
 	symbols_add_module(s, &m);
 	symbols_set_debug_dir(s, built("debug"));
-	symbols_name(s, 0x10000000 + strtoull(at, NULL, 16) + 1, got, sizeof(got));
+	symbols_format_name(s, 0x10000000 + strtoull(at, NULL, 16) + 1, got, sizeof(got));
 	assert_string_equal(got, "names_stripped.so!names_static+0x1");
 	symbols_free(s);
 }
 
 static void modules_replace_each_other(void **state)
 {
-	struct symbols *s = symbols_new(ROOM);
+	struct symbols *s = symbols_init(ROOM);
 	struct module m;
 	char got[256];
 
@@ -342,14 +344,14 @@ static void modules_replace_each_other(void **state)
 	m.hi = m.lo + 0x10000;
 	symbols_add_module(s, &m);
 	symbols_add_module(s, &m);
-	symbols_name(s, 0x100100, got, sizeof(got));
+	symbols_format_name(s, 0x100100, got, sizeof(got));
 	assert_string_equal(got, "a.so+0x100");
 	module_of(&m, "/no/b.so", 0x108000);
 	m.hi = m.lo + 0x1000;
 	symbols_add_module(s, &m);
-	symbols_name(s, 0x100100, got, sizeof(got));
+	symbols_format_name(s, 0x100100, got, sizeof(got));
 	assert_string_equal(got, "0x100100");
-	symbols_name(s, 0x108100, got, sizeof(got));
+	symbols_format_name(s, 0x108100, got, sizeof(got));
 	assert_string_equal(got, "b.so+0x100");
 	module_of(&m, "/no/c.so", 0x109000); /* beside b */
 	m.hi = m.lo + 0x1000;
@@ -357,9 +359,9 @@ static void modules_replace_each_other(void **state)
 	module_of(&m, "/no/d.so", 0x107000); /* over b, and half of c */
 	m.hi = m.lo + 0x2800;
 	symbols_add_module(s, &m);
-	symbols_name(s, 0x109900, got, sizeof(got));
+	symbols_format_name(s, 0x109900, got, sizeof(got));
 	assert_string_equal(got, "0x109900");
-	symbols_name(s, 0x108100, got, sizeof(got));
+	symbols_format_name(s, 0x108100, got, sizeof(got));
 	assert_string_equal(got, "d.so+0x1100");
 	symbols_free(s);
 }
@@ -392,7 +394,7 @@ static void large_tables(void **state)
 	assert_int_equal(t.n, 200000);
 	elf_symbols_free(&t);
 	for (size_t l = 0; l < sizeof(limits) / sizeof(limits[0]); l++) {
-		struct symbols *s = symbols_new(limits[l]);
+		struct symbols *s = symbols_init(limits[l]);
 		long before = resident();
 		int names = 0;
 		struct module m;
@@ -403,8 +405,8 @@ static void large_tables(void **state)
 		symbols_add_module(s, &m);
 		for (int i = 0; i < 200000; i += 9973) {
 			for (uint64_t k = 1; k < 3; k++) {
-				symbols_name(s, (k << 40) + 0x2000000 + (uint64_t)i * 16 + 1, got,
-					sizeof(got));
+				symbols_format_name(s, (k << 40) + 0x2000000 + (uint64_t)i * 16 + 1,
+					got, sizeof(got));
 				snprintf(expect, sizeof(expect), "%s.so!function_%d+0x1",
 					k == 1 ? "many" : "more", i);
 				if (!strcmp(got, expect))

@@ -25,9 +25,9 @@ static uint64_t random64(void)
 static void check_double(double v, int digits)
 {
 	char want[64], buf[64];
-	struct text t = text_over(buf, sizeof(buf));
+	struct text t = text_init(buf, sizeof(buf));
 
-	text_double(&t, v, digits);
+	text_add_double(&t, v, digits);
 	if (isnan(v))
 		strcpy(want, "nan");
 	else
@@ -62,14 +62,14 @@ static void test_doubles(void **state)
 static void test_doubles_with_a_comma_locale(void **state)
 {
 	char buf[64];
-	struct text t = text_over(buf, sizeof(buf));
+	struct text t = text_init(buf, sizeof(buf));
 
 	(void)state;
 	if (!comma_locale())
 		skip();
-	text_double(&t, -1234.5, 9);
-	text_char(&t, ' ');
-	text_double(&t, 0.1, 17);
+	text_add_double(&t, -1234.5, 9);
+	text_add_char(&t, ' ');
+	text_add_double(&t, 0.1, 17);
 	assert_string_equal(buf, "-1234.5 0.10000000000000001");
 	/* The program's own locale is as before. */
 	snprintf(buf, sizeof(buf), "%.1f", 0.5);
@@ -87,15 +87,15 @@ static void test_integers(void **state)
 			     : i == 1 ? UINT64_MAX
 			     : i == 2 ? (uint64_t)INT64_MIN
 				      : random64() >> i % 64;
-		struct text t = text_over(buf, sizeof(buf));
+		struct text t = text_init(buf, sizeof(buf));
 
-		text_u64(&t, v);
-		text_char(&t, ' ');
-		text_i64(&t, (int64_t)v);
-		text_char(&t, ' ');
-		text_hex(&t, v, 16);
-		text_char(&t, ' ');
-		text_hex(&t, v, 1);
+		text_add_u64(&t, v);
+		text_add_char(&t, ' ');
+		text_add_i64(&t, (int64_t)v);
+		text_add_char(&t, ' ');
+		text_add_hex(&t, v, 16);
+		text_add_char(&t, ' ');
+		text_add_hex(&t, v, 1);
 		snprintf(want, sizeof(want), "%" PRIu64 " %" PRId64 " %016" PRIx64 " %" PRIx64, v,
 			(int64_t)v, v, v);
 		want[sizeof(want) - 1] = 0;
@@ -109,24 +109,24 @@ static void test_cut(void **state)
 
 	(void)state;
 	for (size_t cap = 1; cap <= sizeof(buf); cap++) {
-		struct text t = text_over(buf, cap);
+		struct text t = text_init(buf, cap);
 
 		memset(buf, 'z', sizeof(buf));
-		text_fmt(&t, "%d", 12);
-		text_put(&t, "345", 3);
-		text_char(&t, '6');
-		text_str(&t, "789");
+		text_add_format(&t, "%d", 12);
+		text_add_bytes(&t, "345", 3);
+		text_add_char(&t, '6');
+		text_add_string(&t, "789");
 		assert_true(t.cut);
 		assert_true(t.len == cap - 1 && strlen(buf) == t.len);
 		assert_memory_equal(buf, "123456789", t.len);
 	}
 	for (int exact = 0; exact < 2; exact++) {
-		struct text t = text_over(buf, 6);
+		struct text t = text_init(buf, 6);
 
 		if (exact)
-			text_fmt(&t, "%s", "12345");
+			text_add_format(&t, "%s", "12345");
 		else
-			text_str(&t, "12345");
+			text_add_string(&t, "12345");
 		assert_false(t.cut);
 		assert_string_equal(buf, "12345");
 	}
@@ -155,9 +155,9 @@ static char *decoded(const char *json)
 static void check_json(const char *in, const char *out)
 {
 	char buf[4096], *got;
-	struct text t = text_over(buf, sizeof(buf));
+	struct text t = text_init(buf, sizeof(buf));
 
-	text_json(&t, in);
+	text_add_json(&t, in);
 	assert_false(t.cut);
 	for (const char *p = buf; *p; p++)
 		assert_true((unsigned char)*p >= 0x20);
@@ -210,13 +210,13 @@ static void test_json_of_any_bytes(void **state)
 	assert_non_null(py);
 	fputs("[\"\"", py);
 	for (int i = 0; i < 20000; i++) {
-		struct text t = text_over(buf, sizeof(buf));
+		struct text t = text_init(buf, sizeof(buf));
 		unsigned n = random64() % 40;
 
 		for (unsigned k = 0; k < n; k++)
 			in[k] = (char)(1 + random64() % 255);
 		in[n] = 0;
-		text_json(&t, in);
+		text_add_json(&t, in);
 		assert_true(json_is_value(buf));
 		fprintf(py, ",\n%s", buf);
 	}

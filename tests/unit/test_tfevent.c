@@ -189,10 +189,10 @@ static void test_event_bytes(void **state)
 	struct tfevents e = {0};
 
 	(void)state;
-	tfevent_version(&e, WALL);
+	tfevent_write_version(&e, WALL);
 	assert_events(&e, version, sizeof(version));
 	e.len = 0;
-	tfevent_scalar(&e, WALL, 300, "loss", 1.5f);
+	tfevent_write_scalar(&e, WALL, 300, "loss", 1.5f);
 	assert_events(&e, loss, sizeof(loss));
 	tfevents_free(&e);
 }
@@ -203,9 +203,9 @@ static void test_event_text(void **state)
 	struct tfevents e = {0};
 
 	(void)state;
-	tfevent_text(&e, WALL, 1, "seed/text_summary", "0", 1);
+	tfevent_write_text(&e, WALL, 1, "seed/text_summary", "0", 1);
 	assert_int_equal(e.len, sizeof(text));
-	assert_int_equal(tfevents_whole(e.at, e.len), e.len);
+	assert_int_equal(tfevents_measure_whole(e.at, e.len), e.len);
 	tfevents_free(&e);
 }
 
@@ -215,14 +215,14 @@ static void test_event_cut_off(void **state)
 	size_t first;
 
 	(void)state;
-	tfevent_version(&e, WALL);
+	tfevent_write_version(&e, WALL);
 	first = e.len;
-	tfevent_scalar(&e, WALL, 1, "a", 1);
+	tfevent_write_scalar(&e, WALL, 1, "a", 1);
 	for (size_t n = 0; n < e.len; n++)
-		assert_int_equal(tfevents_whole(e.at, n), n < first ? 0 : first);
-	assert_int_equal(tfevents_whole(e.at, e.len), e.len);
+		assert_int_equal(tfevents_measure_whole(e.at, n), n < first ? 0 : first);
+	assert_int_equal(tfevents_measure_whole(e.at, e.len), e.len);
 	e.at[first + 14] ^= 1;
-	assert_int_equal(tfevents_whole(e.at, e.len), first);
+	assert_int_equal(tfevents_measure_whole(e.at, e.len), first);
 	tfevents_free(&e);
 }
 
@@ -235,15 +235,15 @@ static void test_event_without_room(void **state)
 	(void)state;
 	memset(tag, 'x', sizeof(tag));
 	tag[sizeof(tag) - 1] = 0;
-	tfevent_version(&e, WALL);
+	tfevent_write_version(&e, WALL);
 	assert_false(e.failed);
-	tfevent_scalar(&e, WALL, 1, tag, 1);
+	tfevent_write_scalar(&e, WALL, 1, tag, 1);
 	assert_true(e.failed);
 	assert_memory_equal(e.at, version, sizeof(version));
 	assert_int_equal(e.len, sizeof(version));
 	e.failed = false;
 	e.len = 0;
-	tfevent_scalar(&e, WALL, 300, "loss", 1.5f);
+	tfevent_write_scalar(&e, WALL, 300, "loss", 1.5f);
 	assert_events(&e, loss, sizeof(loss));
 	tfevents_free(&e);
 }

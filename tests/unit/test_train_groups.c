@@ -2,6 +2,7 @@
 /* Which rank of a group writes kinds: by the keys' lists, and by what communicators carry. */
 #include "session_helper.h"
 
+#include "base/hash.h"
 #include "config/config_value.h"
 #include "journal/layout.h"
 #include "session/generation_pair.h"
@@ -18,7 +19,7 @@ enum { DATA = 0xd, TENSOR = 0x7, PIPE = 0x9, WORLD = 0x1 };
 static void set_ranks(struct ranges *r, const char *text)
 {
 	assert_null(ranges_add(r, text, strlen(text)));
-	ranges_finish(r);
+	ranges_merge(r);
 }
 
 static struct config *begin_run(int rank, int size, const char *dp, const char *tp, const char *pp)
@@ -112,9 +113,29 @@ static void one_group(void **state)
 	end_group_run();
 }
 
+/* The table of communicators has 32 places. */
+static void communicators_of_the_same_place_are_two_groups(void **state)
+{
+	uint64_t other = TENSOR + 1;
+
+	(void)state;
+	while ((uint32_t)hash_mix(other) % 32 != (uint32_t)hash_mix(TENSOR) % 32)
+		other++;
+	begin_run(5, 8, "0", "", "");
+	for (int layer = 0; layer < 3; layer++) {
+		train_record_group_use(CARRIES_REDUCTION, TENSOR, 1, 2, 0, PHASE_FORWARD);
+		train_record_group_use(CARRIES_REDUCTION, TENSOR, 1, 2, 0, PHASE_BACKWARD);
+		train_record_group_use(CARRIES_GRADIENTS, other, 3, 4, 1000, PHASE_BACKWARD);
+	}
+	assert_int_equal(train_get_place(AXIS_TENSOR), 1);
+	assert_int_equal(train_get_place(AXIS_DATA), 3);
+	end_group_run();
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(grid), cmocka_unit_test(one_group)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(grid), cmocka_unit_test(one_group),
+		cmocka_unit_test(communicators_of_the_same_place_are_two_groups)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,6 +11,11 @@
 #include "training/params/health.h"
 #include "training/params/kind.h"
 
+bool session_configure(void)
+{
+	return true;
+}
+
 #define N 1013 /* no multiple of a block */
 
 static float g[N], m[N], v[N];
@@ -245,13 +250,39 @@ static void embedding_is_a_table(void **state)
 	session_over();
 }
 
+/* A reader of the journal finds the values and the name by the numbers of both. */
+static void a_rows_name_follows_its_values(void **state)
+{
+	static const double values[] = {0.5, -3};
+	static const uint64_t dims[] = {7, 11};
+	static const char name[] = "layers.0.weight";
+	const struct train_value row = {.kind = TK_LOCAL_NORM,
+		.name = name,
+		.ndim = 2,
+		.dims = dims,
+		.nvalue = 2,
+		.value = values};
+	const char *at;
+
+	(void)state;
+	session_on(1 << 20);
+	generation_first.cfg.kinds = generation_first.cfg.ops = (char *)"";
+	assert_true(train_kind_write(&row));
+	at = memmem(session.journal.head, session.journal.head->bytes, name, sizeof(name));
+	assert_non_null(at);
+	assert_memory_equal(at - sizeof(values), values, sizeof(values));
+	assert_memory_equal(at - sizeof(values) - sizeof(dims), dims, sizeof(dims));
+	session_over();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(agreement),
 		cmocka_unit_test(sum_of_squares), cmocka_unit_test(update),
 		cmocka_unit_test(squashed), cmocka_unit_test(wanted),
 		cmocka_unit_test(exact_target_is_no_other_module),
-		cmocka_unit_test(embedding_is_a_table)};
+		cmocka_unit_test(embedding_is_a_table),
+		cmocka_unit_test(a_rows_name_follows_its_values)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

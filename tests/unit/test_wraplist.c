@@ -70,7 +70,7 @@ static void unknown(void **state)
 	(void)state;
 	assert_true(wraplist_match(w, "mpi", "MPI_Send")); /* also makes MPI_S* known */
 	assert_true(wraplist_match(w, "mpi", "MPI_Rsend"));
-	wraplist_report_unknown(w, "mpi", collect, &l);
+	wraplist_emit_unknown(w, "mpi", collect, &l);
 	assert_lines(&l, 3);
 	assert_string_equal(l.text[0],
 		"l.yaml:3:5: mpi: \"MPI_Alreduce\": unknown name; nothing is "
@@ -79,11 +79,11 @@ static void unknown(void **state)
 		"l.yaml:5:5: mpi: \"MPI_Q*\": no known function matches this pattern; "
 		"nothing is recorded for it");
 	assert_said(&l, "l.yaml:8:5: mpi: \"MPI_Recv\": unknown name");
-	wraplist_report_unknown(w, "mpi", collect, &l); /* once */
-	wraplist_report_unknown(w, "all", collect, &l); /* all that there is: it may be nothing */
-	wraplist_report_unknown(w, "absent", collect, &l);
-	wraplist_report_unknown(NULL, "mpi", collect, &l);
-	wraplist_report_unknown(w, "nccl", NULL, NULL);
+	wraplist_emit_unknown(w, "mpi", collect, &l); /* once */
+	wraplist_emit_unknown(w, "all", collect, &l); /* all that there is: it may be nothing */
+	wraplist_emit_unknown(w, "absent", collect, &l);
+	wraplist_emit_unknown(NULL, "mpi", collect, &l);
+	wraplist_emit_unknown(w, "nccl", NULL, NULL);
 	assert_lines(&l, 3);
 	wraplist_free(w);
 
@@ -92,7 +92,7 @@ static void unknown(void **state)
 	for (int i = 0; i < 100; i++)
 		p += sprintf(p, "  - name%d\n", i);
 	w = list(text, &l);
-	wraplist_report_unknown(w, "s", collect, &l);
+	wraplist_emit_unknown(w, "s", collect, &l);
 	assert_lines(&l, 33);
 	assert_string_equal(l.text[32], "l.yaml: 68 further problems are not shown");
 	wraplist_free(w);
@@ -207,7 +207,7 @@ static void files(void **state)
 	assert_true(wraplist_match(w, "built", "in"));
 	assert_false(wraplist_match(w, "mpi", "a"));
 	assert_lines(&l, 0);
-	wraplist_report_unknown(w, "built", collect, &l);
+	wraplist_emit_unknown(w, "built", collect, &l);
 	assert_lines(&l, 0);
 	wraplist_free(w);
 	assert_null(wraplist_load("/nowhere/list", collect, &l));
@@ -375,7 +375,7 @@ static void shipped_list(void **state)
 	for (size_t i = 0; i < sizeof(mpi) / sizeof(mpi[0]); i++)
 		if (!wraplist_match(w, "mpi", mpi[i]))
 			fail_msg("%s is missing", mpi[i]);
-	wraplist_report_unknown(w, "mpi", collect, &l);
+	wraplist_emit_unknown(w, "mpi", collect, &l);
 	assert_lines(&l, 0); /* and no other name */
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		assert_true(wraplist_match(w, others[i][0], others[i][1]));
@@ -443,7 +443,7 @@ static void list_of_msprobe(void **state)
 	for (size_t i = 0; i < sizeof(want) / sizeof(*want); i++)
 		if (wraplist_match(w, want[i].section, want[i].name) != want[i].listed)
 			fail_msg("%s is%s listed", want[i].name, want[i].listed ? " not" : "");
-	wraplist_report_unknown(w, "aten", collect, &l);
+	wraplist_emit_unknown(w, "aten", collect, &l);
 	assert_lines(&l, 0);
 	wraplist_free(w);
 }

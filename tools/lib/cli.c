@@ -60,7 +60,7 @@ const char *cli_find_nearest(const char *word, const char *const *words, unsigne
 	return found;
 }
 
-static int report_unknown_option(const struct cli *c, const char *name, size_t len)
+static int print_unknown_option(const struct cli *c, const char *name, size_t len)
 {
 	const char *words[64], *near;
 	char word[WORD_MAX + 1] = "";
@@ -115,7 +115,7 @@ static int parse_long_option(struct cli *c, const char *word)
 		}
 		return (int)i;
 	}
-	return report_unknown_option(c, word, len);
+	return print_unknown_option(c, word, len);
 }
 
 static int parse_short_option(struct cli *c, const char *word)
@@ -138,7 +138,7 @@ static int parse_short_option(struct cli *c, const char *word)
 	}
 	/* -json is --json with one dash missing. */
 	if (word[1])
-		return report_unknown_option(c, word, strcspn(word, "="));
+		return print_unknown_option(c, word, strcspn(word, "="));
 	tool_error("%s: unknown option -%s; `probe %s --help` lists all options", c->argv[0], word,
 		c->argv[0]);
 	return CLI_WRONG;

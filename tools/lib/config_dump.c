@@ -59,7 +59,7 @@ void config_print_yaml(const struct config *cfg, bool common, config_sink_fn *si
 		print_to_sink(sink, arg, "%s", "");
 		print_to_sink(sink, arg, "# %s.", k->help);
 		print_to_sink(sink, arg, "# Accepted: %s. Default: %s",
-			config_accepted(k, accepted, sizeof(accepted)), config_default_text(k));
+			config_accepted(k, accepted, sizeof(accepted)), config_get_default_text(k));
 		print_key_value(cfg, k, sink, arg);
 	}
 	errno = saved;
@@ -76,7 +76,7 @@ static void print_key_table(int group, bool common, config_sink_fn *sink, void *
 
 		if (common ? is_common_key(k) : find_key_group(i) == (enum key_group)group)
 			print_to_sink(sink, arg, "| `%s` | `%s` | %s | %s |", k->name,
-				config_default_text(k),
+				config_get_default_text(k),
 				config_accepted(k, accepted, sizeof(accepted)), k->help);
 	}
 }

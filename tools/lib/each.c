@@ -14,7 +14,7 @@ struct each {
 	_Atomic unsigned next;
 };
 
-static void *run_each_item(void *arg)
+static void *handle_next_items(void *arg)
 {
 	struct each *e = arg;
 
@@ -23,16 +23,17 @@ static void *run_each_item(void *arg)
 	return NULL;
 }
 
-void do_for_each(unsigned n, unsigned threads, void (*fn)(void *arg, unsigned i), void *arg)
+void handle_each_in_threads(
+	unsigned n, unsigned threads, void (*fn)(void *arg, unsigned i), void *arg)
 {
 	struct each e = {.fn = fn, .arg = arg, .n = n};
 	pthread_t *thread = tool_alloc((threads + 1) * sizeof(*thread));
 	unsigned begun = 0;
 
 	while (begun + 1 < threads && begun + 1 < n &&
-		pthread_create(&thread[begun], NULL, run_each_item, &e) == 0)
+		pthread_create(&thread[begun], NULL, handle_next_items, &e) == 0)
 		begun++;
-	run_each_item(&e);
+	handle_next_items(&e);
 	for (unsigned i = 0; i < begun; i++)
 		pthread_join(thread[i], NULL);
 	free(thread);

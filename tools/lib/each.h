@@ -8,6 +8,7 @@
  * only the caller's). If the system creates fewer threads, these do all the work. The order of the
  * calls is unspecified. Returns when all have returned.
  */
-void do_for_each(unsigned n, unsigned threads, void (*fn)(void *arg, unsigned i), void *arg);
+void handle_each_in_threads(
+	unsigned n, unsigned threads, void (*fn)(void *arg, unsigned i), void *arg);
 
 #endif

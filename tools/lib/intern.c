@@ -52,7 +52,7 @@ static uint32_t add_name(uint64_t h, const char *s, size_t n)
 	return id;
 }
 
-uint32_t intern_text(const char *s, size_t n)
+uint32_t intern_add_text(const char *s, size_t n)
 {
 	uint64_t h = UINT64_C(0xcbf29ce484222325);
 	uint32_t p, id;

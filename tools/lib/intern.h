@@ -14,7 +14,7 @@
 
 #define INTERN_MAX 16384u /* maximum number of names */
 
-uint32_t intern_text(const char *s, size_t n);
+uint32_t intern_add_text(const char *s, size_t n);
 const char *intern_get_name(uint32_t id);
 
 /*

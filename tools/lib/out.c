@@ -32,7 +32,7 @@ bool out_set_color(const char *mode)
 	return true;
 }
 
-const char *out_style(enum style s)
+const char *out_get_style(enum style s)
 {
 	static const char *const code[] = {
 		[STYLE_NONE] = "",
@@ -46,7 +46,7 @@ const char *out_style(enum style s)
 	return colored ? code[s] : "";
 }
 
-const char *out_plain(void)
+const char *out_get_plain(void)
 {
 	return colored ? "\033[0m" : "";
 }
@@ -283,9 +283,9 @@ void out_print_table(struct out_table *t)
 		if (w[c] && n > w[c])
 			w[c] = n;
 	}
-	fputs(out_style(STYLE_FAINT), stdout);
+	fputs(out_get_style(STYLE_FAINT), stdout);
 	print_table_line(t, w, t->head);
-	fputs(out_plain(), stdout);
+	fputs(out_get_plain(), stdout);
 	for (unsigned i = 0; i + t->ncol <= t->n; i += t->ncol)
 		print_table_line(t, w, (const char *const *)&t->cell[i]);
 	for (unsigned i = 0; i < t->n; i++)
@@ -348,5 +348,5 @@ void out_print_wrapped(const char *text, unsigned first, unsigned indent)
 
 void out_print_heading(const char *text)
 {
-	printf("\n%s%s%s\n", out_style(STYLE_HEAD), text, out_plain());
+	printf("\n%s%s%s\n", out_get_style(STYLE_HEAD), text, out_get_plain());
 }

@@ -11,8 +11,8 @@ enum style { STYLE_NONE, STYLE_HEAD, STYLE_BAD, STYLE_WARN, STYLE_GOOD, STYLE_FA
 
 /* Switches colour. mode: "auto", "always" or "never". Returns false for any other value. */
 bool out_set_color(const char *mode);
-const char *out_style(enum style s); /* "" if colour is off */
-const char *out_plain(void);
+const char *out_get_style(enum style s); /* "" if colour is off */
+const char *out_get_plain(void);
 
 /*
  * Short strings for numbers. Each is valid for the next dozen calls, because they share a ring of

@@ -10,7 +10,7 @@ bool parse_ranges_option(const char *verb, struct ranges *r, const char *name, c
 {
 	const char *problem = ranges_add(r, text, strlen(text));
 
-	ranges_finish(r);
+	ranges_merge(r);
 	if (!problem && r->n)
 		return true;
 	tool_error("%s: --%s %s: %s; accepted: 3, 0-7 or 0,4-6", verb, name, text,

@@ -132,7 +132,7 @@ ssize_t source_read_piece(struct source *s, void *buf, size_t cap)
 }
 
 /* Several members one after the other are one text, as for gzip. */
-static ssize_t inflate_piece(struct source *s, void *buf, size_t cap)
+static ssize_t read_inflated_piece(struct source *s, void *buf, size_t cap)
 {
 	struct source_gz *g = s->gz;
 	z_stream *z = &g->z;
@@ -177,5 +177,5 @@ ssize_t source_read(struct source *s, void *buf, size_t cap)
 {
 	if (s->decoder)
 		return s->decoder->read(s->decoding, s, buf, cap);
-	return s->gz ? inflate_piece(s, buf, cap) : source_read_piece(s, buf, cap);
+	return s->gz ? read_inflated_piece(s, buf, cap) : source_read_piece(s, buf, cap);
 }

@@ -59,7 +59,7 @@ static struct table_place *find_key_place(
 	}
 }
 
-static void grow_table_places(struct table *t)
+static void add_table_places(struct table *t)
 {
 	uint32_t want = t->nplace ? t->nplace * 2 : 64, was = t->nplace;
 	struct table_place *old = t->place;
@@ -93,7 +93,7 @@ void *table_get(struct table *t, uint64_t a, uint64_t b)
 	if (k && k->a == a && k->b == b)
 		return k;
 	if (t->n >= t->nplace / 2)
-		grow_table_places(t);
+		add_table_places(t);
 
 	uint64_t hash = compute_key_hash(a, b);
 	struct table_place *p = find_key_place(t, hash, a, b);

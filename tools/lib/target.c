@@ -148,9 +148,9 @@ void target_write_json(struct target *t, const char *s)
 {
 	size_t cap = 6 * strlen(s) + 3;
 	char small[1024], *buf = cap <= sizeof(small) ? small : tool_alloc(cap);
-	struct text x = text_over(buf, cap);
+	struct text x = text_init(buf, cap);
 
-	text_json(&x, s);
+	text_add_json(&x, s);
 	/* Escaped, because the string may be part of a page, which </script> would end. */
 	for (char *p = buf, *q; *p; p = q + (*q != 0)) {
 		q = p + strcspn(p, "<");

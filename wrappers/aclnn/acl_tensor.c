@@ -139,7 +139,7 @@ void acl_tensor_add(uint64_t handle, const struct acl_tensor_args *a)
 	pthread_mutex_unlock(&s->lock);
 }
 
-void acl_tensor_claim(uint64_t handle)
+void acl_tensor_start_ending(uint64_t handle)
 {
 	struct tensor_shard *s = get_tensor_shard(handle);
 	struct acl_tensor *t;
@@ -153,7 +153,7 @@ void acl_tensor_claim(uint64_t handle)
 	pthread_mutex_unlock(&s->lock);
 }
 
-void acl_tensor_settle(uint64_t handle, bool ended)
+void acl_tensor_handle_ended(uint64_t handle, bool ended)
 {
 	struct tensor_shard *s = get_tensor_shard(handle);
 	struct acl_tensor *t;
@@ -261,14 +261,14 @@ uint64_t acl_list_get(uint64_t handle, uint64_t items[ACL_LIST_MAX])
 	return read_list_items(handle, items, false);
 }
 
-void acl_list_claim(uint64_t handle)
+void acl_list_start_ending(uint64_t handle)
 {
 	struct list_shard *s = get_list_shard(handle);
 	uint64_t items[ACL_LIST_MAX], n = acl_list_get(handle, items);
 	struct acl_list *l;
 
 	for (uint64_t i = 0; i < n && i < ACL_LIST_MAX; i++)
-		acl_tensor_claim(items[i]);
+		acl_tensor_start_ending(items[i]);
 	pthread_mutex_lock(&s->lock);
 	l = handle ? find_list_slot(s, handle, false) : NULL;
 	if (l)
@@ -276,14 +276,14 @@ void acl_list_claim(uint64_t handle)
 	pthread_mutex_unlock(&s->lock);
 }
 
-void acl_list_settle(uint64_t handle, bool ended)
+void acl_list_handle_ended(uint64_t handle, bool ended)
 {
 	struct list_shard *s = get_list_shard(handle);
 	uint64_t items[ACL_LIST_MAX], n = read_list_items(handle, items, true);
 	struct acl_list *l;
 
 	for (uint64_t i = 0; i < n && i < ACL_LIST_MAX; i++)
-		acl_tensor_settle(items[i], ended);
+		acl_tensor_handle_ended(items[i], ended);
 	pthread_mutex_lock(&s->lock);
 	l = handle ? find_list_slot(s, handle, false) : NULL;
 	if (l && l->ending) {

@@ -46,11 +46,11 @@ void acl_tensor_add(uint64_t handle, const struct acl_tensor_args *a);
 
 /*
  * For a call that ends the tensor: no other call finds it from now on, because another thread may
- * get the same handle before this call has returned. acl_tensor_settle() must follow: the tensor
+ * get the same handle before this call has returned. acl_tensor_handle_ended() must follow: the tensor
  * has ended, or is restored.
  */
-void acl_tensor_claim(uint64_t handle);
-void acl_tensor_settle(uint64_t handle, bool ended);
+void acl_tensor_start_ending(uint64_t handle);
+void acl_tensor_handle_ended(uint64_t handle, bool ended);
 bool acl_tensor_get(uint64_t handle, struct acl_tensor *t);
 
 /*
@@ -61,10 +61,10 @@ void acl_tensor_moved(uint64_t handle, const void *data);
 
 void acl_list_add(uint64_t handle, const uint64_t *items, uint64_t n);
 /*
- * Like acl_tensor_claim(), for a list and the tensors in it, which aclDestroyTensorList ends too.
+ * Like acl_tensor_start_ending(), for a list and the tensors in it, which aclDestroyTensorList ends too.
  */
-void acl_list_claim(uint64_t handle);
-void acl_list_settle(uint64_t handle, bool ended);
+void acl_list_start_ending(uint64_t handle);
+void acl_list_handle_ended(uint64_t handle, bool ended);
 /*
  * Stores the first ACL_LIST_MAX tensors of a list in items. Returns their total number, 0 if
  * there is no such list.

@@ -77,7 +77,7 @@ static bool is_acl_listed(struct wraplist *w, const char *symbol)
 
 static bool has_acl_section(const struct wraplist *w)
 {
-	return w && wraplist_section(w, SECTION) != WRAPLIST_NONE;
+	return w && wraplist_find_section(w, SECTION) != WRAPLIST_NONE;
 }
 
 static bool is_aclnn_configured(void)
@@ -210,7 +210,7 @@ static bool read_aclnn_call(struct call *c)
 	struct operation *op = &c->op;
 
 	c->note.u[0] = 0;
-	d.w = cxx_work_new(c, NULL);
+	d.w = cxx_work_add(c, NULL);
 	d.group[0] = 0;
 	if (!d.w || !aclnn_executor_find(((struct aclnn_function *)c->api)->op, c->v[2].u,
 			    c->v[1].u, read_executor_tensors, &d))
@@ -328,32 +328,32 @@ static void handle_repeatable_executor(const struct call *c, int64_t ret)
 
 static void handle_tensor_end(const struct call *c)
 {
-	acl_tensor_claim(c->v[0].u);
+	acl_tensor_start_ending(c->v[0].u);
 }
 
 static void tensor_ended(const struct call *c, int64_t ret)
 {
-	acl_tensor_settle(c->v[0].u, !ret);
+	acl_tensor_handle_ended(c->v[0].u, !ret);
 }
 
 static void handle_list_end(const struct call *c)
 {
-	acl_list_claim(c->v[0].u);
+	acl_list_start_ending(c->v[0].u);
 }
 
 static void list_ended(const struct call *c, int64_t ret)
 {
-	acl_list_settle(c->v[0].u, !ret);
+	acl_list_handle_ended(c->v[0].u, !ret);
 }
 
 static void handle_executor_end(const struct call *c)
 {
-	aclnn_executor_claim(c->v[0].u);
+	aclnn_executor_start_ending(c->v[0].u);
 }
 
 static void executor_ended(const struct call *c, int64_t ret)
 {
-	aclnn_executor_settle(c->v[0].u, !ret);
+	aclnn_executor_handle_ended(c->v[0].u, !ret);
 }
 
 /* Declarations of acl_meta.h in CANN 8.1. args: p a pointer, L an int64_t or uint64_t, i an int32_t or an enum. */

@@ -109,7 +109,7 @@ static bool is_possible_address(uint64_t word)
 
 static bool read_kept_word(uint64_t at, uint64_t *value)
 {
-	if (!is_possible_address(at) || !memory_readable(at))
+	if (!is_possible_address(at) || !is_memory_readable(at))
 		return false;
 	*value = memory_load(at);
 	return true;
@@ -153,7 +153,7 @@ static bool read_group(uint64_t at, char out[ACLNN_GROUP_MAX])
 		return false;
 	for (; n < ACLNN_GROUP_MAX; n++) {
 		if ((n == 0 || (at + n) % MEMORY_PAGE == 0) &&
-			!memory_readable((at + n) & ~UINT64_C(7)))
+			!is_memory_readable((at + n) & ~UINT64_C(7)))
 			return false;
 		out[n] = *(const volatile char *)(uintptr_t)(at + n);
 		if (out[n] <= ' ' || out[n] > '~')
@@ -373,12 +373,12 @@ void aclnn_executor_set_repeatable(uint64_t handle)
 	handle_executors(handle, set_repeatable, 0);
 }
 
-void aclnn_executor_claim(uint64_t handle)
+void aclnn_executor_start_ending(uint64_t handle)
 {
 	handle_executors(handle, set_executor_ending, 0);
 }
 
-void aclnn_executor_settle(uint64_t handle, bool ended)
+void aclnn_executor_handle_ended(uint64_t handle, bool ended)
 {
 	handle_executors(handle, reset_executor_ending, ended);
 }

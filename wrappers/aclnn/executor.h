@@ -64,9 +64,9 @@ bool aclnn_executor_find(struct aclnn_operator *op, uint64_t handle, uint64_t by
 void aclnn_executor_used(uint64_t handle, uint64_t age);
 
 void aclnn_executor_set_repeatable(uint64_t handle);
-/* Like acl_tensor_claim() and acl_tensor_settle(). */
-void aclnn_executor_claim(uint64_t handle);
-void aclnn_executor_settle(uint64_t handle, bool ended);
+/* Like acl_tensor_start_ending() and acl_tensor_handle_ended(). */
+void aclnn_executor_start_ending(uint64_t handle);
+void aclnn_executor_handle_ended(uint64_t handle, bool ended);
 
 void aclnn_executors_forked(void);
 

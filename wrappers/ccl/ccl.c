@@ -20,8 +20,8 @@
 static bool read_rank_and_size(
 	struct comm *c, uint64_t argument, const struct query *rank_of, const struct query *size_of)
 {
-	void *size = sibling_symbol(c->from, size_of->function);
-	void *rank = sibling_symbol(c->from, rank_of->function);
+	void *size = sibling_find_symbol(c->from, size_of->function);
+	void *rank = sibling_find_symbol(c->from, rank_of->function);
 	int64_t n, r, code;
 
 	if (!size || !rank)
@@ -61,12 +61,13 @@ static uint64_t compute_local_id(const struct ccl_library *l, uint64_t handle)
 	return comm_compute_id(handle, l->lib->name, (int64_t)comm_get_serial(), NULL, 0, NULL, 0);
 }
 
-struct comm *ccl_comm(const struct ccl_library *l, uint64_t handle)
+struct comm *ccl_find_comm(const struct ccl_library *l, uint64_t handle)
 {
-	return ccl_comm_at(l, handle, handle);
+	return ccl_find_comm_by_argument(l, handle, handle);
 }
 
-struct comm *ccl_comm_at(const struct ccl_library *l, uint64_t handle, uint64_t argument)
+struct comm *ccl_find_comm_by_argument(
+	const struct ccl_library *l, uint64_t handle, uint64_t argument)
 {
 	struct comm *c = handle ? comm_find(l->lib, handle) : NULL;
 
@@ -90,7 +91,7 @@ struct comm *ccl_comm_at(const struct ccl_library *l, uint64_t handle, uint64_t 
 	return comm_find(l->lib, handle);
 }
 
-struct comm *ccl_group(const struct ccl_library *l, const void *real, const char *name,
+struct comm *ccl_find_group(const struct ccl_library *l, const void *real, const char *name,
 	const struct query *rank, const struct query *size)
 {
 	uint64_t h = name ? hash_str(hash_str(0, l->lib->name), name) : 0;
@@ -244,11 +245,11 @@ static void register_ccl_comm(const struct ccl_library *l, struct call *c)
 
 /* ---- windows ---- */
 
-struct comm *ccl_window(const struct ccl_library *l, uint64_t handle, uint64_t comm)
+struct comm *ccl_find_window(const struct ccl_library *l, uint64_t handle, uint64_t comm)
 {
 	if (!handle || (!comm_find(l->lib, handle) && !comm_arrived(l->lib, handle)))
 		return NULL;
-	return ccl_comm_at(l, handle, comm);
+	return ccl_find_comm_by_argument(l, handle, comm);
 }
 
 /*
@@ -299,7 +300,7 @@ static void set_ending_window(const struct ccl_library *l, struct call *c)
 		call_set_ending_comm(c, l->lib, handle);
 }
 
-void ccl_enter(const struct ccl_library *l, struct call *c)
+void ccl_handle_enter(const struct ccl_library *l, struct call *c)
 {
 	uint64_t from = get_parent_handle(c);
 	struct comm *m = from ? comm_find(l->lib, from) : NULL;
@@ -326,7 +327,7 @@ void ccl_enter(const struct ccl_library *l, struct call *c)
 	}
 }
 
-void ccl_leave(const struct ccl_library *l, struct call *c, int64_t ret)
+void ccl_handle_leave(const struct ccl_library *l, struct call *c, int64_t ret)
 {
 	if (c->api->spec->task == TASK_COMM_NEW) {
 		stream_init_device();

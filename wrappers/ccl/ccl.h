@@ -36,25 +36,26 @@ struct ccl_library {
 	const char *parent[COMM_PARENTS_MAX + 1];
 };
 
-struct comm *ccl_comm(const struct ccl_library *l, uint64_t handle);
+struct comm *ccl_find_comm(const struct ccl_library *l, uint64_t handle);
 /* argument: the value to pass to the library's queries instead of the handle. */
-struct comm *ccl_comm_at(const struct ccl_library *l, uint64_t handle, uint64_t argument);
+struct comm *ccl_find_comm_by_argument(
+	const struct ccl_library *l, uint64_t handle, uint64_t argument);
 
 /*
  * Returns the window `handle` of communicator `comm`, or NULL if it is not known. Windows are in
  * the table of communicators.
  */
-struct comm *ccl_window(const struct ccl_library *l, uint64_t handle, uint64_t comm);
+struct comm *ccl_find_window(const struct ccl_library *l, uint64_t handle, uint64_t comm);
 
 /*
  * Returns the communicator that a call names by a text, which is equal for all members. Rank and
  * size are queried by functions that take this text, from the library that contains `real`.
  * Returns NULL if they cannot be queried.
  */
-struct comm *ccl_group(const struct ccl_library *l, const void *real, const char *name,
+struct comm *ccl_find_group(const struct ccl_library *l, const void *real, const char *name,
 	const struct query *rank, const struct query *size);
-void ccl_enter(const struct ccl_library *l, struct call *c);
-void ccl_leave(const struct ccl_library *l, struct call *c, int64_t ret);
+void ccl_handle_enter(const struct ccl_library *l, struct call *c);
+void ccl_handle_leave(const struct ccl_library *l, struct call *c, int64_t ret);
 
 /*
  * Defines an adapter's functions. They need a name for each library, because the core does not
@@ -63,15 +64,15 @@ void ccl_leave(const struct ccl_library *l, struct call *c, int64_t ret);
 #define CCL_FUNCTIONS(name)                                       \
 	static struct comm *ccl_comm_##name(uint64_t handle)      \
 	{                                                         \
-		return ccl_comm(&ccl_##name, handle);             \
+		return ccl_find_comm(&ccl_##name, handle);        \
 	}                                                         \
 	static void ccl_enter_##name(struct call *c)              \
 	{                                                         \
-		ccl_enter(&ccl_##name, c);                        \
+		ccl_handle_enter(&ccl_##name, c);                 \
 	}                                                         \
 	static void ccl_leave_##name(struct call *c, int64_t ret) \
 	{                                                         \
-		ccl_leave(&ccl_##name, c, ret);                   \
+		ccl_handle_leave(&ccl_##name, c, ret);            \
 	}
 
 #endif

@@ -34,7 +34,7 @@ void *const *find_cublas_queries(
 	if (q->real == real && q->age == age)
 		return q->at;
 	for (unsigned i = 0; i < CUBLAS_QUERIES; i++)
-		q->at[i] = sibling_symbol(real, names[i]);
+		q->at[i] = sibling_find_symbol(real, names[i]);
 	q->real = real;
 	q->age = age;
 	return q->at;
@@ -54,7 +54,7 @@ static uint64_t get_cublas_stream(const struct call *c)
 }
 
 /* True if alpha and beta are in host memory: CUBLAS_POINTER_MODE_HOST is 0. */
-static bool are_factors_on_host(const struct call *c)
+static bool has_factors_on_host(const struct call *c)
 {
 	mode_query *ask = (mode_query *)get_query_functions(c->real)[OF_MODE];
 	int mode = -1;
@@ -84,7 +84,7 @@ static unsigned get_factor_bytes(uint64_t compute)
 	}
 }
 
-void cublas_dtype(uint64_t value, struct dtype_desc *d)
+void cublas_find_dtype(uint64_t value, struct dtype_desc *d)
 {
 	set_plain_dtype(d, spec_value_find(&cublas_dtypes, (int32_t)value, DT_OTHER));
 }
@@ -100,13 +100,13 @@ static struct factor_form get_factor_form(uint64_t compute, uint64_t result)
 	unsigned part = get_factor_bytes(compute);
 	struct dtype_desc d;
 
-	cublas_dtype(result, &d);
+	cublas_find_dtype(result, &d);
 	return (struct factor_form){
 		part, get_dtype_info(d.dtype)->component != d.dtype ? 2 * part : part};
 }
 
 /* True if n factors at p are 0 or -0: all bits except the signs are 0. */
-static bool are_zero_factors(const void *p, uint64_t n, struct factor_form f)
+static bool is_every_factor_zero(const void *p, uint64_t n, struct factor_form f)
 {
 	const uint8_t *byte = p;
 
@@ -201,7 +201,7 @@ static void set_group_buffer(
 	struct dtype_desc d = {.dtype = declared_as(c, g->matrix[which])->dtype};
 
 	if (g->typed)
-		cublas_dtype(g->matrix[which][1].u, &d);
+		cublas_find_dtype(g->matrix[which][1].u, &d);
 	if (which < 2 && get_group_value(c, g->trans[which], 0)) {
 		swap = rows;
 		rows = cols;
@@ -244,7 +244,7 @@ static bool is_any_factor_set(
 
 	if (g->typed)
 		f = get_factor_form(call_get_arg(c, ROLE_COMPUTE)->u, g->matrix[2][1].u);
-	return !ours || !factors->cp || !are_zero_factors(factors->cp, g->groups, f);
+	return !ours || !factors->cp || !is_every_factor_zero(factors->cp, g->groups, f);
 }
 
 static void describe_grouped(struct call *c, bool ours)
@@ -275,7 +275,7 @@ static bool read_cublas_call(struct call *c)
 {
 	union arg *alpha = call_get_arg(c, ROLE_ALPHA), *beta = call_get_arg(c, ROLE_BETA);
 	union arg was[2] = {alpha ? *alpha : (union arg){0}, beta ? *beta : (union arg){0}};
-	bool ours = are_factors_on_host(c);
+	bool ours = has_factors_on_host(c);
 
 	/* grouped_gemm: its kind has factors, but no arguments that are addresses of matrices. */
 	if (!c->api->spec->kind->nin && !c->api->spec->kind->nout && alpha) {
@@ -293,7 +293,7 @@ static bool read_cublas_call(struct call *c)
 	if (beta)
 		*beta = was[1];
 	if (ours && beta && beta->cp && call_get_arg(c, ROLE_COMPUTE) &&
-		are_zero_factors(beta->cp, 1,
+		is_every_factor_zero(beta->cp, 1,
 			get_factor_form(
 				call_get_arg(c, ROLE_COMPUTE)->u, call_get_arg(c, ROLE_RDTYPE)->u)))
 		remove_unread_result(&c->op, call_get_arg(c, ROLE_RECV)->cp);

@@ -25,6 +25,6 @@ void *const *find_cublas_queries(
 	struct cublas_queries *q, const void *real, const char *const names[CUBLAS_QUERIES]);
 
 /* value: a cudaDataType. */
-void cublas_dtype(uint64_t value, struct dtype_desc *d);
+void cublas_find_dtype(uint64_t value, struct dtype_desc *d);
 
 #endif

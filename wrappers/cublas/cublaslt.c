@@ -98,7 +98,7 @@ static void set_matrix_type(struct buffer *v, int64_t type)
 {
 	struct dtype_desc d;
 
-	cublas_dtype((uint64_t)type, &d);
+	cublas_find_dtype((uint64_t)type, &d);
 	v->dtype = d.dtype;
 	v->unit = d.extent;
 	v->bytes = d.size ? v->count * d.size : (v->count * get_other_bits(type) + 7) / 8;
@@ -194,7 +194,8 @@ static bool is_beta_set(const struct call *c, attribute_query *ask, const struct
 		return false;
 	case FACTORS_HOST:
 	case FACTORS_BETA_HOST:
-		cublas_dtype((uint64_t)read_attribute_32(ask, operation, d->scale_type), &scale);
+		cublas_find_dtype(
+			(uint64_t)read_attribute_32(ask, operation, d->scale_type), &scale);
 		return !beta || scale.dtype == DT_OTHER || !is_zero_element(beta, scale.dtype);
 	default:
 		return true;

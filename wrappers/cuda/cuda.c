@@ -47,7 +47,7 @@ static struct {
 	int (*event_query)(void *event);
 } cu;
 
-static bool cuda_attach(void)
+static bool cuda_load_functions(void)
 {
 	static const struct gpu_function want[] = {
 		{"cuPointerGetAttribute", &cu.pointer_get_attribute},
@@ -74,12 +74,12 @@ static bool cuda_attach(void)
 			session_record_layout_fact(LAYOUT_CUDA_DRIVER, false);
 		return false;
 	}
-	cuda_kernel_attach();
+	cuda_kernel_load_functions();
 	session_record_layout_fact(LAYOUT_CUDA_DRIVER, true);
 	return true;
 }
 
-static enum device_memory cuda_memory_kind(const void *p)
+static enum device_memory cuda_get_memory_kind(const void *p)
 {
 	uint64_t at = (uint64_t)(uintptr_t)p;
 	unsigned type = 0, managed = 0;
@@ -126,7 +126,7 @@ static bool find_context(void *stream, const void *memory, void **ctx)
 	return cu.stream_get_ctx(stream, ctx) == SUCCESS && *ctx;
 }
 
-static bool guard_enter(struct guard *g, void *stream, const void *memory)
+static bool guard_set_context(struct guard *g, void *stream, const void *memory)
 {
 	*g = (struct guard){.mode = RELAXED};
 	g->relaxed = cu.thread_exchange_stream_capture_mode(&g->mode) == SUCCESS;
@@ -136,7 +136,7 @@ static bool guard_enter(struct guard *g, void *stream, const void *memory)
 	return g->pushed;
 }
 
-static void guard_leave(struct guard *g)
+static void guard_reset_context(struct guard *g)
 {
 	void *ctx;
 
@@ -156,17 +156,17 @@ static bool is_stream_capturing(uint64_t stream)
 
 /* ---- snapshots ---- */
 
-static bool allocate_host_memory(void **region, size_t bytes)
+static bool init_host_memory(void **region, size_t bytes)
 {
 	return cu.mem_host_alloc(region, bytes, 1 /* for all contexts */) == SUCCESS;
 }
 
-static bool create_event(void **event)
+static bool init_event(void **event)
 {
 	return cu.event_create(event, NO_TIMING) == SUCCESS;
 }
 
-static void destroy_event(void *event)
+static void free_event(void *event)
 {
 	cu.event_destroy(event);
 }
@@ -182,7 +182,7 @@ static bool record_event(void *event, void *stream)
 	return cu.event_record(event, stream) == SUCCESS;
 }
 
-static int query_event(void *event)
+static int check_event(void *event)
 {
 	int mode = RELAXED, state;
 	bool relaxed = cu.thread_exchange_stream_capture_mode(&mode) == SUCCESS;
@@ -194,12 +194,12 @@ static int query_event(void *event)
 }
 
 static const struct snapshot_runtime snapshots = {
-	.allocate = allocate_host_memory,
-	.create_event = create_event,
-	.destroy_event = destroy_event,
+	.allocate = init_host_memory,
+	.create_event = init_event,
+	.destroy_event = free_event,
 	.copy = copy_to_host,
 	.record = record_event,
-	.query = query_event,
+	.query = check_event,
 };
 
 /* A communicator is made: its context is the thread's. */
@@ -221,18 +221,18 @@ static int cuda_copy(uint64_t stream, const void *from, size_t bytes, uint32_t *
 	struct guard g;
 	int err = -EIO;
 
-	if (guard_enter(&g, s, from))
+	if (guard_set_context(&g, s, from))
 		err = snapshot_copy(&snapshots, g.ctx, s, from, bytes, snapshot);
-	guard_leave(&g);
+	guard_reset_context(&g);
 	return err;
 }
 
-static int cuda_poll(uint32_t snapshot, const void **at)
+static int cuda_check_snapshot(uint32_t snapshot, const void **at)
 {
 	return snapshot_poll(&snapshots, snapshot, at);
 }
 
-static void cuda_drop(uint32_t snapshot)
+static void cuda_remove_snapshot(uint32_t snapshot)
 {
 	snapshot_drop(&snapshots, snapshot);
 }
@@ -240,13 +240,13 @@ static void cuda_drop(uint32_t snapshot)
 static const struct device_backend cuda = {
 	.name = "cuda",
 	.library = "libcuda.so",
-	.attach = cuda_attach,
-	.memory = cuda_memory_kind,
+	.attach = cuda_load_functions,
+	.memory = cuda_get_memory_kind,
 	.capturing = is_stream_capturing,
 	.init_copies = init_cuda_copies,
 	.copy = cuda_copy,
-	.poll = cuda_poll,
-	.drop = cuda_drop,
+	.poll = cuda_check_snapshot,
+	.drop = cuda_remove_snapshot,
 	.driver = &cuda_driver,
 };
 

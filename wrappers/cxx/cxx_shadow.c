@@ -44,19 +44,19 @@ struct type_info {
 
 static bool is_readable_word(const void *p)
 {
-	return p && ((uintptr_t)p & (sizeof(void *) - 1)) == 0 && memory_readable((uintptr_t)p);
+	return p && ((uintptr_t)p & (sizeof(void *) - 1)) == 0 && is_memory_readable((uintptr_t)p);
 }
 
 /* The text at s if it ends within a name's bounds and all of it is readable, otherwise NULL. */
 MEMORY_RAW static const char *get_readable_name(const char *s)
 {
-	if (!s || !memory_readable((uintptr_t)s))
+	if (!s || !is_memory_readable((uintptr_t)s))
 		return NULL;
 	if (*s == '*')
 		s++;
 	for (unsigned i = 0; i < NAME_MAX_BYTES; i++) {
 		if (((uintptr_t)&s[i] & (MEMORY_PAGE - 1)) == 0 &&
-			!memory_readable((uintptr_t)&s[i]))
+			!is_memory_readable((uintptr_t)&s[i]))
 			return NULL;
 		if (!s[i])
 			return i ? s : NULL;

@@ -219,7 +219,7 @@ static void read_cxx_type(struct reader *r, char *to)
 	r->depth--;
 }
 
-bool cxx_each_parameter(const char *symbol, bool (*take)(const char *type, void *arg), void *arg)
+bool cxx_handle_parameters(const char *symbol, bool (*take)(const char *type, void *arg), void *arg)
 {
 	struct reader r = {.p = symbol};
 	char text[TEXT_MAX] = "";

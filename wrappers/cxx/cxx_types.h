@@ -28,7 +28,8 @@ struct cxx_class {
  * `this`. Returns false if take() did, or if the name has an unknown construct (a template, an
  * operator, a function pointer).
  */
-bool cxx_each_parameter(const char *symbol, bool (*take)(const char *type, void *arg), void *arg);
+bool cxx_handle_parameters(
+	const char *symbol, bool (*take)(const char *type, void *arg), void *arg);
 
 /* Returns the row of a type, or NULL. */
 const struct cxx_class *cxx_class_find(

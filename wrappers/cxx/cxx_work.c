@@ -84,7 +84,7 @@ static struct cxx_work *drop_returned(void)
 	return spare;
 }
 
-struct cxx_work *cxx_work_new(struct call *c, cxx_tensor_fn *describe)
+struct cxx_work *cxx_work_add(struct call *c, cxx_tensor_fn *describe)
 {
 	struct cxx_work *w = drop_returned();
 

@@ -48,7 +48,7 @@ struct cxx_work {
  * Makes the work for a call that is being described. Returns NULL if there is no memory, or too
  * many calls are pending.
  */
-struct cxx_work *cxx_work_new(struct call *c, cxx_tensor_fn *describe);
+struct cxx_work *cxx_work_add(struct call *c, cxx_tensor_fn *describe);
 /*
  * For an adapter's passed(): this call has no description, and that of an earlier call must not
  * be used for it.

@@ -193,7 +193,7 @@ static void add_fields(struct operation *w, const struct options_layout *l, cons
 }
 
 /* True if the options match the layout. Checked until one call with a buffer has confirmed it. */
-static bool are_options_valid(const struct options_layout *l, const char *options)
+static bool has_valid_options(const struct options_layout *l, const char *options)
 {
 	const struct unbound_buffer *b;
 	uint64_t element;
@@ -218,7 +218,8 @@ static bool is_called_by_torch(const struct call *c)
 {
 	char file[16];
 
-	return strncmp(sibling_file((const void *)c->pc, file, sizeof(file)), "libtorch", 8) == 0;
+	return strncmp(sibling_copy_file_name((const void *)c->pc, file, sizeof(file)), "libtorch",
+		       8) == 0;
 }
 
 static bool read_gloo_call(struct call *c)
@@ -227,7 +228,7 @@ static bool read_gloo_call(struct call *c)
 	const struct options_layout *l = get_options_layout(c);
 
 	if (!options || !l || get_layout_state(LAYOUT_GLOO_OPTIONS) == LAYOUT_FAILED ||
-		is_called_by_torch(c) || !are_options_valid(l, options))
+		is_called_by_torch(c) || !has_valid_options(l, options))
 		return false;
 	c->op.comm = find_gloo_context(c, options);
 	if (!c->op.comm)

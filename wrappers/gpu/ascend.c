@@ -42,7 +42,7 @@ static struct {
 	int (*capture_get_info)(void *stream, int *status, void **model);
 } acl;
 
-static bool attach_ascend(void)
+static bool load_ascend_functions(void)
 {
 	static const struct gpu_function want[] = {
 		{"aclrtPointerGetAttributes", &acl.pointer_get_attributes},
@@ -61,18 +61,18 @@ static bool attach_ascend(void)
 	return gpu_find_functions(want, n, "libascendcl.so") == n;
 }
 
-static void *current_context(void)
+static void *get_ascend_context(void)
 {
 	void *context = NULL;
 
 	return acl.get_current_context(&context) == SUCCESS ? context : NULL;
 }
 
-static enum device_memory ascend_memory_kind(const void *p)
+static enum device_memory ascend_get_memory_kind(const void *p)
 {
 	struct pointer_attributes a = {.type = UINT32_MAX};
 
-	if (!current_context())
+	if (!get_ascend_context())
 		return DEVICE_IDLE;
 	if (acl.pointer_get_attributes(p, &a) != SUCCESS)
 		return DEVICE_MEMORY;
@@ -91,23 +91,23 @@ static bool is_ascend_capturing(uint64_t stream)
 	int status = 0;
 	void *model;
 
-	if (!acl.capture_get_info || !current_context())
+	if (!acl.capture_get_info || !get_ascend_context())
 		return false;
 	return acl.capture_get_info((void *)(uintptr_t)stream, &status, &model) != SUCCESS ||
 	       status != 0;
 }
 
-static bool allocate_region(void **region, size_t bytes)
+static bool init_region(void **region, size_t bytes)
 {
 	return acl.malloc_host(region, bytes) == SUCCESS;
 }
 
-static bool create_mark(void **event)
+static bool init_mark(void **event)
 {
 	return acl.create_event(event) == SUCCESS;
 }
 
-static void destroy_mark(void *event)
+static void free_mark(void *event)
 {
 	acl.destroy_event(event);
 }
@@ -122,7 +122,7 @@ static bool record_mark(void *event, void *stream)
 	return acl.record_event(event, stream) == SUCCESS;
 }
 
-static int query_mark(void *event)
+static int check_mark(void *event)
 {
 	int status = 0;
 
@@ -132,30 +132,30 @@ static int query_mark(void *event)
 }
 
 static const struct snapshot_runtime snapshots = {
-	.allocate = allocate_region,
-	.create_event = create_mark,
-	.destroy_event = destroy_mark,
+	.allocate = init_region,
+	.create_event = init_mark,
+	.destroy_event = free_mark,
 	.copy = copy_to_region,
 	.record = record_mark,
-	.query = query_mark,
+	.query = check_mark,
 };
 
 static void init_ascend_copies(void)
 {
-	if (current_context())
+	if (get_ascend_context())
 		snapshots_init(&snapshots);
 }
 
 static int copy_ascend(uint64_t stream, const void *from, size_t bytes, uint32_t *snapshot)
 {
-	void *context = current_context();
+	void *context = get_ascend_context();
 
 	return context ? snapshot_copy(&snapshots, context, (void *)(uintptr_t)stream, from, bytes,
 				 snapshot)
 		       : -EIO;
 }
 
-static int poll_ascend(uint32_t snapshot, const void **at)
+static int check_ascend_snapshot(uint32_t snapshot, const void **at)
 {
 	return snapshot_poll(&snapshots, snapshot, at);
 }
@@ -168,11 +168,11 @@ static void remove_ascend(uint32_t snapshot)
 const struct device_backend ascend_device = {
 	.name = "ascend",
 	.library = "libascendcl.so",
-	.attach = attach_ascend,
-	.memory = ascend_memory_kind,
+	.attach = load_ascend_functions,
+	.memory = ascend_get_memory_kind,
 	.capturing = is_ascend_capturing,
 	.init_copies = init_ascend_copies,
 	.copy = copy_ascend,
-	.poll = poll_ascend,
+	.poll = check_ascend_snapshot,
 	.drop = remove_ascend,
 };

@@ -59,7 +59,7 @@ static struct {
 } cu;
 static bool attached;
 
-bool cuda_kernel_attach(void)
+bool cuda_kernel_load_functions(void)
 {
 	static const struct gpu_function want[] = {
 		{"cuPointerGetAttribute", &cu.pointer_get_attribute},
@@ -90,14 +90,14 @@ bool cuda_kernel_attach(void)
 	return attached;
 }
 
-static void relax_capture(struct device_guard *g)
+static void set_relaxed_capture(struct device_guard *g)
 {
 	*g = (struct device_guard){.mode = RELAXED};
 	g->relaxed = cu.thread_exchange_stream_capture_mode(&g->mode) == SUCCESS;
 }
 
 /* Describes the current context. */
-static bool describe_context(struct device_guard *g)
+static bool read_context(struct device_guard *g)
 {
 	unsigned long long id = 0;
 	int device = 0;
@@ -126,7 +126,7 @@ static bool find_stream_context(struct device_guard *g, void *stream, const void
 	return cu.stream_get_ctx(stream, &g->context) == SUCCESS && g->context;
 }
 
-static bool enter_cuda(struct device_guard *g, uint64_t stream, const void *memory)
+static bool set_cuda_context(struct device_guard *g, uint64_t stream, const void *memory)
 {
 	if (!attached) {
 		*g = (struct device_guard){0};
@@ -135,21 +135,21 @@ static bool enter_cuda(struct device_guard *g, uint64_t stream, const void *memo
 			"later; device: copy measures copies");
 		return false;
 	}
-	relax_capture(g);
+	set_relaxed_capture(g);
 	if (!find_stream_context(g, (void *)(uintptr_t)stream, memory))
 		return false;
 	g->pushed = cu.ctx_push_current(g->context) == SUCCESS;
-	return g->pushed && describe_context(g);
+	return g->pushed && read_context(g);
 }
 
-static bool enter_cuda_current(struct device_guard *g)
+static bool set_current_cuda_context(struct device_guard *g)
 {
 	if (!attached) {
 		*g = (struct device_guard){0};
 		return false;
 	}
-	relax_capture(g);
-	return cu.ctx_get_current(&g->context) == SUCCESS && g->context && describe_context(g);
+	set_relaxed_capture(g);
+	return cu.ctx_get_current(&g->context) == SUCCESS && g->context && read_context(g);
 }
 
 /*
@@ -165,17 +165,17 @@ static int set_cuda_device(struct device_guard *g, unsigned n)
 		*g = (struct device_guard){0};
 		return -1;
 	}
-	relax_capture(g);
+	set_relaxed_capture(g);
 	if (cu.device_primary_ctx_get_state(device, &flags, &active) != SUCCESS || !active ||
 		cu.device_primary_ctx_retain(&g->context, device) != SUCCESS)
 		return 0;
 	g->retained = true;
 	g->device = (uint64_t)device;
 	g->pushed = cu.ctx_push_current(g->context) == SUCCESS;
-	return g->pushed && describe_context(g);
+	return g->pushed && read_context(g);
 }
 
-static void leave_cuda(struct device_guard *g)
+static void reset_cuda_context(struct device_guard *g)
 {
 	void *ctx;
 
@@ -261,13 +261,13 @@ static bool load_kernel(void **function, uint64_t *ns)
 	return ok;
 }
 
-static bool share_memory(void *host, size_t bytes, uint64_t *device)
+static bool register_shared_memory(void *host, size_t bytes, uint64_t *device)
 {
 	return cu.mem_host_register(host, bytes, REGISTER) == SUCCESS &&
 	       cu.mem_host_get_device_pointer(device, host, 0) == SUCCESS;
 }
 
-static bool allocate_memory(uint64_t *device, size_t bytes)
+static bool init_device_memory(uint64_t *device, size_t bytes)
 {
 	return cu.mem_alloc(device, bytes) == SUCCESS;
 }
@@ -282,7 +282,7 @@ static bool launch_kernel(
 		       list, NULL) == SUCCESS;
 }
 
-static bool warm_kernel(
+static bool start_kernel_once(
 	void *function, uint64_t clear, size_t bytes, const void *arguments, size_t size)
 {
 	void *stream; /* kept, because destroying it might wait */
@@ -293,14 +293,14 @@ static bool warm_kernel(
 }
 
 const struct device_driver cuda_driver = {
-	.enter = enter_cuda,
-	.enter_current = enter_cuda_current,
+	.enter = set_cuda_context,
+	.enter_current = set_current_cuda_context,
 	.enter_device = set_cuda_device,
-	.leave = leave_cuda,
+	.leave = reset_cuda_context,
 	.covers = is_covered,
 	.load = load_kernel,
-	.share = share_memory,
-	.allocate = allocate_memory,
-	.warm = warm_kernel,
+	.share = register_shared_memory,
+	.allocate = init_device_memory,
+	.warm = start_kernel_once,
 	.launch = launch_kernel,
 };

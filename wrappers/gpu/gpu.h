@@ -33,7 +33,7 @@ extern const struct device_backend hip_device;
 extern const char gpu_stats_ptx[], gpu_stats_gfx90a[], gpu_stats_gfx942[], gpu_stats_gfx1100[];
 
 /* Looks up the functions that cuda_driver needs. */
-bool cuda_kernel_attach(void);
+bool cuda_kernel_load_functions(void);
 extern const struct device_driver cuda_driver;
 
 #endif

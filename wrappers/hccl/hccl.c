@@ -176,7 +176,7 @@ static struct comm *find_named(const char *name, const void *real)
 	for (unsigned i = 0; h && i < NAMES_MAX && atomic_load(&names[i].name); i++)
 		if (atomic_load(&names[i].name) == h && (handle = atomic_load(&names[i].handle)))
 			return ccl_comm_hccl(handle);
-	return ccl_group(&ccl_hccl, real, name, &rank, &size);
+	return ccl_find_group(&ccl_hccl, real, name, &rank, &size);
 }
 
 struct comm *hccl_comm_named(const char *name)

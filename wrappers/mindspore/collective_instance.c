@@ -42,7 +42,7 @@ static void *get_method_entry(unsigned i, void *function, const char *class, voi
 	else
 		snprintf(mangled, sizeof(mangled), "_ZN%s%zu%sEv", class,
 			strlen(ms_get_method_name(i)), ms_get_method_name(i));
-	if (demangle_symbol(mangled, name, sizeof(name), NULL) < 0 ||
+	if (format_cxx_symbol(mangled, name, sizeof(name), NULL) < 0 ||
 		!elfsym_find_place((uintptr_t)function, &at))
 		return function;
 	snprintf(asked, sizeof(asked), MS_METHOD_NAME "%s", name);
@@ -87,7 +87,7 @@ void ms_set_instance_hooks(const void *manager)
 
 	if (get_layout_state(LAYOUT_MS_COLLECTIVES) == LAYOUT_FAILED)
 		return;
-	for (unsigned i = 0; i < MANAGER_WORDS && memory_readable((uintptr_t)&word[i]); i++) {
+	for (unsigned i = 0; i < MANAGER_WORDS && is_memory_readable((uintptr_t)&word[i]); i++) {
 		struct cxx_shadow s = {
 			.class = MS_COLLECTIVES, .place = place, .entry = get_method_entry};
 		int err;

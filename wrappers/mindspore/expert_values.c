@@ -4,24 +4,19 @@
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "base/hash.h"
 #include "base/log.h"
-#include "call/data/buffer_check.h"
 #include "call/step.h"
 #include "stats/stats.h"
 #include "terms/dtype.h"
-#include "text/suffix.h"
 #include "training/params/expert_rows.h"
 #include "training/params/experts.h"
 #include "training/params/kind.h"
-#include "training/params/metric.h"
-#include "wrappers/mindspore/kernel_phase.h"
 #include "wrappers/mindspore/kernel_values.h"
-#include "wrappers/mindspore/parameters.h"
+#include "wrappers/mindspore/routers.h"
 
 #define TOKEN_KINDS (KIND_BIT(TOKENS) | KIND_BIT(BALANCE))
 #define EXPERT_KINDS (TOKEN_KINDS | KIND_BIT(ROUTER_SIMILARITY) | KIND_BIT(EXPERT_ENTROPY))
@@ -47,256 +42,15 @@ bool is_routing_due(void)
 	return train_get_kinds() & EXPERT_KINDS && train_are_kinds_due();
 }
 
-/* A leaf except for the locks of names of parameters and of the journal. A forked child initialises it again. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-/* ---- routers; the lock is held in all following functions but those of kernel_values.c ---- */
-
-#define ROUTERS_MAX 512u
 /*
- * Before the first backward pass of PYNATIVE mode, parameters have no names. Until then a matrix
- * with at most UNNAMED_EXPERTS_MAX rows, and at least twice as many columns (or the other way
- * round), may be a router's.
+ * Guards all variables of this file. Held to look something up and to store a result, never while a
+ * tensor is measured or a row is written (as in routers.c). When a result is stored, the step may
+ * have ended: then its rows are written, and the content of its memory is not stored. Order: before
+ * the lock of routers.c, and after no lock of libprobe. A forked child initialises it again.
  */
-#define UNNAMED_MAX 256u
-#define UNNAMED_EXPERTS_MAX 512u
+static pthread_mutex_t content_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static struct router {
-	uint32_t experts, width;
-	int64_t dims[2]; /* experts and width, in the order of the parameter */
-	uint8_t dtype;
-	bool named; /* false: it may be a router */
-	uint32_t generation; /* of the table of parameters that contains it; 0: none */
-	uint32_t measured, wrote; /* 1 + the step in which similarity was computed, was written */
-	double similarity;
-	double of_copy; /* similarity of the last copy, which may be rounded; NAN: none */
-	char name[TRAIN_NAME_MAX];
-} routers[ROUTERS_MAX];
-static const void *router_data[ROUTERS_MAX]; /* the parameters' memory */
-static uint32_t nrouter, loaded_generation;
 static uint32_t content_step; /* 1 + the step whose kernels are handled */
-
-/* Memory of graphs' arguments that are no router's weight. */
-#define KNOWN_SLOTS 4096u
-static struct known_memory {
-	const void *data;
-	uint32_t generation;
-} known[KNOWN_SLOTS];
-
-static bool has_parameter_names(void)
-{
-	const struct train_params *all = train_get_params();
-
-	return all && all->n;
-}
-
-/*
- * Removes ".weight" from a parameter's name. Returns false if it is not the name of a router's
- * weight: neither its cell is a router, nor the one around a cell named dense.
- */
-static bool get_router_name(char *name)
-{
-	char *dense;
-	bool is_router;
-
-	if (!has_suffix(name, ".weight"))
-		return false;
-	name[strlen(name) - strlen(".weight")] = 0;
-	if (is_router_name(name))
-		return true;
-	if (!has_suffix(name, ".dense"))
-		return false;
-	dense = name + strlen(name) - strlen(".dense");
-	*dense = 0;
-	is_router = is_router_name(name);
-	*dense = '.';
-	return is_router;
-}
-
-static struct router *find_router_at(const void *data)
-{
-	for (uint32_t i = 0; i < nrouter; i++)
-		if (router_data[i] == data)
-			return &routers[i];
-	return NULL;
-}
-
-/* False for a parameter that is no longer in the table, or if other data are in its memory. */
-static bool has_router_weight(const struct router *r, const int64_t *dims, uint8_t dtype)
-{
-	return r->dtype == dtype && memcmp(r->dims, dims, sizeof(r->dims)) == 0 &&
-	       (!r->generation || r->generation == loaded_generation);
-}
-
-static struct router *find_or_add_router(const void *data, const int64_t *dims, uint8_t dtype)
-{
-	struct router *r = find_router_at(data);
-	uint32_t most = has_parameter_names() || ms_is_graph_running() ? ROUTERS_MAX : UNNAMED_MAX;
-
-	if (!r && nrouter >= most)
-		return NULL;
-	if (!r) {
-		router_data[nrouter] = data;
-		r = &routers[nrouter++];
-		*r = (struct router){.of_copy = NAN};
-	} else if (!has_router_weight(r, dims, dtype)) {
-		*r = (struct router){.of_copy = NAN};
-	}
-	r->experts = get_expert_number(dims);
-	r->width = (uint32_t)(dims[0] < dims[1] ? dims[1] : dims[0]);
-	memcpy(r->dims, dims, sizeof(r->dims));
-	r->dtype = dtype;
-	return r;
-}
-
-/* Sets the routers of a new table of parameters. */
-static void load_named_routers(void)
-{
-	const struct train_params *all = train_get_params();
-	char name[TRAIN_NAME_MAX];
-
-	if (!all || loaded_generation == all->generation + 1)
-		return;
-	loaded_generation = all->generation + 1;
-	for (uint32_t i = 0; i < all->n; i++) {
-		const struct train_param *p = &all->at[i];
-		int64_t dims[2];
-		struct router *r;
-
-		if (p->ndim != 2 || !p->lo)
-			continue;
-		dims[0] = (int64_t)p->dims[0];
-		dims[1] = (int64_t)p->dims[1];
-		snprintf(name, sizeof(name), "%s", p->name);
-		r = get_router_name(name) ? find_or_add_router((const void *)p->lo, dims, p->dtype)
-					  : NULL;
-		if (!r)
-			continue;
-		if (!r->named)
-			r->measured = 0; /* what was in its memory before was another matrix */
-		r->named = true;
-		r->generation = loaded_generation;
-		strcpy(r->name, name);
-	}
-}
-
-static struct buffer get_weight_buffer(const struct router *r)
-{
-	return (struct buffer){.base = router_data[r - routers],
-		.count = (uint64_t)r->experts * r->width,
-		.bytes = (uint64_t)r->experts * r->width * get_dtype_info(r->dtype)->size,
-		.dtype = r->dtype,
-		.layout = BUFFER_CONTIG,
-		.width = sizeof(int64_t),
-		.ndim = 2,
-		.counts = r->dims};
-}
-
-/* Computes the similarity of a router's experts, once in a step. */
-static void measure_weight(struct router *r, uint32_t step)
-{
-	struct buffer b = get_weight_buffer(r);
-
-	if (r->measured == step)
-		return;
-	r->measured = step;
-	if (!is_buffer_readable_now(&b) || !compute_router_similarity(&b, &r->similarity))
-		r->similarity = NAN;
-}
-
-/*
- * True if the weight's address is known for the whole step, so that the similarity is computed only
- * when another matrix is compared with it.
- */
-static bool is_measured_on_demand(const struct router *r)
-{
-	return r->named && loaded_generation && r->generation == loaded_generation;
-}
-
-static bool can_be_router(const struct buffer *b)
-{
-	const int64_t *dims = b->counts;
-	int64_t experts = dims[0] < dims[1] ? dims[0] : dims[1];
-	int64_t width = dims[0] < dims[1] ? dims[1] : dims[0];
-
-	return experts <= UNNAMED_EXPERTS_MAX && width >= 2 * experts;
-}
-
-static bool is_equal(double a, double b)
-{
-	return a <= b && a >= b;
-}
-
-/*
- * Matrix b may be a copy of a router's weight that no kernel made, such as a transposed view. Returns
- * the router with exactly b's similarity. NULL: none, or several.
- */
-static struct router *find_router_of_copy(const struct buffer *b, uint32_t step)
-{
-	const int64_t *dims = b->counts;
-	uint32_t experts = get_expert_number(dims);
-	uint32_t width = (uint32_t)(dims[0] < dims[1] ? dims[1] : dims[0]);
-	struct router *found = NULL;
-	double similarity = NAN;
-
-	for (uint32_t i = 0; i < nrouter; i++) {
-		struct router *r = &routers[i];
-
-		if (r->experts != experts || r->width != width)
-			continue;
-		if (isnan(similarity) && !compute_router_similarity(b, &similarity))
-			return NULL;
-		if (is_measured_on_demand(r))
-			measure_weight(r, step);
-		if (r->measured != step ||
-			!(is_equal(similarity, r->similarity) || is_equal(similarity, r->of_copy)))
-			continue;
-		if (found)
-			return NULL;
-		found = r;
-	}
-	return found;
-}
-
-/* An argument of a graph. NULL: it is not known, or is no router's weight. */
-static struct router *find_router_of_graph(const struct buffer *b)
-{
-	struct known_memory *k = &known[hash_mix((uintptr_t)b->base) % KNOWN_SLOTS];
-	char name[TRAIN_NAME_MAX];
-	struct router *r;
-
-	if (k->data == b->base && k->generation == loaded_generation)
-		return NULL;
-	if (!ms_copy_argument_name(b->base, name, sizeof(name)))
-		return NULL;
-	if (!get_router_name(name)) {
-		*k = (struct known_memory){b->base, loaded_generation};
-		return NULL;
-	}
-	r = find_or_add_router(b->base, b->counts, b->dtype);
-	if (r) {
-		r->named = true;
-		strcpy(r->name, name);
-	}
-	return r;
-}
-
-/* Returns the router whose weight is matrix b, or that may be one without a name; NULL: none. */
-static struct router *find_router(const struct buffer *b, uint32_t step)
-{
-	struct router *r;
-
-	load_named_routers();
-	r = find_router_at(b->base);
-	if (r && !has_router_weight(r, b->counts, b->dtype))
-		r = NULL;
-	if (!r && ms_is_graph_running())
-		r = find_router_of_graph(b);
-	if (!r)
-		r = find_router_of_copy(b, step);
-	if (!r && !has_parameter_names() && !ms_is_graph_running() && can_be_router(b))
-		r = find_or_add_router(b->base, b->counts, b->dtype);
-	return r;
-}
 
 /* A transposed view, as the matrix that is in memory. Returns false if b is no matrix of numbers. */
 static bool get_matrix(const struct ms_tensor_view *s, struct buffer *b, int64_t *dims)
@@ -316,106 +70,109 @@ static bool get_matrix(const struct ms_tensor_view *s, struct buffer *b, int64_t
 	return true;
 }
 
-/* ---- rows ---- */
+/* ---- rows; the caller does not hold the lock ---- */
 
 /* Rows of routers without a name, until names are known. */
 #define UNNAMED_ROWS_MAX 65536u
 #define UNNAMED_LOGITS_MAX (UINT64_C(1) << 25) /* as many of them are read at most */
 static struct unnamed_row {
 	double value;
+	uint64_t router; /* its id */
 	uint32_t step;
-	uint16_t router;
 	uint8_t kind;
 	int16_t part;
 } * unnamed_rows; /* UNNAMED_ROWS_MAX; NULL: none yet */
 static _Atomic uint32_t nunnamed; /* read without the lock: are there any */
 static uint64_t unnamed_logits;
+static uint32_t nwriting; /* threads that write rows of unnamed routers: these stay until then */
 
-static void write_routing_row(const struct unnamed_row *w)
+static void write_routing_row(const struct unnamed_row *w, const char *name)
 {
-	const char *router = train_get_short_name(routers[w->router].name);
-
-	if (write_expert_row(
-		    (struct train_value){.step = w->step}, w->kind, router, w->part, w->value))
+	if (write_expert_row((struct train_value){.step = w->step}, w->kind,
+		    train_get_short_name(name), w->part, w->value))
 		ms_set_kind_written(w->kind);
 }
 
-static void add_routing_row(const struct router *r, enum train_kind kind, int part, double value)
+static void add_unnamed_row(const struct unnamed_row *w)
 {
-	struct unnamed_row w = {.value = value,
-		.step = content_step - 1,
-		.router = (uint16_t)(r - routers),
-		.kind = (uint8_t)kind,
-		.part = (int16_t)part};
+	bool added = false;
 
-	if (!(train_get_kinds() >> kind & 1))
-		return;
-	if (r->named) {
-		write_routing_row(&w);
-		return;
-	}
+	pthread_mutex_lock(&content_lock);
 	if (!unnamed_rows) {
-		void *p = mmap(NULL, UNNAMED_ROWS_MAX * sizeof(w), PROT_READ | PROT_WRITE,
+		void *p = mmap(NULL, UNNAMED_ROWS_MAX * sizeof(*w), PROT_READ | PROT_WRITE,
 			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 		unnamed_rows = p == MAP_FAILED ? NULL : p;
 	}
-	if (unnamed_rows && nunnamed < UNNAMED_ROWS_MAX)
-		unnamed_rows[nunnamed++] = w;
-	else
+	if (unnamed_rows && nunnamed < UNNAMED_ROWS_MAX) {
+		unnamed_rows[nunnamed++] = *w;
+		added = true;
+	}
+	pthread_mutex_unlock(&content_lock);
+	if (!added)
 		log_loss(LOSS_ENTRY,
 			"MindSpore: more than %u values of routers before their names are known: "
 			"further ones are not recorded",
 			UNNAMED_ROWS_MAX);
 }
 
-/* The named router that unnamed router r is, or is a copy of; NULL: none, or several. */
-static const struct router *find_named_router(const struct router *r)
+static void add_routing_row(const struct router_copy *router, uint32_t step, enum train_kind kind,
+	int part, double value)
 {
-	const struct router *found = NULL;
+	struct unnamed_row w = {.value = value,
+		.router = router->id,
+		.step = step - 1,
+		.kind = (uint8_t)kind,
+		.part = (int16_t)part};
 
-	if (r->named)
-		return r;
-	for (uint32_t i = 0; i < nrouter; i++) {
-		struct router *other = &routers[i];
+	if (!(train_get_kinds() >> kind & 1))
+		return;
+	if (router->named)
+		write_routing_row(&w, router->name);
+	else
+		add_unnamed_row(&w);
+}
 
-		if (!other->named ||
-			(other->generation && other->generation != loaded_generation) ||
-			other->experts != r->experts || other->width != r->width)
-			continue;
-		measure_weight(other, step_now() + 1);
-		if (!is_equal(other->similarity, r->similarity))
-			continue;
-		if (found)
-			return NULL;
-		found = other;
+/* Takes the rows of routers that had no name, if names are known. Returns their number. */
+static uint32_t remove_unnamed_rows(struct unnamed_row **rows)
+{
+	uint32_t n = 0;
+
+	pthread_mutex_lock(&content_lock);
+	if (unnamed_rows && ms_has_parameter_names()) {
+		*rows = unnamed_rows;
+		n = nunnamed;
+		unnamed_rows = NULL;
+		nunnamed = 0;
+		unnamed_logits = 0;
+		nwriting += n != 0;
 	}
-	return found;
+	pthread_mutex_unlock(&content_lock);
+	return n;
 }
 
 /* Writes rows of routers that have a name now, and drops the others. */
 static void write_unnamed_rows(void)
 {
-	const struct router *last = NULL, *named = NULL;
+	struct unnamed_row *rows;
+	uint32_t n = remove_unnamed_rows(&rows);
+	char name[TRAIN_NAME_MAX];
+	bool has_name = false;
+	uint64_t last = 0;
 
-	if (!unnamed_rows || !has_parameter_names())
-		return;
-	load_named_routers();
-	for (uint32_t i = 0; i < nunnamed; i++) {
-		const struct router *r = &routers[unnamed_rows[i].router];
-
-		if (r != last)
-			named = find_named_router(r);
-		last = r;
-		if (!named)
-			continue;
-		unnamed_rows[i].router = (uint16_t)(named - routers);
-		write_routing_row(&unnamed_rows[i]);
+	for (uint32_t i = 0; i < n; i++) {
+		if (rows[i].router != last)
+			has_name = ms_find_router_name(rows[i].router, name);
+		last = rows[i].router;
+		if (has_name)
+			write_routing_row(&rows[i], name);
 	}
-	munmap(unnamed_rows, UNNAMED_ROWS_MAX * sizeof(*unnamed_rows));
-	unnamed_rows = NULL;
-	nunnamed = 0;
-	unnamed_logits = 0;
+	if (!n)
+		return;
+	munmap(rows, UNNAMED_ROWS_MAX * sizeof(*rows));
+	pthread_mutex_lock(&content_lock);
+	nwriting--;
+	pthread_mutex_unlock(&content_lock);
 }
 
 void ms_write_unnamed_experts(void)
@@ -425,18 +182,17 @@ void ms_write_unnamed_experts(void)
 	if (!atomic_load_explicit(&nunnamed, memory_order_acquire))
 		return;
 	stats_fenv_set(&fenv);
-	pthread_mutex_lock(&lock);
 	write_unnamed_rows();
-	pthread_mutex_unlock(&lock);
 	stats_fenv_reset(&fenv);
 }
 
-/* ---- the content of memory in this step ---- */
+/* ---- the content of memory in this step; the caller holds the lock ---- */
 
 /* A call of a router. */
 struct routing {
-	struct router *router;
+	uint64_t router; /* its id */
 	uint64_t tokens;
+	uint32_t experts;
 	bool counted; /* its tokens have been counted: only the first choice counts */
 };
 
@@ -446,8 +202,8 @@ static struct routing calls[CALLS_MAX];
 static uint32_t ncall;
 static struct memory_content {
 	const void *data;
+	uint64_t weight; /* the id of the router whose weight was copied here; 0: none */
 	uint32_t generation; /* the slot is free if this differs from the current generation */
-	uint32_t weight; /* 1 + the index of the router whose weight was copied here; 0: none */
 	uint32_t call; /* 1 + the index of the call whose scores these are; 0: none */
 } contents[PLACES]; /* open addressing */
 static uint32_t generation; /* increases with each step */
@@ -462,19 +218,6 @@ static struct memory_content *find_routed_slot(const void *data)
 	return &contents[i];
 }
 
-/* Removes routers that have no name although names are known. No content refers to a router. */
-static void remove_unnamed_routers(void)
-{
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < nrouter; i++)
-		if (routers[i].named) {
-			router_data[n] = router_data[i];
-			routers[n++] = routers[i];
-		}
-	nrouter = n;
-}
-
 static void start_step(void)
 {
 	if (content_step == step_now() + 1)
@@ -482,8 +225,8 @@ static void start_step(void)
 	content_step = step_now() + 1;
 	generation++;
 	occupied = ncall = 0;
-	if (!unnamed_rows && has_parameter_names())
-		remove_unnamed_routers();
+	if (!unnamed_rows && !nwriting && ms_has_parameter_names())
+		ms_remove_unnamed_routers();
 }
 
 /* Logged once. */
@@ -495,7 +238,7 @@ static void record_full_step(void)
 		CALLS_MAX, PLACES / 2, content_step - 1);
 }
 
-static void set_routed_content(const void *data, uint32_t weight, uint32_t call)
+static void set_routed_content(const void *data, uint64_t weight, uint32_t call)
 {
 	struct memory_content *c = find_routed_slot(data);
 	bool new = c->generation != generation;
@@ -507,139 +250,220 @@ static void set_routed_content(const void *data, uint32_t weight, uint32_t call)
 		return;
 	}
 	occupied += new;
-	*c = (struct memory_content){data, generation, weight, call};
+	*c = (struct memory_content){data, weight, generation, call};
 }
 
 static bool has_scores_of(const struct buffer *b, const struct routing *call)
 {
-	return has_number_per_expert(b, call->router->experts) &&
-	       b->count == call->tokens * call->router->experts;
+	return has_number_per_expert(b, call->experts) && b->count == call->tokens * call->experts;
 }
+
+/* ---- kernels; the caller does not hold the lock ---- */
 
 /* What a kernel has read: matrices that are a router's weight, or copies of one, and scores of a call. */
 #define MATRICES_MAX 4u
 struct read_content {
-	struct router *router[MATRICES_MAX];
-	int64_t dims[MATRICES_MAX][2]; /* of these matrices, as the kernel gets them */
+	uint32_t step, generation; /* when the kernel's tensors were read first */
+	struct read_matrix {
+		uint64_t router; /* its id */
+		uint32_t experts;
+		int64_t dims[2]; /* of the matrix, as the kernel gets it */
+	} matrix[MATRICES_MAX];
 	unsigned n;
-	struct routing *call;
+	uint32_t call; /* 1 + its index; 0: no scores */
+	struct routing routing; /* a copy of this call */
 };
+
+static void start_reading(struct read_content *read)
+{
+	pthread_mutex_lock(&content_lock);
+	start_step();
+	read->step = content_step;
+	read->generation = generation;
+	pthread_mutex_unlock(&content_lock);
+}
+
+/*
+ * Sets the call whose scores are in b, if there is one, or the router whose weight was copied there.
+ * Scores of another shape are another view, such as groups of experts, or something else that no
+ * kernel has written.
+ */
+static void read_known_content(
+	struct read_content *read, const struct buffer *b, bool *has_scores, uint64_t *router)
+{
+	const struct memory_content *c;
+
+	*has_scores = false;
+	*router = 0;
+	pthread_mutex_lock(&content_lock);
+	c = find_routed_slot(b->base);
+	if (read->generation == generation && c->generation == generation) {
+		*router = c->weight;
+		*has_scores = c->call && has_scores_of(b, &calls[c->call - 1]);
+		if (*has_scores) {
+			read->call = c->call;
+			read->routing = calls[c->call - 1];
+		}
+	}
+	pthread_mutex_unlock(&content_lock);
+}
+
+/* Adds matrix b, a router's weight. */
+static void add_read_matrix(struct read_content *read, uint64_t id, const struct buffer *b)
+{
+	struct read_matrix *m = &read->matrix[read->n];
+	struct router_copy router;
+
+	if (!ms_copy_router(id, &router))
+		return;
+	*m = (struct read_matrix){.router = id, .experts = router.experts};
+	memcpy(m->dims, b->counts, sizeof(m->dims));
+	read->n++;
+	ms_measure_read_router(id, read->step);
+}
 
 static void read_input(const struct kernel_tensors *in, unsigned i, struct read_content *read)
 {
-	const struct memory_content *c;
 	struct ms_tensor_view s;
-	struct router *r = NULL;
 	int64_t dims[2];
+	uint64_t router;
+	bool has_scores;
 	struct buffer b;
 
 	if (!ms_read_kernel_tensor(in, i, &s) || !s.v.count)
 		return;
-	c = find_routed_slot(s.v.base);
-	if (c->generation == generation && c->call) {
-		struct routing *call = &calls[c->call - 1];
-
-		/*
-		 * Otherwise it is another view, such as groups of experts, or something else that
-		 * no kernel has written.
-		 */
-		if (has_scores_of(&s.v, call)) {
-			read->call = call;
-			return;
-		}
-	}
-	if (c->generation == generation && c->weight)
-		r = &routers[c->weight - 1];
-	if (read->n == MATRICES_MAX || !get_matrix(&s, &b, dims))
+	read_known_content(read, &s.v, &has_scores, &router);
+	if (has_scores || read->n == MATRICES_MAX || !get_matrix(&s, &b, dims))
 		return;
-	if (!r)
-		r = find_router(&b, content_step);
-	if (r) {
-		if (!is_measured_on_demand(r) || train_get_kinds() & KIND_BIT(ROUTER_SIMILARITY))
-			measure_weight(r, content_step);
-		read->router[read->n] = r;
-		memcpy(read->dims[read->n++], s.v.counts, sizeof(*read->dims));
-	}
+	if (!router)
+		router = ms_find_router(&b, read->step);
+	if (router)
+		add_read_matrix(read, router, &s.v);
 }
 
-/* Returns 1 + the index of a new call of router r with these logits, 0 if it cannot be measured. */
-static uint32_t record_logits(struct router *r, const struct buffer *logits)
+/*
+ * True if these logits of a router may be measured: those of routers without a name are counted.
+ * *call: 1 + the index of a new call; 0: the step has ended.
+ */
+static bool add_routing_call(const struct read_content *read, const struct router_copy *router,
+	const struct buffer *logits, uint32_t *call)
 {
-	double entropy;
+	bool readable = true;
 
-	if (!r->named) {
+	*call = 0;
+	pthread_mutex_lock(&content_lock);
+	if (!router->named) {
 		unnamed_logits += logits->count;
-		if (unnamed_logits > UNNAMED_LOGITS_MAX)
-			return 0;
+		readable = unnamed_logits <= UNNAMED_LOGITS_MAX;
 	}
-	if (ncall == CALLS_MAX) {
+	if (readable && read->generation == generation && ncall == CALLS_MAX) {
 		record_full_step();
-		return 0;
+		readable = false;
+	} else if (readable && read->generation == generation) {
+		calls[ncall] = (struct routing){
+			router->id, logits->count / router->experts, router->experts, false};
+		*call = ++ncall;
 	}
-	if (r->wrote != content_step && r->measured == content_step && !isnan(r->similarity))
-		add_routing_row(r, TK_ROUTER_SIMILARITY, EXPERT_PART_NONE, r->similarity);
-	r->wrote = content_step;
+	pthread_mutex_unlock(&content_lock);
+	return readable;
+}
+
+/* Returns 1 + the index of a new call of router `id` with these logits; 0: there is none. */
+static uint32_t record_logits(
+	const struct read_content *read, uint64_t id, const struct buffer *logits)
+{
+	double similarity, entropy;
+	struct router_copy router;
+	uint32_t call;
+
+	if (!ms_copy_router(id, &router) || !add_routing_call(read, &router, logits, &call))
+		return 0;
+	similarity = ms_remove_unwritten_similarity(id, read->step);
+	if (!isnan(similarity))
+		add_routing_row(
+			&router, read->step, TK_ROUTER_SIMILARITY, EXPERT_PART_NONE, similarity);
 	if (train_get_kinds() & KIND_BIT(EXPERT_ENTROPY) &&
 		compute_expert_entropy(logits, &entropy))
-		add_routing_row(r, TK_EXPERT_ENTROPY, EXPERT_PART_NONE, entropy);
-	calls[ncall] = (struct routing){r, logits->count / r->experts, false};
-	return ++ncall;
+		add_routing_row(&router, read->step, TK_EXPERT_ENTROPY, EXPERT_PART_NONE, entropy);
+	return call;
 }
+
+struct token_source {
+	struct router_copy router;
+	uint32_t step;
+};
 
 static void add_token_row(void *arg, enum train_kind kind, int part, double value)
 {
-	add_routing_row(arg, kind, part, value);
+	const struct token_source *source = arg;
+
+	add_routing_row(&source->router, source->step, kind, part, value);
+}
+
+/* Sets that the tokens of the call whose scores were read are counted. Returns false if they were. */
+static bool set_call_counted(const struct read_content *read)
+{
+	bool first = true;
+
+	pthread_mutex_lock(&content_lock);
+	/* If the step has ended, another call may be at this index. */
+	if (read->generation == generation) {
+		first = !calls[read->call - 1].counted;
+		calls[read->call - 1].counted = true;
+	}
+	pthread_mutex_unlock(&content_lock);
+	return first;
 }
 
 /* Counts the tokens of each expert if b contains the chosen experts of each token. */
-static void record_choice(struct routing *call, const struct buffer *b)
+static void record_choice(const struct read_content *read, const struct buffer *b)
 {
-	static struct expert_counts counts; /* the lock is held */
-	struct router *r = call->router;
+	const struct routing *call = &read->routing;
 	uint64_t top = b->count / call->tokens;
+	struct token_source source = {.step = read->step};
+	struct expert_counts counts;
 
-	counts.n = r->experts;
-	if (call->counted || !top || top > TOP_MAX || top > r->experts ||
+	counts.n = call->experts;
+	if (call->counted || !top || top > TOP_MAX || top > call->experts ||
 		top * call->tokens != b->count || !compute_index_counts(b, &counts))
 		return;
-	call->counted = true;
-	emit_expert_tokens(&counts, add_token_row, r);
+	if (ms_copy_router(call->router, &source.router) && set_call_counted(read))
+		emit_expert_tokens(&counts, add_token_row, &source);
 }
 
-/* True if a kernel that has read matrix i of `read` has computed logits with it. */
-static bool is_logits(const struct read_content *read, unsigned i, const struct buffer *b)
+/* True if a kernel that has read matrix m has computed logits with it. */
+static bool is_logits(const struct read_matrix *m, const struct buffer *b)
 {
 	const int64_t *dims = b->counts;
 
-	return has_number_per_expert(b, read->router[i]->experts) &&
-	       !(b->ndim == 2 && memcmp(dims, read->dims[i], sizeof(*read->dims)) == 0);
-}
-
-/* Returns 1 + the index of router r, of whose weight b is a copy. */
-static uint32_t record_copy(struct router *r, const struct buffer *b)
-{
-	if (!compute_router_similarity(b, &r->of_copy))
-		r->of_copy = NAN;
-	return (uint32_t)(r - routers) + 1;
+	return has_number_per_expert(b, m->experts) &&
+	       !(b->ndim == 2 && memcmp(dims, m->dims, sizeof(m->dims)) == 0);
 }
 
 /* What an output contains, given what the kernel has read. */
 static void handle_output(
 	const struct ms_kernel *k, const struct read_content *read, const struct buffer *b)
 {
-	const struct routing *call = read->call;
-	uint32_t weight = 0, scores = 0;
+	uint64_t weight = 0;
+	uint32_t scores = 0;
 
 	for (unsigned i = 0; i < read->n && !scores && !weight; i++) {
-		if (!k->copies && is_logits(read, i, b))
-			scores = record_logits(read->router[i], b);
-		else if (k->copies && b->ndim == 2 &&
-			 b->count == (uint64_t)(read->dims[i][0] * read->dims[i][1]))
-			weight = record_copy(read->router[i], b);
+		const struct read_matrix *m = &read->matrix[i];
+
+		if (!k->copies && is_logits(m, b)) {
+			scores = record_logits(read, m->router, b);
+		} else if (k->copies && b->ndim == 2 &&
+			   b->count == (uint64_t)(m->dims[0] * m->dims[1])) {
+			ms_record_router_copy(m->router, b);
+			weight = m->router;
+		}
 	}
-	if (!scores && !weight && call && has_scores_of(b, call))
-		scores = (uint32_t)(call - calls) + 1;
-	set_routed_content(b->base, weight, scores);
+	if (!scores && !weight && read->call && has_scores_of(b, &read->routing))
+		scores = read->call;
+	pthread_mutex_lock(&content_lock);
+	if (read->generation == generation)
+		set_routed_content(b->base, weight, scores);
+	pthread_mutex_unlock(&content_lock);
 }
 
 void ms_record_experts(const struct ms_kernel *k, const struct kernel_tensors *in,
@@ -650,8 +474,7 @@ void ms_record_experts(const struct ms_kernel *k, const struct kernel_tensors *i
 	struct ms_tensor_view s;
 
 	stats_fenv_set(&fenv);
-	pthread_mutex_lock(&lock);
-	start_step();
+	start_reading(&read);
 	if (nunnamed)
 		write_unnamed_rows();
 	for (unsigned i = 0; i < in->end - in->begin; i++)
@@ -660,20 +483,18 @@ void ms_record_experts(const struct ms_kernel *k, const struct kernel_tensors *i
 		if (!ms_read_kernel_tensor(out, i, &s) || !s.v.count)
 			continue;
 		if (read.call && k->chooses && get_dtype_info(s.v.dtype)->cls != DTC_FLOAT)
-			record_choice(read.call, &s.v);
+			record_choice(&read, &s.v);
 		handle_output(k, &read, &s.v);
 	}
-	pthread_mutex_unlock(&lock);
 	stats_fenv_reset(&fenv);
 }
 
 void ms_experts_forked(void)
 {
-	pthread_mutex_init(&lock, NULL);
+	pthread_mutex_init(&content_lock, NULL);
 	generation++;
-	nrouter = content_step = 0;
+	content_step = 0;
 	nunnamed = 0;
 	unnamed_logits = 0;
-	loaded_generation = 0;
-	memset(known, 0, sizeof(known));
+	nwriting = 0;
 }

@@ -136,7 +136,7 @@ static struct kernel_tensors get_result_tensors(const struct call *c)
 
 static bool read_kernel_call(struct call *c)
 {
-	struct cxx_work *w = cxx_work_new(c, NULL);
+	struct cxx_work *w = cxx_work_add(c, NULL);
 	struct kernel_tensors out = get_result_tensors(c);
 	struct operation *op = &c->op;
 	size_t n = (size_t)(out.end - out.begin);

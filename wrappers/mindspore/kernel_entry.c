@@ -248,7 +248,7 @@ static struct api *add_launch_row(const char *symbol, const char *object)
 	f = cxx_function_open_row(sizeof(*f), symbol, "MindSpore");
 	if (!f)
 		return NULL;
-	if (demangle_symbol(symbol, f->symbol, sizeof(f->symbol), NULL) < 0) {
+	if (format_cxx_symbol(symbol, f->symbol, sizeof(f->symbol), NULL) < 0) {
 		free(f);
 		return NULL;
 	}

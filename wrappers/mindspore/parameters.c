@@ -251,7 +251,7 @@ static bool read_vector(const void *vector, const char **begin, const char **end
 {
 	const char *const *words = vector;
 
-	if (!memory_readable((uintptr_t)words) || !memory_readable((uintptr_t)(words + 1)))
+	if (!is_memory_readable((uintptr_t)words) || !is_memory_readable((uintptr_t)(words + 1)))
 		return false;
 	*begin = words[0];
 	*end = words[1];

@@ -132,7 +132,7 @@ static const void *get_stub_tensor(const struct kernel_layout *l, const void *o)
 	 */
 	if (!cxx_object_is_of(stub, STUB_CLASS) && !cxx_object_is_of(stub, TENSOR_STUB_CLASS))
 		return NULL;
-	if (!memory_readable((uintptr_t)(stub + l->stub_value)))
+	if (!is_memory_readable((uintptr_t)(stub + l->stub_value)))
 		return NULL;
 	value = __atomic_load_n((const void *const *)(stub + l->stub_value), __ATOMIC_ACQUIRE);
 	return value && cxx_object_is_of(value, MS_TENSOR_CLASS) ? value : NULL;

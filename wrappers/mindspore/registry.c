@@ -21,6 +21,7 @@
 #include "wrappers/mindspore/kernel_values.h"
 #include "wrappers/mindspore/layout/ms.h"
 #include "wrappers/mindspore/parameters.h"
+#include "wrappers/mindspore/routers.h"
 
 #define MANAGER "mindspore::distributed::collective::CollectiveManager::"
 
@@ -83,7 +84,7 @@ static bool find_watched_row(const char *symbol, struct ms_function *r)
 	const char *args = "p";
 	uint8_t scope = MS_TASK, ret = CT_VOID;
 
-	if (!is_possible_ms_symbol(symbol) || demangle_symbol(symbol, name, sizeof(name), &p) < 0)
+	if (!is_possible_ms_symbol(symbol) || format_cxx_symbol(symbol, name, sizeof(name), &p) < 0)
 		return false;
 	for (size_t i = 0; i < sizeof(watched) / sizeof(*watched); i++)
 		if (strcmp(watched[i].name, name) == 0 &&
@@ -209,6 +210,7 @@ void (*const ms_fork_handlers[])(void) = {
 	ms_parameters_forked,
 	ms_gradients_forked,
 	ms_experts_forked,
+	ms_routers_forked,
 	ms_graph_gradients_forked,
 	ms_numbers_forked,
 	NULL,

@@ -46,7 +46,7 @@ static void mpi_started(void)
 	int rank, size;
 	uint64_t world;
 
-	if (!mpi_activate())
+	if (!mpi_load())
 		return;
 	/* A session was started before MPI_Init, and MPI_COMM_WORLD exists only from now on. */
 	if (!mpi.world_size)
@@ -78,9 +78,9 @@ static void handle_probe_begin(struct call *c)
 	int64_t tag = call_get_arg(c, ROLE_TAG)->i;
 	int peer = get_peer(call_get_arg(c, ROLE_PEER)->i);
 
-	if (call_get_arg(c, ROLE_FLAG) || peer == PEER_NULL || !mpi_ready())
+	if (call_get_arg(c, ROLE_FLAG) || peer == PEER_NULL || !mpi_is_ready())
 		return;
-	comm = mpi_comm(call_get_arg(c, ROLE_COMM)->u);
+	comm = mpi_find_comm(call_get_arg(c, ROLE_COMM)->u);
 	async_wait_for_message(c, comm && comm->remote ? NULL : comm,
 		peer < 0 ? JOURNAL_NONE : peer, tag < 0 ? JOURNAL_NONE : (int32_t)tag);
 }
@@ -97,13 +97,13 @@ static void handle_mpi_begin(struct call *c)
 {
 	switch (c->api->spec->task) {
 	case TASK_DATA:
-		mpi_data_enter(c);
+		mpi_data_handle_enter(c);
 		break;
 	case TASK_WAIT:
 	case TASK_TEST:
 	case TASK_START:
 	case TASK_REQUEST:
-		mpi_request_enter(c);
+		mpi_request_handle_enter(c);
 		break;
 	case TASK_PROBE:
 	case TASK_MATCH:
@@ -111,15 +111,15 @@ static void handle_mpi_begin(struct call *c)
 		break;
 	case TASK_COMM_NEW:
 	case TASK_COMM_END:
-		mpi_comm_enter(c);
+		mpi_comm_handle_enter(c);
 		break;
 	case TASK_WIN_NEW:
 	case TASK_WIN_END:
-		mpi_window_enter(c);
+		mpi_window_handle_enter(c);
 		break;
 	case TASK_FINALIZE:
 		if (c->api->spec->nargs)
-			mpi_session_ends();
+			mpi_handle_session_end();
 		else
 			handle_finalize();
 		break;
@@ -134,23 +134,23 @@ static void handle_mpi_return(struct call *c, int64_t ret)
 {
 	switch (c->api->spec->task) {
 	case TASK_DATA:
-		mpi_data_leave(c);
+		mpi_data_handle_leave(c);
 		break;
 	case TASK_WAIT:
 	case TASK_TEST:
 	case TASK_START:
 	case TASK_REQUEST:
-		mpi_request_leave(c, ret);
+		mpi_request_handle_leave(c, ret);
 		break;
 	case TASK_COMM_NEW:
 		async_wait_end(c);
-		mpi_comm_leave(c);
+		mpi_comm_handle_leave(c);
 		break;
 	case TASK_COMM_NAME:
-		mpi_comm_leave(c);
+		mpi_comm_handle_leave(c);
 		break;
 	case TASK_WIN_NEW:
-		mpi_window_leave(c);
+		mpi_window_handle_leave(c);
 		break;
 	case TASK_PROBE:
 		handle_probe_return(c);
@@ -161,7 +161,7 @@ static void handle_mpi_return(struct call *c, int64_t ret)
 		break;
 	case TASK_INIT:
 		if (c->ok && call_get_arg(c, ROLE_NAME))
-			mpi_session_group(c);
+			mpi_set_session_group(c);
 		else if (c->ok)
 			mpi_started();
 		break;
@@ -172,11 +172,11 @@ static void (*const mpi_fork_handlers[])(void) = {mpi_data_forked, NULL};
 
 const struct adapter adapter_mpi = {
 	LIB_MPI_SPEC,
-	.ready = mpi_ready,
-	.comm = mpi_comm,
-	.window = mpi_window,
-	.dtype = mpi_dtype,
-	.redop = mpi_redop,
+	.ready = mpi_is_ready,
+	.comm = mpi_find_comm,
+	.window = mpi_find_window,
+	.dtype = mpi_find_dtype,
+	.redop = mpi_find_redop,
 	.reads_nothing = mpi_is_no_op,
 	.in_place = &mpi.constant[CONST_MPI_IN_PLACE],
 	.peer = get_peer,
@@ -189,8 +189,8 @@ const struct adapter adapter_mpi = {
 
 /* MPI_Pcontrol has variable arguments, so it is observed and jumped to (pcontrol.S). */
 
-struct tail mpi_look_pcontrol(int level);
-struct tail mpi_look_ppcontrol(int level);
+struct tail mpi_handle_pcontrol(int level);
+struct tail mpi_handle_ppcontrol(int level);
 
 static void handle_pcontrol(int level)
 {
@@ -210,7 +210,7 @@ static void handle_pcontrol(int level)
  */
 static THREAD_OWN int goes_on;
 
-struct tail mpi_look_pcontrol(int level)
+struct tail mpi_handle_pcontrol(int level)
 {
 	struct provider outer, inner;
 	bool tool = elfsym_find_after_us("MPI_Pcontrol", &outer, 1) &&
@@ -221,7 +221,7 @@ struct tail mpi_look_pcontrol(int level)
 	return (struct tail){.target = real_find_symbol("MPI_Pcontrol")};
 }
 
-struct tail mpi_look_ppcontrol(int level)
+struct tail mpi_handle_ppcontrol(int level)
 {
 	if (!own(goes_on))
 		handle_pcontrol(level);

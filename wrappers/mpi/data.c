@@ -58,19 +58,19 @@ void mpi_match_leave(struct call *c)
 			*st = call_get_arg(c, ROLE_STATUS);
 	const union arg *comm = call_get_arg(c, ROLE_COMM);
 
-	if (!c->ok || !mpi_ready() || (flag && !*(const int *)flag->cp) || !m || !m->cp)
+	if (!c->ok || !mpi_is_ready() || (flag && !*(const int *)flag->cp) || !m || !m->cp)
 		return;
 
 	struct message new = {.handle = mpi_handle_at(m->cp, 0),
-		.comm = mpi_comm(comm->u),
+		.comm = mpi_find_comm(comm->u),
 		.source = JOURNAL_NONE,
 		.tag = JOURNAL_NONE};
 
 	if (new.handle == (uint64_t)mpi.constant[CONST_MPI_MESSAGE_NO_PROC])
 		return;
 	if (st && !mpi_status_ignored(st->cp)) {
-		new.source = mpi_status_int(st->cp, CONST_STATUS_SOURCE);
-		new.tag = mpi_status_int(st->cp, CONST_STATUS_TAG);
+		new.source = mpi_get_status_int(st->cp, CONST_STATUS_SOURCE);
+		new.tag = mpi_get_status_int(st->cp, CONST_STATUS_TAG);
 	}
 	keep_probed_message(&new);
 }
@@ -82,7 +82,7 @@ void mpi_data_forked(void)
 }
 
 /* The reference to the communicator passes to the caller. */
-static bool take_message(uint64_t handle, struct message *out)
+static bool remove_probed_message(uint64_t handle, struct message *out)
 {
 	bool found = false;
 
@@ -97,7 +97,7 @@ static bool take_message(uint64_t handle, struct message *out)
 	return found;
 }
 
-static void own_status(struct call *c, union arg *st)
+static void set_own_status(struct call *c, union arg *st)
 {
 	struct thread *t = mpi_status_ignored(st->cp) && c->rec ? c->t : NULL;
 	void *mem = t ? thread_get_scratch(t, MPI_STATUS_MAX) : NULL;
@@ -128,7 +128,7 @@ static void record_probe_wait(struct call *c)
 	c->t->probed = 0;
 }
 
-void mpi_data_enter(struct call *c)
+void mpi_data_handle_enter(struct call *c)
 {
 	union arg *st = call_get_arg(c, ROLE_STATUS);
 	const union arg *m = call_get_arg(c, ROLE_MESSAGE);
@@ -138,8 +138,8 @@ void mpi_data_enter(struct call *c)
 	if (c->t && c->t->probed)
 		record_probe_wait(c);
 	if (st)
-		own_status(c, st);
-	if (!m || !m->cp || !take_message(mpi_handle_at(m->cp, 0), &msg))
+		set_own_status(c, st);
+	if (!m || !m->cp || !remove_probed_message(mpi_handle_at(m->cp, 0), &msg))
 		return;
 	c->op.comm = c->note.p[0] = msg.comm;
 	if (c->op.nout)
@@ -163,44 +163,44 @@ static void register_request(struct call *c, uint64_t h, bool receive)
 	 */
 	if (spec_is_partitioned(c->api->spec) && c->op.nin)
 		c->op.in[0].nostats = 1;
-	if (!mpi_request_made(c, h, &end)) {
+	if (!mpi_request_handle_new(c, h, &end)) {
 		async_started(c, h, receive);
 		return;
 	}
-	if (receive && c->rec && mpi_request_ask(h, status))
+	if (receive && c->rec && mpi_request_is_complete(h, status))
 		mpi_received(&c->op, status);
 	async_record_complete(c, end);
 }
 
-static void complete_data_call(struct call *c)
+static void handle_completed_data_call(struct call *c)
 {
 	const union arg *req = call_get_arg(c, ROLE_REQUEST), *st = call_get_arg(c, ROLE_STATUS);
 	bool receive = !c->api->spec->kind->collective && c->op.nout;
 
 	if (c->api->spec->at[ROLE_WIN]) {
-		mpi_window_data(c);
+		mpi_window_handle_data(c);
 		receive = false;
 	}
 	/* All parts of a partitioned receive arrive, whatever the status says. */
 	receive &= !spec_is_partitioned(c->api->spec);
 	if (c->api->spec->completion == DONE_END) {
 		if (c->op.comm)
-			async_started(c, mpi_split_key(c->op.comm), false);
+			async_started(c, mpi_get_split_key(c->op.comm), false);
 	} else if (req) {
 		if (req->cp)
 			register_request(c, mpi_handle_at(req->cp, 0), receive);
 	} else if (c->api->spec->at[ROLE_WIN]) {
 		if (c->op.nout && c->rec && st && !mpi_status_ignored(st->cp))
-			mpi_count_elements(&c->op.out[0], st->cp);
+			mpi_set_received_count(&c->op.out[0], st->cp);
 	} else if (receive && c->rec && st && !mpi_status_ignored(st->cp)) {
 		mpi_received(&c->op, st->cp);
 	}
 }
 
-void mpi_data_leave(struct call *c)
+void mpi_data_handle_leave(struct call *c)
 {
 	if (c->ok)
-		complete_data_call(c);
+		handle_completed_data_call(c);
 	/* Pending requests have their own references to the communicator. */
 	if (c->note.p[0])
 		comm_remove_user(c->note.p[0]);

@@ -55,7 +55,7 @@ struct mpi {
 	int64_t constant[CONST_STATUS_ERROR + 1];
 	unsigned handle_size; /* bytes of a handle in memory */
 	uint64_t byte; /* MPI_BYTE */
-	/* handles of requests that are complete when they are made: see mpi_request_done() */
+	/* handles of requests that are complete when they are made: see mpi_is_request_done() */
 	uint64_t done_mask, done;
 	uint64_t done_send; /* Open MPI 6 has a separate handle for sends; 0: none */
 	bool done_is_one; /* MPI has several such handles, and `done` was found by a message */
@@ -78,14 +78,14 @@ extern struct mpi mpi __attribute__((visibility("hidden")));
  * Finds the flavour, the functions and tables; registers MPI_COMM_WORLD and MPI_COMM_SELF.
  * Returns false if there is no usable MPI.
  */
-bool mpi_activate(void);
-bool mpi_ready(void);
+bool mpi_load(void);
+bool mpi_is_ready(void);
 
 /*
  * Returns a handle from a register or array, without the bits that its implementation leaves
  * undefined.
  */
-static inline uint64_t mpi_clean(uint64_t h)
+static inline uint64_t mpi_get_clean_handle(uint64_t h)
 {
 	return mpi.handle_size == 4 ? (uint32_t)h : h;
 }
@@ -93,8 +93,8 @@ static inline uint64_t mpi_clean(uint64_t h)
 /* Returns the i-th handle of the array at p. */
 uint64_t mpi_handle_at(const void *p, uint64_t i);
 
-void mpi_dtype(uint64_t handle, struct dtype_desc *d);
-enum redop mpi_redop(uint64_t handle);
+void mpi_find_dtype(uint64_t handle, struct dtype_desc *d);
+enum redop mpi_find_redop(uint64_t handle);
 
 /* True for MPI_NO_OP: neither buffer nor count nor type of the origin are read, so they may be anything (MPI 4.1, 12.3.4). */
 bool mpi_is_no_op(uint64_t handle);
@@ -108,37 +108,37 @@ static inline bool mpi_status_ignored(const void *p)
 	return (int64_t)(intptr_t)p == mpi.constant[CONST_MPI_STATUS_IGNORE];
 }
 
-int32_t mpi_status_int(const void *status, int which); /* CONST_STATUS_SOURCE, _TAG, _ERROR */
+int32_t mpi_get_status_int(const void *status, int which); /* CONST_STATUS_SOURCE, _TAG, _ERROR */
 
 /* Stores the status of a receive in the outputs of w: elements, source, tag, and the message's number. */
 void mpi_received(struct operation *w, const void *status);
-void mpi_count_elements(
+void mpi_set_received_count(
 	/* number of received elements, limited by the buffer */
 	struct buffer *v, const void *status);
 
 /* ---- communicators (mpi_comm.c) ---- */
 
-struct comm *mpi_comm(uint64_t handle);
-void mpi_comm_enter(struct call *c);
-void mpi_comm_leave(struct call *c);
+struct comm *mpi_find_comm(uint64_t handle);
+void mpi_comm_handle_enter(struct call *c);
+void mpi_comm_handle_leave(struct call *c);
 /*
  * A non-blocking constructor of `parent` is complete, and has stored the new communicator at *at.
  */
 void mpi_comm_arrived(const struct comm *parent, const void *at, const char *how);
 void mpi_comm_predefined(void);
 /* After MPI_Group_from_session_pset and MPI_Session_finalize. */
-void mpi_session_group(const struct call *c);
-void mpi_session_ends(void);
+void mpi_set_session_group(const struct call *c);
+void mpi_handle_session_end(void);
 
 /* ---- windows and files (window.c) ---- */
 
-struct comm *mpi_window(uint64_t handle);
+struct comm *mpi_find_window(uint64_t handle);
 bool mpi_is_file(const struct api_spec *s);
 /* key of the split collective in progress on `file` */
-uint64_t mpi_split_key(const struct comm *file);
-void mpi_window_enter(struct call *c);
-void mpi_window_leave(struct call *c);
-void mpi_window_data(struct call *c); /* a data call on a window or file succeeded */
+uint64_t mpi_get_split_key(const struct comm *file);
+void mpi_window_handle_enter(struct call *c);
+void mpi_window_handle_leave(struct call *c);
+void mpi_window_handle_data(struct call *c); /* a data call on a window or file succeeded */
 
 /* ---- requests (request.c) ---- */
 
@@ -146,7 +146,7 @@ void mpi_window_data(struct call *c); /* a data call on a window or file succeed
  * True for a request that was complete when it was made, recognised by its handle. Several calls
  * may have the same handle.
  */
-static inline bool mpi_request_done(uint64_t h)
+static inline bool mpi_is_request_done(uint64_t h)
 {
 	return mpi.done_mask &&
 	       ((h & mpi.done_mask) == mpi.done || (h == mpi.done_send && mpi.done_send));
@@ -156,19 +156,19 @@ static inline bool mpi_request_done(uint64_t h)
  * Queries whether a request is complete, without freeing it. Returns true if it is, with its
  * status.
  */
-bool mpi_request_ask(uint64_t h, void *status);
+bool mpi_request_is_complete(uint64_t h, void *status);
 
 /*
  * Call c returned request h. Returns true if it is complete already, since tick *end, and must
  * not enter the table of pending calls. Closes older calls with the same handle.
  */
-bool mpi_request_made(struct call *c, uint64_t h, uint64_t *end);
+bool mpi_request_handle_new(struct call *c, uint64_t h, uint64_t *end);
 
-void mpi_request_enter(struct call *c);
-void mpi_request_leave(struct call *c, int64_t ret);
+void mpi_request_handle_enter(struct call *c);
+void mpi_request_handle_leave(struct call *c, int64_t ret);
 
-void mpi_data_enter(struct call *c);
-void mpi_data_leave(struct call *c);
+void mpi_data_handle_enter(struct call *c);
+void mpi_data_handle_leave(struct call *c);
 void mpi_match_leave(struct call *c); /* a matched probe: notes the message's communicator */
 void mpi_data_forked(void);
 

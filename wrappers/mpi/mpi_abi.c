@@ -186,14 +186,14 @@ static void load_mpi_constants(void *arg)
 	atomic_store_explicit(&mpi.state, MPI_ACTIVE, memory_order_release);
 }
 
-bool mpi_activate(void)
+bool mpi_load(void)
 {
 	if (atomic_load_explicit(&mpi.state, memory_order_acquire) == MPI_UNKNOWN)
 		private_stack_call(load_mpi_constants, NULL);
 	return atomic_load_explicit(&mpi.state, memory_order_acquire) == MPI_ACTIVE;
 }
 
-/* The slow part of mpi_ready(), which every call executes. */
+/* The slow part of mpi_is_ready(), which every call executes. */
 __attribute__((noinline)) static bool is_mpi_ready_by_now(void)
 {
 	int flag = 0;
@@ -209,10 +209,10 @@ __attribute__((noinline)) static bool is_mpi_ready_by_now(void)
 
 	if (!initialized || !finalized || initialized(&flag) || !flag || finalized(&flag) || flag)
 		return false;
-	return mpi_activate();
+	return mpi_load();
 }
 
-bool mpi_ready(void)
+bool mpi_is_ready(void)
 {
 	int state = atomic_load_explicit(&mpi.state, memory_order_acquire);
 
@@ -252,9 +252,9 @@ __attribute__((noinline)) static void read_derived_dtype(uint64_t h, struct dtyp
 		d->extent = extent;
 }
 
-void mpi_dtype(uint64_t handle, struct dtype_desc *d)
+void mpi_find_dtype(uint64_t handle, struct dtype_desc *d)
 {
-	uint64_t h = mpi_clean(handle);
+	uint64_t h = mpi_get_clean_handle(handle);
 	const struct abi_const *row = find_constant_place(dtypes, h)->row;
 
 	set_plain_dtype(d, row ? row->to : DT_OTHER);
@@ -263,19 +263,19 @@ void mpi_dtype(uint64_t handle, struct dtype_desc *d)
 		read_derived_dtype(h, d);
 }
 
-enum redop mpi_redop(uint64_t handle)
+enum redop mpi_find_redop(uint64_t handle)
 {
-	const struct place *p = find_constant_place(redops, mpi_clean(handle));
+	const struct place *p = find_constant_place(redops, mpi_get_clean_handle(handle));
 
 	return p->row ? (enum redop)p->row->to : REDOP_USER;
 }
 
 bool mpi_is_no_op(uint64_t handle)
 {
-	return mpi_clean(handle) == (uint64_t)mpi.constant[CONST_MPI_NO_OP];
+	return mpi_get_clean_handle(handle) == (uint64_t)mpi.constant[CONST_MPI_NO_OP];
 }
 
-int32_t mpi_status_int(const void *status, int which)
+int32_t mpi_get_status_int(const void *status, int which)
 {
 	int32_t v;
 
@@ -283,7 +283,7 @@ int32_t mpi_status_int(const void *status, int which)
 	return v;
 }
 
-void mpi_count_elements(struct buffer *v, const void *status)
+void mpi_set_received_count(struct buffer *v, const void *status)
 {
 	int64_t bytes = -1;
 
@@ -300,8 +300,8 @@ void mpi_count_elements(struct buffer *v, const void *status)
 
 void mpi_received(struct operation *w, const void *status)
 {
-	int32_t source = mpi_status_int(status, CONST_STATUS_SOURCE),
-		tag = mpi_status_int(status, CONST_STATUS_TAG);
+	int32_t source = mpi_get_status_int(status, CONST_STATUS_SOURCE),
+		tag = mpi_get_status_int(status, CONST_STATUS_TAG);
 
 	if (!w->nout)
 		return;
@@ -312,7 +312,7 @@ void mpi_received(struct operation *w, const void *status)
 	/* Intel MPI 2021.19 leaves the status of MPI_Isendrecv as it found it. */
 	if (!wildcard && w->nin && v->peer >= 0 && (source != v->peer || tag != v->tag))
 		return;
-	mpi_count_elements(v, status);
+	mpi_set_received_count(v, status);
 	if (!wildcard) {
 		if (get_layout_state(LAYOUT_MPI_STATUS) == LAYOUT_UNSEEN && v->bytes &&
 			v->peer >= 0)

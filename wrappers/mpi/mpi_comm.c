@@ -28,7 +28,7 @@ static bool read_group_members(mpi_handle comm, bool remote, int32_t *out, int n
 		for (int i = 0; i < n; i++)
 			ranks[i] = i;
 		ok = mpi.f.group_translate_ranks(
-			     mpi_clean(group), n, ranks, mpi.world_group, out) == 0;
+			     mpi_get_clean_handle(group), n, ranks, mpi.world_group, out) == 0;
 		mpi.f.group_free(&group);
 		for (int i = 0; ok && i < n; i++)
 			ok = out[i] != (int)mpi.constant[CONST_MPI_UNDEFINED];
@@ -122,9 +122,9 @@ void mpi_comm_predefined(void)
 	/* A program that only uses sessions has neither MPI_COMM_WORLD nor MPI_COMM_SELF. */
 	if (mpi.f.initialized(&flag) || !flag || mpi.f.finalized(&flag) || flag)
 		return;
-	mpi_session_ends();
+	mpi_handle_session_end();
 	if (mpi.f.comm_group((mpi_handle)world, &group) == 0)
-		mpi.world_group = (mpi_handle)mpi_clean(group);
+		mpi.world_group = (mpi_handle)mpi_get_clean_handle(group);
 	c = register_mpi_comm(world, NULL, "world", 0);
 	session_record_layout_fact(LAYOUT_MPI_HANDLES, c != NULL);
 	if (c) {
@@ -141,7 +141,7 @@ void mpi_comm_predefined(void)
  * own group for this set, because the program frees its own. In a program that never uses that
  * set, each rank's communicators are known only to itself.
  */
-void mpi_session_group(const struct call *c)
+void mpi_set_session_group(const struct call *c)
 {
 	int (*from_pset)(mpi_handle, const char *, void *) =
 		(int (*)(mpi_handle, const char *, void *))(uintptr_t)c->real;
@@ -149,17 +149,17 @@ void mpi_session_group(const struct call *c)
 	int rank, size;
 	uint64_t group = 0;
 
-	if (!name || strcasecmp(name, "mpi://WORLD") != 0 || !mpi_activate() || mpi.world_group ||
+	if (!name || strcasecmp(name, "mpi://WORLD") != 0 || !mpi_load() || mpi.world_group ||
 		from_pset((mpi_handle)c->v[0].u, name, &group) != 0)
 		return;
-	mpi.world_group = (mpi_handle)mpi_clean(group);
+	mpi.world_group = (mpi_handle)mpi_get_clean_handle(group);
 	mpi.group_of_session = true;
 	if (mpi.f.group_rank && mpi.f.group_rank(mpi.world_group, &rank) == 0 && rank >= 0 &&
 		mpi.f.group_size(mpi.world_group, &size) == 0)
 		session_set_rank(rank, size);
 }
 
-void mpi_session_ends(void)
+void mpi_handle_session_end(void)
 {
 	uint64_t group = mpi.world_group;
 
@@ -198,9 +198,9 @@ __attribute__((noinline)) static struct comm *register_unseen_comm(uint64_t h)
 	return m.comm;
 }
 
-struct comm *mpi_comm(uint64_t handle)
+struct comm *mpi_find_comm(uint64_t handle)
 {
-	uint64_t h = mpi_clean(handle);
+	uint64_t h = mpi_get_clean_handle(handle);
 	struct comm *c = comm_find(&adapter_mpi, h);
 
 	return __builtin_expect(c != NULL, 1) ? c : register_unseen_comm(h);
@@ -259,10 +259,10 @@ static void start_making_wait(struct call *c)
 	const union arg *comm = call_get_arg(c, ROLE_COMM);
 	struct comm *m;
 
-	if (!mpi_ready() || thread_inside()->depth || c->api->spec->completion == DONE_REQUEST ||
+	if (!mpi_is_ready() || thread_inside()->depth || c->api->spec->completion == DONE_REQUEST ||
 		is_made_by(c, at_once))
 		return;
-	m = comm ? mpi_comm(comm->u) : NULL;
+	m = comm ? mpi_find_comm(comm->u) : NULL;
 	if (m && m->size + m->remote < 2) {
 		if (!is_made_by(c, with_others))
 			return;
@@ -271,7 +271,7 @@ static void start_making_wait(struct call *c)
 	async_wait_for_members(c, is_made_by(c, by_some) ? NULL : m);
 }
 
-void mpi_comm_enter(struct call *c)
+void mpi_comm_handle_enter(struct call *c)
 {
 	const union arg *p;
 	uint64_t handle;
@@ -283,7 +283,7 @@ void mpi_comm_enter(struct call *c)
 		break;
 	case TASK_COMM_END:
 		p = call_get_arg(c, ROLE_COMMP);
-		if (!p || !p->cp || !mpi_ready())
+		if (!p || !p->cp || !mpi_is_ready())
 			break;
 		handle = mpi_handle_at(p->cp, 0);
 		if (!is_predefined_comm(handle))
@@ -322,17 +322,17 @@ static void set_comm_inner(const struct call *c, const struct comm *parent, cons
 		m->inner = (parent && parent->inner) || caller_is_recorded(c);
 }
 
-void mpi_comm_leave(struct call *c)
+void mpi_comm_handle_leave(struct call *c)
 {
 	const union arg *comm = call_get_arg(c, ROLE_COMM), *at = call_get_arg(c, ROLE_NEWCOMM);
 	const struct api_spec *s = c->api->spec;
 	struct comm *parent = NULL, *named;
 
 	/* A communicator from a group is made without MPI_Init, in a session. */
-	if (!c->ok || !(mpi_ready() || (s->task == TASK_COMM_NEW && mpi_activate())))
+	if (!c->ok || !(mpi_is_ready() || (s->task == TASK_COMM_NEW && mpi_load())))
 		return;
 	if (s->task == TASK_COMM_NAME) {
-		named = comm ? mpi_comm(comm->u) : NULL;
+		named = comm ? mpi_find_comm(comm->u) : NULL;
 		if (named && call_get_arg(c, ROLE_NAME)->cp) {
 			strncpy(named->name, call_get_arg(c, ROLE_NAME)->cp,
 				sizeof(named->name) - 1);
@@ -344,12 +344,12 @@ void mpi_comm_leave(struct call *c)
 		return;
 	/* The groups of an intercommunicator come from different communicators, and only the leaders know the bridge. */
 	if (comm && strcmp(s->how, "intercomm"))
-		parent = mpi_comm(comm->u);
+		parent = mpi_find_comm(comm->u);
 	if (s->completion == DONE_REQUEST) {
 		const union arg *req = call_get_arg(c, ROLE_REQUEST);
 		uint64_t h = req && req->cp ? mpi_handle_at(req->cp, 0) : 0, end;
 
-		if (h && mpi_request_made(c, h, &end))
+		if (h && mpi_request_handle_new(c, h, &end))
 			mpi_comm_arrived(parent, at->cp, s->how);
 		else if (h)
 			async_add_new_comm(c, h, parent, at->p);

@@ -29,7 +29,7 @@ static union arg *get_status_argument(const struct call *c)
 	return a ? a : call_get_arg(c, ROLE_STATUSES);
 }
 
-static uint64_t count_requests(const struct call *c)
+static uint64_t get_request_count(const struct call *c)
 {
 	const union arg *n = call_get_arg(c, ROLE_NREQ);
 
@@ -53,7 +53,7 @@ static const void *get_request_array(const struct call *c)
 static bool is_claimable(uint64_t handle)
 {
 	return handle != (uint64_t)mpi.constant[CONST_MPI_REQUEST_NULL] &&
-	       !mpi_request_done(handle);
+	       !mpi_is_request_done(handle);
 }
 
 /* Memory for n statuses; NULL if there is not enough. */
@@ -79,7 +79,8 @@ static inline uint64_t key_of_handle(uint64_t handle)
 	return is_claimable(handle) ? handle : 0;
 }
 
-static bool claim_requests(struct call *c, struct thread *t, const void *array, uint64_t n)
+static bool start_claims_of_requests(
+	struct call *c, struct thread *t, const void *array, uint64_t n)
 {
 	struct async_claims *a = get_call_claims(c);
 
@@ -96,10 +97,10 @@ static bool claim_requests(struct call *c, struct thread *t, const void *array, 
  * Claims the call in progress on `file`, or if file is NULL, the request in an array with one
  * handle.
  */
-static bool claim_one_request(
+static bool start_claim_of_request(
 	struct call *c, struct thread *t, const void *array, const struct comm *file)
 {
-	uint64_t h = file ? mpi_split_key(file) : mpi_handle_at(array, 0);
+	uint64_t h = file ? mpi_get_split_key(file) : mpi_handle_at(array, 0);
 
 	if (!is_claimable(h))
 		return false;
@@ -107,13 +108,13 @@ static bool claim_one_request(
 	return true;
 }
 
-static void enter_completion(struct call *c)
+static void handle_completion_enter(struct call *c)
 {
-	uint64_t n = count_requests(c);
+	uint64_t n = get_request_count(c);
 	union arg *st = get_status_argument(c);
 	const void *array = get_request_array(c);
 	const struct comm *file =
-		c->api->spec->sub == SUB_END ? mpi_window(call_get_arg(c, ROLE_WIN)->u) : NULL;
+		c->api->spec->sub == SUB_END ? mpi_find_window(call_get_arg(c, ROLE_WIN)->u) : NULL;
 	bool own = st && mpi_status_ignored(st->cp);
 	struct thread *t;
 	void *statuses;
@@ -123,8 +124,8 @@ static void enter_completion(struct call *c)
 	if (!pending_get_count() || !n || (!array && !file) || !(t = thread_get()))
 		return;
 	statuses = own ? get_call_statuses(c, t, n) : NULL;
-	if ((own && !statuses) ||
-		!(n == 1 ? claim_one_request(c, t, array, file) : claim_requests(c, t, array, n)))
+	if ((own && !statuses) || !(n == 1 ? start_claim_of_request(c, t, array, file)
+					   : start_claims_of_requests(c, t, array, n)))
 		return;
 	if (own)
 		st->p = statuses;
@@ -140,7 +141,7 @@ struct completed {
  * Measures data sent in parts: the send is complete by now, and the program may not have changed
  * the data since.
  */
-static void look_at_sent_parts(struct operation *w)
+static void measure_sent_parts(struct operation *w)
 {
 	struct buffer *v = &w->in[0];
 
@@ -155,17 +156,17 @@ static void fill_completed(struct pending *p, void *arg)
 	const struct completed *d = arg;
 
 	if (!p->newcomm && spec_is_partitioned(p->api->spec))
-		look_at_sent_parts(&p->op);
+		measure_sent_parts(&p->op);
 	if (p->newcomm)
 		mpi_comm_arrived(p->op.comm, p->newcomm, p->api->spec->how);
 	else if (p->receive && d->status)
 		mpi_received(&p->op, d->status);
 	else if (p->op.nout && d->status && mpi_is_file(p->api->spec))
 		/* less than requested at the end of the file */
-		mpi_count_elements(&p->op.out[0], d->status);
+		mpi_set_received_count(&p->op.out[0], d->status);
 }
 
-static void complete_one_request(
+static void handle_completed_request(
 	struct call *c, struct pending_claim *claim, const void *status, int32_t error, bool keep)
 {
 	struct completed d = {.status = status};
@@ -181,7 +182,7 @@ static void complete_one_request(
 	async_record_done(c, claim, end, end - c->start, flags, error, fill_completed, &d, keep);
 }
 
-static const void *status_at(const struct call *c, uint64_t i)
+static const void *get_status_of_request(const struct call *c, uint64_t i)
 {
 	const union arg *st = get_status_argument(c);
 
@@ -198,11 +199,11 @@ static void complete_failed_call(struct call *c, int64_t ret)
 	bool each = call_get_arg(c, ROLE_STATUSES) != NULL;
 
 	for (uint64_t i = 0; i < a->n; i++) {
-		const void *st = each ? status_at(c, i) : NULL;
-		int32_t error = st ? mpi_status_int(st, CONST_STATUS_ERROR) : (int32_t)ret;
+		const void *st = each ? get_status_of_request(c, i) : NULL;
+		int32_t error = st ? mpi_get_status_int(st, CONST_STATUS_ERROR) : (int32_t)ret;
 
 		if (!array || mpi_handle_at(array, i) != a->claim[i].key)
-			complete_one_request(c, &a->claim[i], error ? NULL : st, error, false);
+			handle_completed_request(c, &a->claim[i], error ? NULL : st, error, false);
 	}
 }
 
@@ -225,18 +226,19 @@ static void take_completed(struct call *c, int64_t ret)
 	switch (s->sub) {
 	case SUB_ONE:
 	case SUB_END:
-		complete_one_request(c, &claims[0], status_at(c, 0), 0, false);
+		handle_completed_request(c, &claims[0], get_status_of_request(c, 0), 0, false);
 		break;
 	case SUB_ALL:
 	case SUB_LOOK_ALL:
 		for (uint64_t i = 0; i < n; i++)
-			complete_one_request(c, &claims[i], status_at(c, i), 0, keep);
+			handle_completed_request(
+				c, &claims[i], get_status_of_request(c, i), 0, keep);
 		break;
 	case SUB_ANY:
 	case SUB_LOOK_ANY:
 		if (*(const int *)index->cp >= 0 && (uint64_t) * (const int *)index->cp < n)
-			complete_one_request(
-				c, &claims[*(const int *)index->cp], status_at(c, 0), 0, keep);
+			handle_completed_request(c, &claims[*(const int *)index->cp],
+				get_status_of_request(c, 0), 0, keep);
 		break;
 	case SUB_SOME:
 	case SUB_LOOK_SOME: {
@@ -245,14 +247,14 @@ static void take_completed(struct call *c, int64_t ret)
 
 		for (int i = 0; i < *done; i++)
 			if (which[i] >= 0 && (uint64_t)which[i] < n)
-				complete_one_request(
-					c, &claims[which[i]], status_at(c, (uint64_t)i), 0, keep);
+				handle_completed_request(c, &claims[which[i]],
+					get_status_of_request(c, (uint64_t)i), 0, keep);
 		break;
 	}
 	}
 }
 
-static void leave_completion(struct call *c, int64_t ret)
+static void handle_completion_leave(struct call *c, int64_t ret)
 {
 	struct async_claims *a = get_call_claims(c);
 
@@ -264,7 +266,7 @@ static void leave_completion(struct call *c, int64_t ret)
 
 /* ---- arguments of a call ---- */
 
-bool mpi_request_ask(uint64_t h, void *status)
+bool mpi_request_is_complete(uint64_t h, void *status)
 {
 	int flag = 0;
 
@@ -287,7 +289,7 @@ __attribute__((noinline)) static void check_request_marks(void)
 		mpi.f.isend(NULL, 0, (mpi_handle)mpi.byte, (int)mpi.constant[CONST_MPI_PROC_NULL],
 			0, (mpi_handle)mpi.constant[CONST_MPI_COMM_SELF], &request) != 0)
 		return;
-	if (!mpi_request_done(mpi_handle_at(&request, 0)))
+	if (!mpi_is_request_done(mpi_handle_at(&request, 0)))
 		mpi.done_mask = 0;
 	mpi.f.wait(&request, status);
 }
@@ -350,7 +352,7 @@ static bool can_ask_at_once(const struct call *c)
 __attribute__((noinline)) static bool check_request_done(uint64_t h)
 {
 	uint64_t status[MPI_STATUS_MAX / 8];
-	bool holds = mpi_request_ask(h, status);
+	bool holds = mpi_request_is_complete(h, status);
 
 	session_record_layout_fact(LAYOUT_MPI_REQUESTS, holds);
 	if (!holds)
@@ -358,7 +360,7 @@ __attribute__((noinline)) static bool check_request_done(uint64_t h)
 	return holds;
 }
 
-bool mpi_request_made(struct call *c, uint64_t h, uint64_t *end)
+bool mpi_request_handle_new(struct call *c, uint64_t h, uint64_t *end)
 {
 	bool persistent = c->api->spec->completion == DONE_START, complete = false, stands;
 	uint64_t status[MPI_STATUS_MAX / 8];
@@ -366,13 +368,13 @@ bool mpi_request_made(struct call *c, uint64_t h, uint64_t *end)
 	*end = c->end;
 	if (__builtin_expect(atomic_load_explicit(&mpi.marks_unknown, memory_order_acquire), 0))
 		find_request_marks_by_messages();
-	if (__builtin_expect(mpi_request_done(h), 1) &&
+	if (__builtin_expect(mpi_is_request_done(h), 1) &&
 		(get_layout_state(LAYOUT_MPI_REQUESTS) == LAYOUT_VERIFIED || persistent ||
 			check_request_done(h)))
 		return !persistent;
 	stands = async_has_request(h);
 	if (!persistent && (stands || can_ask_at_once(c))) {
-		complete = mpi_request_ask(h, status);
+		complete = mpi_request_is_complete(h, status);
 		/*
 		 * The library may have made progress: a rank that had not arrived when the call
 		 * returned may have arrived by now.
@@ -393,7 +395,7 @@ static struct async_start *get_call_starts(struct call *c)
 
 static void enter_start(struct call *c)
 {
-	uint64_t n = count_requests(c);
+	uint64_t n = get_request_count(c);
 	struct async_claims *a = get_call_claims(c);
 	const void *array = get_request_array(c);
 	struct async_start *s;
@@ -428,14 +430,15 @@ static void leave_start(struct call *c, int64_t ret)
 		/* Open MPI uses another request if the old one's message is still pending. */
 		uint64_t h = mpi_handle_at(array, i);
 
-		async_close_start(a, i, &get_call_starts(c)[i], h, c->ok, ret, mpi_request_done(h));
+		async_close_start(
+			a, i, &get_call_starts(c)[i], h, c->ok, ret, mpi_is_request_done(h));
 	}
 	async_close_claims(a);
 }
 
 /* ---- one request, without completing it ---- */
 
-static void enter_request(struct call *c)
+static void handle_request_enter(struct call *c)
 {
 	const union arg *a = call_get_arg(c, ROLE_REQUEST);
 	union arg *st = call_get_arg(c, ROLE_STATUS);
@@ -449,7 +452,7 @@ static void enter_request(struct call *c)
 		return;
 	/* MPI_Request_get_status takes the handle itself, the others a pointer to it. */
 	if (c->api->spec->sub == SUB_LOOK)
-		h = mpi_clean(a->u);
+		h = mpi_get_clean_handle(a->u);
 	else if (a->cp)
 		h = mpi_handle_at(a->cp, 0);
 	else
@@ -465,7 +468,7 @@ static void enter_request(struct call *c)
 		st->p = c->note.completion.status;
 }
 
-static void leave_request(struct call *c)
+static void handle_request_leave(struct call *c)
 {
 	const union arg *flag = call_get_arg(c, ROLE_FLAG);
 	struct async_claims *claims = get_call_claims(c);
@@ -477,26 +480,26 @@ static void leave_request(struct call *c)
 	if (c->ok && c->api->spec->sub == SUB_FREE)
 		async_freed(c, claims->claim, c->end, CF_FREED, 0);
 	else if (c->ok && *(const int *)flag->cp)
-		complete_one_request(c, claims->claim, status_at(c, 0), 0, true);
+		handle_completed_request(c, claims->claim, get_status_of_request(c, 0), 0, true);
 	async_close_claims(claims);
 }
 
-void mpi_request_enter(struct call *c)
+void mpi_request_handle_enter(struct call *c)
 {
 	if (c->api->spec->task == TASK_START)
 		enter_start(c);
 	else if (c->api->spec->task == TASK_REQUEST)
-		enter_request(c);
+		handle_request_enter(c);
 	else
-		enter_completion(c);
+		handle_completion_enter(c);
 }
 
-void mpi_request_leave(struct call *c, int64_t ret)
+void mpi_request_handle_leave(struct call *c, int64_t ret)
 {
 	if (c->api->spec->task == TASK_START)
 		leave_start(c, ret);
 	else if (c->api->spec->task == TASK_REQUEST)
-		leave_request(c);
+		handle_request_leave(c);
 	else
-		leave_completion(c, ret);
+		handle_completion_leave(c, ret);
 }

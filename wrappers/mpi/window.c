@@ -14,11 +14,13 @@
 #include "wrappers/mpi/mpi.h"
 
 /* MPI_File is a pointer in every implementation, MPI_Win a handle like others. */
-struct comm *mpi_window(uint64_t handle)
+struct comm *mpi_find_window(uint64_t handle)
 {
 	struct comm *c = comm_find(&adapter_mpi, handle);
 
-	return c || mpi_clean(handle) == handle ? c : comm_find(&adapter_mpi, mpi_clean(handle));
+	return c || mpi_get_clean_handle(handle) == handle
+		       ? c
+		       : comm_find(&adapter_mpi, mpi_get_clean_handle(handle));
 }
 
 bool mpi_is_file(const struct api_spec *s)
@@ -31,12 +33,12 @@ static uint64_t window_handle_at(const struct call *c, const void *at)
 	return mpi_is_file(c->api->spec) ? *(const uint64_t *)at : mpi_handle_at(at, 0);
 }
 
-void mpi_window_enter(struct call *c)
+void mpi_window_handle_enter(struct call *c)
 {
 	const union arg *comm = call_get_arg(c, ROLE_COMM), *end = call_get_arg(c, ROLE_WINP);
 	struct comm *parent;
 
-	if (!mpi_ready())
+	if (!mpi_is_ready())
 		return;
 	if (c->api->spec->task == TASK_WIN_END) {
 		/*
@@ -51,7 +53,7 @@ void mpi_window_enter(struct call *c)
 	 * All members make a window or file, so the number made before from a communicator is the
 	 * same on all of them.
 	 */
-	parent = comm ? mpi_comm(comm->u) : NULL;
+	parent = comm ? mpi_find_comm(comm->u) : NULL;
 	c->note.u[0] = parent ? atomic_fetch_add(&parent->others, 1) : 0;
 }
 
@@ -62,7 +64,7 @@ static void set_file_name(struct comm *w, const char *path)
 	snprintf(w->name, sizeof(w->name), "%s", last ? last + 1 : path ? path : "");
 }
 
-void mpi_window_leave(struct call *c)
+void mpi_window_handle_leave(struct call *c)
 {
 	const union arg *comm = call_get_arg(c, ROLE_COMM), *at = call_get_arg(c, ROLE_NEWWIN),
 			*name = call_get_arg(c, ROLE_NAME);
@@ -70,9 +72,9 @@ void mpi_window_leave(struct call *c)
 	struct comm *parent, *w;
 	uint64_t handle;
 
-	if (!c->ok || !mpi_ready() || !comm || !at || !at->cp)
+	if (!c->ok || !mpi_is_ready() || !comm || !at || !at->cp)
 		return;
-	parent = mpi_comm(comm->u);
+	parent = mpi_find_comm(comm->u);
 	handle = window_handle_at(c, at->cp);
 	if (!parent || !handle)
 		return;
@@ -111,7 +113,7 @@ static uint64_t compute_reading_key(const struct comm *w, int32_t peer)
  * The key of a split collective on a file, of which at most one is pending (MPI 4.1, 14.4.5). -1
  * is not a target of any window.
  */
-uint64_t mpi_split_key(const struct comm *file)
+uint64_t mpi_get_split_key(const struct comm *file)
 {
 	return compute_reading_key(file, -1);
 }
@@ -141,7 +143,7 @@ static bool is_reading_completed(const char *op)
 	       strcmp(op, "win_flush") == 0 || strcmp(op, "win_complete") == 0;
 }
 
-void mpi_window_data(struct call *c)
+void mpi_window_handle_data(struct call *c)
 {
 	const struct api_spec *s = c->api->spec;
 	struct comm *w = c->op.comm;

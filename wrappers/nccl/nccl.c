@@ -15,12 +15,13 @@ static const char *get_nccl_label(const void *real)
 {
 	char file[16];
 
-	return strncmp(sibling_file(real, file, sizeof(file)), "librccl", 7) ? "nccl" : "rccl";
+	return strncmp(sibling_copy_file_name(real, file, sizeof(file)), "librccl", 7) ? "nccl"
+										       : "rccl";
 }
 
 static void record_nccl_version(const void *from)
 {
-	int (*get)(int *) = (int (*)(int *))sibling_symbol(from, "ncclGetVersion");
+	int (*get)(int *) = (int (*)(int *))sibling_find_symbol(from, "ncclGetVersion");
 	static atomic_flag reported = ATOMIC_FLAG_INIT;
 	char text[32];
 	int v;
@@ -45,12 +46,12 @@ CCL_FUNCTIONS(nccl)
 
 static bool ask_for_signals(const void *real)
 {
-	int (*get)(int *) = (int (*)(int *))sibling_symbol(real, "ncclGetVersion");
+	int (*get)(int *) = (int (*)(int *))sibling_find_symbol(real, "ncclGetVersion");
 	int v;
 
 	/* The function may belong to another tool, which precedes the library in symbol lookup. */
 	if (!get)
-		get = (int (*)(int *))sibling_symbol(NULL, "ncclGetVersion");
+		get = (int (*)(int *))sibling_find_symbol(NULL, "ncclGetVersion");
 	return get && !get(&v) && v >= FIRST_WITH_SIGNALS;
 }
 
@@ -114,7 +115,7 @@ static bool read_signal_call(struct call *c)
 
 	if (!has_signals(c->real))
 		return false;
-	m = win ? ccl_window(&ccl_nccl, win->u, comm->u) : NULL;
+	m = win ? ccl_find_window(&ccl_nccl, win->u, comm->u) : NULL;
 	describe_by_kind(c, m ? m : ccl_comm_nccl(comm->u));
 	if (items) {
 		describe_wait(w, items->cp, (int32_t)call_get_arg(c, ROLE_NITEMS)->i);

@@ -67,9 +67,10 @@ static bool read_kvs_id(const struct call *c, struct kvs_id *id)
 {
 	const uint64_t *const *kvs =
 		(const uint64_t *const *)get_object_pointer(call_get_arg(c, ROLE_ID));
-	uint64_t get_id = (uint64_t)(uintptr_t)sibling_symbol(c->real, "_ZN3ccl2v13kvs6get_idEv");
-	void (*get_address)(void *, const void *) = (void (*)(void *, const void *))sibling_symbol(
-		c->real, "_ZNK3ccl2v13kvs11get_addressEv");
+	uint64_t get_id =
+		(uint64_t)(uintptr_t)sibling_find_symbol(c->real, "_ZN3ccl2v13kvs6get_idEv");
+	void (*get_address)(void *, const void *) = (void (*)(void *,
+		const void *))sibling_find_symbol(c->real, "_ZNK3ccl2v13kvs11get_addressEv");
 
 	/* The virtual functions of ccl::kvs_interface: two destructors, get, set, get_id. */
 	if (!kvs || !get_id || !get_address || (*kvs)[4] != get_id)
@@ -86,7 +87,9 @@ static struct comm *find_or_add_comm(uint64_t pointer)
 {
 	uint64_t object[2] = {pointer, 0};
 
-	return pointer ? ccl_comm_at(&ccl_oneccl_cxx, pointer, (uint64_t)(uintptr_t)object) : NULL;
+	return pointer ? ccl_find_comm_by_argument(
+				 &ccl_oneccl_cxx, pointer, (uint64_t)(uintptr_t)object)
+		       : NULL;
 }
 
 static union arg *copy_arguments(const struct call *c, union arg *to)
@@ -104,7 +107,7 @@ static void register_cxx_comm(struct call *c)
 	c->v = copy_arguments(c, own);
 	if (call_get_arg(c, ROLE_ID))
 		call_get_arg(c, ROLE_ID)->cp = read_kvs_id(c, &id) ? &id : NULL;
-	ccl_leave(&ccl_oneccl_cxx, c, 0);
+	ccl_handle_leave(&ccl_oneccl_cxx, c, 0);
 	c->v = given;
 }
 
@@ -127,7 +130,7 @@ static bool set_counts_argument(union arg *vector, const struct comm *m)
 }
 
 /* True if the first and the last byte of each part can be read. */
-static bool are_parts_readable(const struct buffer *v)
+static bool has_readable_parts(const struct buffer *v)
 {
 	uint64_t size = get_dtype_info(v->dtype)->size;
 
@@ -166,7 +169,7 @@ static void set_part_buffers(struct call *c, struct buffer *v, const union arg *
 	v->counts = counts ? counts->cp : same;
 	v->displs = at[0];
 	v->n = n;
-	v->nostats = v->dtype == DT_OTHER || !are_parts_readable(v);
+	v->nostats = v->dtype == DT_OTHER || !has_readable_parts(v);
 }
 
 /* Handles functions that are given a buffer for each rank; they have kinds of their own. */
@@ -264,7 +267,7 @@ static void handle_oneccl_cxx_begin(struct call *c)
 	if (is_event_task(c))
 		handle_event_begin(c);
 	else
-		ccl_enter(&ccl_oneccl_cxx, c);
+		ccl_handle_enter(&ccl_oneccl_cxx, c);
 }
 
 static void handle_oneccl_cxx_return(struct call *c, int64_t ret)
@@ -276,7 +279,7 @@ static void handle_oneccl_cxx_return(struct call *c, int64_t ret)
 	else if (c->api->spec->task == TASK_COMM_NEW)
 		register_cxx_comm(c);
 	else
-		ccl_leave(&ccl_oneccl_cxx, c, ret);
+		ccl_handle_leave(&ccl_oneccl_cxx, c, ret);
 }
 
 const struct adapter adapter_oneccl_cxx = {

@@ -483,14 +483,14 @@ static bool is_plausible_object(uintptr_t o)
 {
 	uintptr_t type, meta;
 
-	if (!o || o & 7 || !memory_readable(o) || !memory_readable(o + TYPE_AT))
+	if (!o || o & 7 || !is_memory_readable(o) || !is_memory_readable(o + TYPE_AT))
 		return false;
 	type = *(const uintptr_t *)(o + TYPE_AT);
-	if (!type || type & 7 || !memory_readable(type + TYPE_AT))
+	if (!type || type & 7 || !is_memory_readable(type + TYPE_AT))
 		return false;
 	meta = *(const uintptr_t *)(type + TYPE_AT);
-	return meta && !(meta & 7) && memory_readable(meta + TYPE_AT) &&
-	       memory_readable(meta + NAME_AT);
+	return meta && !(meta & 7) && is_memory_readable(meta + TYPE_AT) &&
+	       is_memory_readable(meta + NAME_AT);
 }
 
 /* Verifies that frames and their variables match the layout: the kernel first tests each address. */
@@ -642,11 +642,11 @@ static bool is_list_head(uintptr_t head)
 {
 	uintptr_t next, prev;
 
-	if (!memory_readable(head) || !memory_readable(head + 8))
+	if (!is_memory_readable(head) || !is_memory_readable(head + 8))
 		return false;
 	next = *(const uintptr_t *)head & ~(uintptr_t)3;
 	prev = *(const uintptr_t *)(head + 8) & ~(uintptr_t)3;
-	return next && prev && memory_readable(next + 8) && memory_readable(prev) &&
+	return next && prev && is_memory_readable(next + 8) && is_memory_readable(prev) &&
 	       (*(const uintptr_t *)(next + 8) & ~(uintptr_t)3) == head &&
 	       (*(const uintptr_t *)prev & ~(uintptr_t)3) == head;
 }

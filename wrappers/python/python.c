@@ -81,7 +81,7 @@ static bool find_python(void)
 }
 
 /* True if the thread's frames may be read. */
-static bool are_thread_frames_valid(uintptr_t tstate, uint8_t now)
+static bool has_valid_frames(uintptr_t tstate, uint8_t now)
 {
 	int frames;
 	bool held;
@@ -116,7 +116,7 @@ static int read_python_stack(struct foreign_frame *f, int max)
 	tstate = (uintptr_t)py.api.this_thread();
 	if (!tstate)
 		return 0; /* the thread runs no Python */
-	if (__builtin_expect(now != BY_INTERPRETER, 0) && !are_thread_frames_valid(tstate, now))
+	if (__builtin_expect(now != BY_INTERPRETER, 0) && !has_valid_frames(tstate, now))
 		return 0;
 	return py_read_stack(&py, tstate, f, max);
 }

@@ -212,8 +212,8 @@ MEMORY_RAW bool py_read_frame_name(const struct py *p, const struct foreign_fram
 
 static bool is_object_readable(uintptr_t a, unsigned bytes)
 {
-	return !(a & 7) && memory_readable(a) &&
-	       (bytes <= 8 || memory_readable((a + bytes - 8) & ~(uintptr_t)7));
+	return !(a & 7) && is_memory_readable(a) &&
+	       (bytes <= 8 || is_memory_readable((a + bytes - 8) & ~(uintptr_t)7));
 }
 
 static bool is_str(const struct py *p, uintptr_t s)

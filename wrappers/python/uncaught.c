@@ -162,8 +162,8 @@ static void write_exception_message(struct text *t, void *value)
 		const char *s = read_text_of(item);
 
 		if (s) {
-			text_str(t, any ? ", " : ": ");
-			text_put(t, s, strnlen(s, MESSAGE_BYTES));
+			text_add_string(t, any ? ", " : ": ");
+			text_add_bytes(t, s, strnlen(s, MESSAGE_BYTES));
 			any = true;
 		} else if (item && get_object_type_word(item) == py.integer) {
 			long v = py.as_long(item);
@@ -172,8 +172,8 @@ static void write_exception_message(struct text *t, void *value)
 				py.clear();
 				continue;
 			}
-			text_str(t, any ? ", " : ": ");
-			text_i64(t, v);
+			text_add_string(t, any ? ", " : ": ");
+			text_add_i64(t, v);
 			any = true;
 		}
 	}
@@ -195,8 +195,8 @@ static void write_traceback_entry(struct text *t, void *tb, const char *separato
 
 		if (v == -1 && py.occurred())
 			py.clear();
-		text_str(t, separator);
-		text_fmt(t, "%.300s:%ld %.100s", f, v, n);
+		text_add_string(t, separator);
+		text_add_format(t, "%.300s:%ld %.100s", f, v, n);
 	}
 	remove_object(name);
 	remove_object(file);
@@ -224,17 +224,17 @@ static void write_traceback(struct text *t, void *tb)
 	for (unsigned i = 0; i < n && i < FRAMES_WRITTEN; i++)
 		write_traceback_entry(t, last[(n - 1 - i) % FRAMES_WRITTEN], i ? " <- " : "; at ");
 	if (n > FRAMES_WRITTEN)
-		text_str(t, " <- ...");
+		text_add_string(t, " <- ...");
 }
 
 /* words: buffer of WORDS_BYTES + 64 bytes. */
 static void format_exception(void *value, void *tb, char *words)
 {
-	struct text t = text_over(words, WORDS_BYTES);
+	struct text t = text_init(words, WORDS_BYTES);
 	const char *name =
 		*(const char *const *)((const char *)get_object_type_word(value) + TYPE_NAME);
 
-	text_str(&t, name);
+	text_add_string(&t, name);
 	write_exception_message(&t, value);
 	write_traceback(&t, tb);
 	words[t.len] = 0;

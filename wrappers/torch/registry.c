@@ -127,7 +127,7 @@ struct found {
  * The method's tensors and options are passed by reference, its peer and tag by value; the name does not contain
  * `this`.
  */
-static bool are_method_params_valid(const struct torch_method *m, const struct cxx_params *p)
+static bool has_valid_method_params(const struct torch_method *m, const struct cxx_params *p)
 {
 	if (p->n != m->nargs - 1)
 		return false;
@@ -239,12 +239,12 @@ static bool find_torch_function_kind(const char *symbol, struct found *f)
 	struct cxx_params p;
 
 	if (!is_possible_torch_symbol(symbol) ||
-		demangle_symbol(symbol, f->name, sizeof(f->name), &p) < 0)
+		format_cxx_symbol(symbol, f->name, sizeof(f->name), &p) < 0)
 		return false;
 	f->watched = NULL;
 	f->method = find_torch_method(f->name);
 	if (f->method)
-		return are_method_params_valid(f->method, &p) && is_method_listed(f);
+		return has_valid_method_params(f->method, &p) && is_method_listed(f);
 	for (size_t i = 0; i < sizeof(watched) / sizeof(*watched); i++)
 		if (strcmp(watched[i].name, f->name) == 0) {
 			const struct watched *w = &watched[i];
@@ -404,7 +404,7 @@ const struct adapter adapter_c10d = {
 	.listed = is_method_row_listed,
 	.leave = handle_group_return,
 	.carried = true,
-	.stream = torch_current_stream,
+	.stream = torch_get_current_stream,
 	.fork_handlers = torch_fork_handlers,
 };
 

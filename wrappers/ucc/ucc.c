@@ -98,8 +98,8 @@ struct team_attr {
  */
 static bool read_ucc_team(struct comm *m)
 {
-	int (*get)(uint64_t, struct team_attr *) =
-		(int (*)(uint64_t, struct team_attr *))sibling_symbol(m->from, "ucc_team_get_attr");
+	int (*get)(uint64_t, struct team_attr *) = (int (*)(
+		uint64_t, struct team_attr *))sibling_find_symbol(m->from, "ucc_team_get_attr");
 	struct team_attr a = {.mask = TEAM_ATTR_EP_AND_SIZE};
 
 	if (!get || get(m->handle, &a) || !a.size || a.size > INT32_MAX || a.ep >= a.size)
@@ -427,7 +427,7 @@ static void leave_init(struct call *c, int64_t ret)
 								    call_get_arg(c, ROLE_REQUEST)
 									    ->cp;
 	uint64_t key = at ? (uint64_t)(uintptr_t)*at : 0;
-	unsigned bit = args ? ucc_coll_bit(args) : KINDS;
+	unsigned bit = args ? ucc_get_coll_bit(args) : KINDS;
 	struct posting post;
 
 	if (!c->ok || !key || bit >= KINDS)
@@ -496,12 +496,12 @@ static bool read_ucc_call(struct call *c)
 {
 	const void *args = call_get_arg(c, ROLE_ITEMS)->cp;
 
-	if (!args || ucc_coll_bit(args) >= KINDS)
+	if (!args || ucc_get_coll_bit(args) >= KINDS)
 		return false;
 	c->op.comm = find_ucc_team(call_get_arg(c, ROLE_COMM)->u);
 	if (c->op.comm)
 		c->op.flags |= c->op.comm->flags;
-	describe_ucc_args(&c->op, args);
+	read_ucc_args(&c->op, args);
 	return true;
 }
 

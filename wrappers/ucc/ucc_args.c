@@ -61,7 +61,7 @@ enum {
 	SCATTERV
 };
 
-unsigned ucc_coll_bit(const void *args)
+unsigned ucc_get_coll_bit(const void *args)
 {
 	uint32_t type = ((const struct coll_args *)args)->type;
 
@@ -254,10 +254,10 @@ static bool is_rooted_coll(unsigned bit)
 	return bit == BCAST || (bit >= FANIN && bit <= REDUCE) || bit == SCATTER || bit == SCATTERV;
 }
 
-void describe_ucc_args(struct operation *w, const void *args)
+void read_ucc_args(struct operation *w, const void *args)
 {
 	const struct coll_args *a = args;
-	unsigned bit = ucc_coll_bit(args);
+	unsigned bit = ucc_get_coll_bit(args);
 	struct reading r = {a, w, a->mask & ARGS_HAVE_FLAGS ? a->flags : 0};
 	bool reduces = bit == ALLREDUCE || bit == REDUCE || bit == REDUCE_SCATTER ||
 		       bit == REDUCE_SCATTERV;

@@ -24,7 +24,7 @@ static bool is_page_believed(uintptr_t page)
 		atomic_store_explicit(p, v - 1, memory_order_relaxed);
 		return true;
 	}
-	if (!memory_readable(page))
+	if (!is_memory_readable(page))
 		return false;
 	atomic_store_explicit(p, page + MEMORY_PAGE - 1, memory_order_relaxed);
 	return true;

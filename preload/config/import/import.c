@@ -152,16 +152,16 @@ static void handle_import(struct import *f)
 {
 	switch (f->kind) {
 	case IMPORT_DUMP:
-		import_apply_dump(f);
+		import_handle_dump(f);
 		break;
 	case IMPORT_MONITOR:
-		import_apply_monitor(f);
+		import_handle_monitor(f);
 		break;
 	case IMPORT_MONITOR_V2:
-		import_apply_monitor_v2(f);
+		import_handle_monitor_v2(f);
 		break;
 	case IMPORT_TRAINING:
-		import_apply_training(f);
+		import_handle_training(f);
 		break;
 	case IMPORT_NONE:
 		break;
@@ -173,7 +173,7 @@ static void print_repeated_keys(struct import *f)
 {
 	for (const struct tree_node *n = f->top->child; n; n = n->next)
 		if (tree_get(f->top, n->key) != n)
-			import_report_note(f, n, "given again on line %zu; that one is used",
+			import_print_note(f, n, "given again on line %zu; that one is used",
 				tree_get(f->top, n->key)->key_line);
 }
 

@@ -85,7 +85,7 @@ bool import_set_text(
 /* Adds a word to libprobe's list `ours`, unless the list contains it. */
 void import_add_word(struct import *f, const char *ours, const char *word);
 
-void import_report_note(struct import *f, const struct tree_node *n, const char *fmt, ...)
+void import_print_note(struct import *f, const struct tree_node *n, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 void import_record_wrong(struct import *f, const struct tree_node *n, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -96,12 +96,12 @@ bool import_is_empty(const struct tree_node *n);
 /* Returns the value of an environment variable; NULL: not set. */
 const char *import_get_env(const struct import *f, const char *name);
 
-void import_apply_dump(struct import *f);
-void import_apply_monitor(struct import *f);
-void import_apply_monitor_v2(struct import *f);
-void import_apply_training(struct import *f);
+void import_handle_dump(struct import *f);
+void import_handle_monitor(struct import *f);
+void import_handle_monitor_v2(struct import *f);
+void import_handle_training(struct import *f);
 /* Handles the sections for MindSpore's PyNative trainer, in a training YAML of the newer engine. */
-void import_apply_pynative(struct import *f);
+void import_handle_pynative(struct import *f);
 
 /*
  * Returns the number of ranks of the job, from the launchers' environment variables; 0: not

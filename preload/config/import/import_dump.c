@@ -95,7 +95,7 @@ static void read_task(struct import *f, const struct tree_node *n)
 			return;
 		}
 	if (strcmp(n->text, "nan_check") == 0) {
-		import_report_note(f, n,
+		import_print_note(f, n,
 			"nan_check reads a register of the NPU; overflow_check looks at the values "
 			"themselves");
 		import_set_text(f, "task", n, "overflow_check");
@@ -116,7 +116,7 @@ static void read_risk_level(struct import *f, const struct tree_node *n)
 			"used",
 			n->text);
 	else if (strcmp(n->text, "ALL"))
-		import_report_note(f, n,
+		import_print_note(f, n,
 			"the list of functions (wrap_ops) says which operators are recorded: all "
 			"of them");
 }
@@ -233,7 +233,7 @@ static void read_request_id(
 	if (!import_set(f, "request_id", n) || !*n->text)
 		return;
 	if (!tree_get(task, "request_tokens") && !import_get_env(f, "PROBE_REQUEST_TOKENS"))
-		import_report_note(f, n,
+		import_print_note(f, n,
 			"msprobe gets the batch's requests from "
 			"debugger.start(scheduled_tokens=...); "
 			"here key request_tokens says where they are found; without it tensors are "
@@ -290,7 +290,7 @@ static bool is_backward_requested(const struct tree_node *section)
 	return !forward || backward;
 }
 
-void import_apply_dump(struct import *f)
+void import_handle_dump(struct import *f)
 {
 	const struct tree_node *section = find_task_section(f);
 	const char *level = get_text_or(f->top, "level", "L1");

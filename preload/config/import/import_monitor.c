@@ -92,7 +92,7 @@ static void read_targets(struct import *f, const struct tree_node *n)
 		some |= !import_is_empty(e);
 	}
 	if (some)
-		import_report_note(f, n,
+		import_print_note(f, n,
 			"all inputs and outputs of these modules are written, not single ones");
 }
 
@@ -109,7 +109,7 @@ static void read_activations(struct import *f, const struct tree_node *n)
 		e; e = e->next)
 		named |= *e->key != 0;
 	if (all && named)
-		import_report_note(
+		import_print_note(
 			f, tree_get(f->top, "all_xy"), "targets applies to activations, too");
 	if (!is_on(f->top, "backward_only"))
 		import_add_word(f, "kinds", "actv");
@@ -120,7 +120,7 @@ static void read_activations(struct import *f, const struct tree_node *n)
 static void read_ops(struct import *f, const struct tree_node *n)
 {
 	char list[128] = "";
-	struct text t = text_over(list, sizeof(list));
+	struct text t = text_init(list, sizeof(list));
 
 	for (const struct tree_node *e = n->child; e; e = e->next) {
 		const char *const *name = train_op_names;
@@ -134,10 +134,11 @@ static void read_ops(struct import *f, const struct tree_node *n)
 			import_record_wrong(f, &at,
 				"%s: not one of the names; accepted: a list of norm, min, max, "
 				"zeros, nans, id, mean, shape, dtype; it is skipped",
-				e->kind == TREE_SCALAR ? report_quote(quoted, e->text, e->len)
-						       : "a list");
+				e->kind == TREE_SCALAR
+					? report_format_quoted(quoted, e->text, e->len)
+					: "a list");
 		else if (strcmp(*name, "shape") && strcmp(*name, "dtype"))
-			text_fmt(&t, "%s%s", t.len ? "," : "", *name);
+			text_add_format(&t, "%s%s", t.len ? "," : "", *name);
 	}
 	/* As in msprobe: norm if no operation is valid. */
 	import_set_text(f, "ops", n, t.len ? list : "norm");
@@ -161,7 +162,7 @@ static void take_format(struct import *f, const struct tree_node *n)
 		import_record_wrong(f, n,
 			"%s: not one of the names; accepted: csv or tensorboard or api; csv is "
 			"used",
-			report_quote(quoted, n->text, n->len));
+			report_format_quoted(quoted, n->text, n->len));
 	}
 }
 
@@ -196,7 +197,7 @@ static void read_switching(struct import *f)
 		import_set_text(f, "dynamic_monitor", n, "true");
 		import_set_text(f, "dynamic_on", n, is_on(f->top, "dynamic_on") ? "true" : "false");
 	} else if (is_on(f->top, "dynamic_on")) {
-		import_report_note(f, n,
+		import_print_note(f, n,
 			"without DYNAMIC_MONITOR=True in the environment it has no effect: "
 			"recording begins at start_step");
 	}
@@ -206,9 +207,9 @@ static void read_switching(struct import *f)
 static void read_rule_list(struct import *f, const struct tree_node *n)
 {
 	char all[2048];
-	struct text t = text_over(all, sizeof(all));
+	struct text t = text_init(all, sizeof(all));
 
-	text_char(&t, '[');
+	text_add_char(&t, '[');
 	for (const struct tree_node *e = n->child; e; e = e->next) {
 		const struct tree_node *name = tree_get(e, "rule_name");
 		const struct tree_node *threshold = tree_get(tree_get(e, "args"), "threshold");
@@ -231,15 +232,15 @@ static void read_rule_list(struct import *f, const struct tree_node *n)
 				"skipped");
 			continue;
 		}
-		text_fmt(
+		text_add_format(
 			&t, "%s{rule: %s, kind: all, warmup: 0", t.len > 1 ? ", " : "", name->text);
 		if (threshold)
-			text_fmt(&t, ", threshold: %s", threshold->text);
+			text_add_format(&t, ", threshold: %s", threshold->text);
 		else if (strcmp(name->text, "AnomalyTurbulence") == 0)
-			text_str(&t, ", threshold: 0");
-		text_char(&t, '}');
+			text_add_string(&t, ", threshold: 0");
+		text_add_char(&t, '}');
 	}
-	text_char(&t, ']');
+	text_add_char(&t, ']');
 	if (t.cut)
 		import_record_wrong(f, n, "too many rules: they are skipped");
 	else if (t.len > 2)
@@ -276,7 +277,7 @@ static void read_monitor_key(
 		return;
 	else if (strcmp(row->path, "print_struct") == 0) {
 		import_set_text(f, "print_struct", n, "true");
-		import_report_note(f, n, "module_struct.json is written, and the job goes on");
+		import_print_note(f, n, "module_struct.json is written, and the job goes on");
 	} else if (strcmp(row->path, "dynamic_on"))
 		import_add_word(f, "kinds", row->ours);
 }
@@ -290,7 +291,7 @@ static void start_monitor(struct import *f)
 	import_set_text(f, "tensorboard_tags", NULL, "msprobe");
 }
 
-void import_apply_monitor(struct import *f)
+void import_handle_monitor(struct import *f)
 {
 	const char *dir = import_get_env(f, "MONITOR_OUTPUT_DIR");
 
@@ -408,7 +409,7 @@ static void take_stop_step(struct import *f)
 	import_set_text(f, "step", stop, range);
 }
 
-void import_apply_monitor_v2(struct import *f)
+void import_handle_monitor_v2(struct import *f)
 {
 	const struct tree_node *monitors = tree_get(f->top, "monitors");
 

@@ -81,13 +81,13 @@ static void add_logged_metric(struct import *f, const char *metric)
 
 static void write_pattern(struct text *t, const char *part)
 {
-	text_char(t, '\'');
+	text_add_char(t, '\'');
 	for (; *part; part++) {
 		if (strchr(".[]{}()*+?^$|\\", *part))
-			text_char(t, '\\');
-		text_str(t, *part == '\'' ? "''" : (char[]){*part, 0});
+			text_add_char(t, '\\');
+		text_add_string(t, *part == '\'' ? "''" : (char[]){*part, 0});
 	}
-	text_char(t, '\'');
+	text_add_char(t, '\'');
 }
 
 struct norm_names {
@@ -104,7 +104,7 @@ static void add_norm_name(struct norm_names *names, const struct tree_node *n)
 	}
 	if (!n->len)
 		return;
-	text_str(&names->t, names->any ? ", " : "[");
+	text_add_string(&names->t, names->any ? ", " : "[");
 	write_pattern(&names->t, n->text);
 	names->any = true;
 }
@@ -136,20 +136,20 @@ static void read_norms(struct import *f, const struct tree_node *n)
 	const struct tree_node *state = tree_get(tree_get(f->top, "monitor"), "train_state");
 	struct norm_names names = {.any = false};
 
-	names.t = text_over(names.list, sizeof(names.list));
+	names.t = text_init(names.list, sizeof(names.list));
 	add_norm_names(f, &names, n);
 	if (names.refused || !(names.all || names.any))
 		return;
 	add_logged_metric(f, "local_norm");
 	if (strcmp(n->key, "device_norm") == 0 && import_is_empty(tree_get(state, "local_norm")))
-		import_report_note(f, n,
+		import_print_note(f, n,
 			"local_norm/<parameter> is written: the norm of what the rank has "
 			"accumulated in the step");
 	names = (struct norm_names){.any = false};
-	names.t = text_over(names.list, sizeof(names.list));
+	names.t = text_init(names.list, sizeof(names.list));
 	add_norm_names(f, &names, tree_get(state, "local_norm"));
 	add_norm_names(f, &names, tree_get(state, "device_norm"));
-	text_char(&names.t, ']');
+	text_add_char(&names.t, ']');
 	if (names.any && !names.all && !names.t.cut)
 		import_set_text(f, "metrics_targets", n, names.list);
 }
@@ -164,7 +164,7 @@ static void read_loss(struct import *f, const struct import_row *row, const stru
 		return;
 	add_logged_metric(f, row->ours);
 	if (strcmp(n->key, "device_loss") == 0)
-		import_report_note(f, n,
+		import_print_note(f, n,
 			"the mean over all ranks needs a communication of its own: this rank's "
 			"sum over its micro steps is written");
 }
@@ -176,20 +176,20 @@ static void read_event_folder(struct import *f, const struct tree_node *n)
 		SCALAR_ITERATION_TIME, SCALAR_LEARNING_RATE, SCALAR_BATCH_SIZE, SCALAR_MODEL_FLOPS};
 	int64_t ranks = import_get_job_size(f);
 	char text[512];
-	struct text t = text_over(text, sizeof(text));
+	struct text t = text_init(text, sizeof(text));
 
 	import_set(f, "tensorboard_dir", n);
 	import_set_text(f, "format", n, "csv, tensorboard");
 	import_set_text(f, "tensorboard_tags", NULL, "mindformers");
 	for (unsigned i = 0; i < sizeof(theirs); i++)
-		text_fmt(&t, "%s%s", i ? ", " : "[", scalar_names[theirs[i]]);
-	text_char(&t, ']');
+		text_add_format(&t, "%s%s", i ? ", " : "[", scalar_names[theirs[i]]);
+	text_add_char(&t, ']');
 	import_set_text(f, "tensorboard_scalars", NULL, text);
 	if (ranks) {
 		snprintf(text, sizeof(text), "%lld", (long long)ranks - 1);
 		import_set_text(f, "tensorboard_ranks", NULL, text);
 	} else {
-		import_report_note(f, n,
+		import_print_note(f, n,
 			"the number of ranks is not in the environment (RANK_SIZE): rank 0 "
 			"writes, and the last one where it has the loss");
 	}
@@ -211,7 +211,7 @@ static void read_skip_threshold(struct import *f, const struct tree_node *n)
 	import_set(f, "global_norm_spike_threshold", n);
 	if (time && !tree_is_null(time) && import_check(f, time, FT_INT))
 		import_set(f, "global_norm_spike_count_threshold", time);
-	import_report_note(f, n,
+	import_print_note(f, n,
 		"that version never reads it, so no step is withheld because of it; with "
 		"use_skip_data_by_global_norm: true it is the threshold");
 }
@@ -360,7 +360,7 @@ static const struct tree_node *find_section(const struct import *f, const char *
 	return n && n->kind == TREE_MAP ? n : NULL;
 }
 
-void import_apply_pynative(struct import *f)
+void import_handle_pynative(struct import *f)
 {
 	const struct tree_node *monitor = find_section(f, "monitor");
 	const struct tree_node *training = find_section(f, "training");

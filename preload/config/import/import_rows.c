@@ -23,11 +23,11 @@ static void print_import_message(
 	char text[SAID_MAX];
 
 	vsnprintf(text, sizeof(text), fmt, ap);
-	report_at(&f->l->report, n ? n->key_line : 0, n ? n->key_col : 0, "%s%s%s%s", mark,
+	report_emit_at(&f->l->report, n ? n->key_line : 0, n ? n->key_col : 0, "%s%s%s%s", mark,
 		n && n->key ? n->key : "", n && n->key ? ": " : "", text);
 }
 
-void import_report_note(struct import *f, const struct tree_node *n, const char *fmt, ...)
+void import_print_note(struct import *f, const struct tree_node *n, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -82,7 +82,7 @@ bool import_check(struct import *f, const struct tree_node *n, enum import_type 
 	import_record_wrong(f, n, "%s: not of that type; accepted: %s; it is ignored",
 		n->kind == TREE_LIST  ? "a list"
 		: n->kind == TREE_MAP ? "a group of keys"
-				      : report_quote(quoted, n->text, n->len),
+				      : report_format_quoted(quoted, n->text, n->len),
 		words[type]);
 	return false;
 }
@@ -93,7 +93,7 @@ static const struct config_key *find_own_key(
 	const struct config_key *k = config_key_find(ours, strlen(ours), false);
 
 	if (!k && n)
-		import_report_note(f, n, "has no effect in this version");
+		import_print_note(f, n, "has no effect in this version");
 	return k;
 }
 
@@ -110,7 +110,7 @@ static bool handle_set_result(struct import *f, const struct config_key *k,
 		f->l->error = -ENOMEM;
 	else if (wrong)
 		import_record_wrong(f, n, "%s: %s; accepted: %s; it is ignored",
-			report_quote(quoted, text, len), wrong,
+			report_format_quoted(quoted, text, len), wrong,
 			config_accepted(k, accepted, sizeof(accepted)));
 	else
 		f->l->from_file[k - config_keys] = true;
@@ -144,7 +144,7 @@ static bool set_list(struct import *f, const struct config_key *k, const struct 
 		ok = handle_set_result(f, k, &at, wrong, e->text ? e->text : "", e->len);
 	}
 	if (ok && k->type == KEY_RANGES) {
-		ranges_finish(&ranges);
+		ranges_merge(&ranges);
 		config_free_value(f->l->cfg, k);
 		*(struct ranges *)config_get_member(f->l->cfg, k) = ranges;
 		f->l->from_file[k - config_keys] = true;
@@ -171,7 +171,7 @@ static bool set_patterns(struct import *f, const struct config_key *k, const str
 		bytes += e->len + 3;
 
 	char *all = malloc(bytes);
-	struct text t = text_over(all, bytes);
+	struct text t = text_init(all, bytes);
 
 	if (!all) {
 		f->l->error = -ENOMEM;
@@ -181,9 +181,9 @@ static bool set_patterns(struct import *f, const struct config_key *k, const str
 	for (const struct tree_node *e = n->child; e; e = e->next) {
 		if (e->kind != TREE_SCALAR || !e->len)
 			continue;
-		text_str(&t, t.len ? "|(" : "(");
-		text_put(&t, e->text, e->len);
-		text_char(&t, ')');
+		text_add_string(&t, t.len ? "|(" : "(");
+		text_add_bytes(&t, e->text, e->len);
+		text_add_char(&t, ')');
 	}
 	ok = handle_set_result(
 		f, k, n, config_set(f->l->cfg, k, all, t.len, &f->l->base), all, t.len);
@@ -205,7 +205,7 @@ bool import_set(struct import *f, const char *ours, const struct tree_node *n)
 	if (n->kind == TREE_SCALAR)
 		return handle_set_result(f, k, n,
 			config_set(f->l->cfg, k, n->text, n->len, &f->l->base), n->text, n->len);
-	handle_set_result(f, k, n, "not a single value", report_quote(quoted, "", 0), 0);
+	handle_set_result(f, k, n, "not a single value", report_format_quoted(quoted, "", 0), 0);
 	return false;
 }
 
@@ -218,7 +218,7 @@ void import_add_word(struct import *f, const char *ours, const char *word)
 	if (!k)
 		return;
 	if (k->type == KEY_CHOICE) {
-		const char *const *names = config_key_words(k);
+		const char *const *names = config_get_key_words(k);
 
 		for (unsigned i = 0; names[i]; i++)
 			if (strcmp(names[i], word) == 0)
@@ -273,9 +273,9 @@ static void print_unknown_key(struct import *f, const struct tree_node *n, const
 			near = name;
 	}
 	if (near)
-		import_report_note(f, n, "unknown key; did you mean %s? It is ignored", near);
+		import_print_note(f, n, "unknown key; did you mean %s? It is ignored", near);
 	else
-		import_report_note(f, n, "unknown key; it is ignored");
+		import_print_note(f, n, "unknown key; it is ignored");
 }
 
 static const struct import_row *find_row_of_path(
@@ -314,7 +314,7 @@ void import_read_map(struct import *f, const struct tree_node *map, const char *
 			break;
 		case FH_NOTE:
 			if (!is_without_effect(row, n))
-				import_report_note(f, n, "%s", row->why);
+				import_print_note(f, n, "%s", row->why);
 			break;
 		case FH_REFUSE:
 			if (!is_without_effect(row, n))

@@ -148,11 +148,12 @@ static void take_format_word(
 	if (!log && !board) {
 		import_record_wrong(f, at,
 			"%s: accepted: log, tensorboard, or a list of both; it is skipped",
-			n->kind == TREE_SCALAR ? report_quote(quoted, n->text, n->len) : "a list");
+			n->kind == TREE_SCALAR ? report_format_quoted(quoted, n->text, n->len)
+					       : "a list");
 		return;
 	}
 	if (board && !has_tensorboard(f)) {
-		import_report_note(f, at, "there is no section tensorboard: log is used instead");
+		import_print_note(f, at, "there is no section tensorboard: log is used instead");
 		board = false;
 	}
 	import_add_word(f, board ? "metrics" : "monitor_log", metric);
@@ -369,19 +370,20 @@ static void read_profile_stages(struct import *f)
 	int64_t ranks = import_get_job_size(f);
 	double stages = 1;
 	char list[1024];
-	struct text t = text_over(list, sizeof(list));
+	struct text t = text_init(list, sizeof(list));
 
 	if (n)
 		tree_read_number(n, &stages);
 	if (!ranks || !(stages >= 1 && stages <= (double)ranks)) {
-		import_report_note(f, at,
+		import_print_note(f, at,
 			"the number of ranks is not in the environment (RANK_SIZE), or is "
 			"below parallel_config.pipeline_stage: all are recorded");
 		return;
 	}
 	for (int64_t i = 0; i < (int64_t)stages; i++)
-		text_fmt(&t, "%s%lld", i ? ", " : "[", (long long)(i * (ranks / (int64_t)stages)));
-	text_char(&t, ']');
+		text_add_format(
+			&t, "%s%lld", i ? ", " : "[", (long long)(i * (ranks / (int64_t)stages)));
+	text_add_char(&t, ']');
 	if (!t.cut)
 		import_set_text(f, "profile_rank", at, list);
 }
@@ -409,7 +411,7 @@ static void read_profile(struct import *f, const struct tree_node *at)
 	first = first < 0 ? 1 : first;
 	last = last < 0 ? 10 : last;
 	if (first > last) {
-		import_report_note(f, tree_get(f->top, "profile_start_step"),
+		import_print_note(f, tree_get(f->top, "profile_start_step"),
 			"after profile_stop_step: steps 1 to 10 are used");
 		first = 1;
 		last = 10;
@@ -448,7 +450,7 @@ static void read_train_key(
 		double v;
 
 		if (!tree_is_integer(n) || !tree_read_number(n, &v) || v <= 0)
-			import_report_note(f, n,
+			import_print_note(f, n,
 				"not an integer above 0: 10 is used; events are written "
 				"sooner anyway");
 	} else if (strcmp(key, "target") == 0)
@@ -470,7 +472,7 @@ static void read_train_key(
 	else if (strcmp(key, "print_struct") == 0) {
 		import_set(f, "print_struct", n);
 		if (!import_is_empty(n))
-			import_report_note(
+			import_print_note(
 				f, n, "module_struct.json is written, and the job goes on");
 	} else if (config_key_find(row->ours, strlen(row->ours), false))
 		import_set(f, row->ours, n);
@@ -491,12 +493,13 @@ static void set_event_scalars(struct import *f)
 	bool have[] = {true, is_true(n, "log_timers_to_tensorboard", false),
 		is_true(n, "log_loss_scale_to_tensorboard", false)};
 	char list[1024];
-	struct text t = text_over(list, sizeof(list));
+	struct text t = text_init(list, sizeof(list));
 
 	for (unsigned i = 0; i < sizeof(theirs) / sizeof(*theirs); i++)
 		if (have[theirs[i].only])
-			text_fmt(&t, "%s%s", t.len ? ", " : "[", scalar_names[theirs[i].which]);
-	text_char(&t, ']');
+			text_add_format(
+				&t, "%s%s", t.len ? ", " : "[", scalar_names[theirs[i].which]);
+	text_add_char(&t, ']');
 	import_set_text(f, "tensorboard_scalars", NULL, list);
 }
 
@@ -515,7 +518,7 @@ static void check_contradictions(struct import *f, bool on)
 	if (!on) {
 		const struct tree_node *most = tree_get(monitor, "global_norm_spike_threshold");
 
-		import_report_note(f, skip,
+		import_print_note(f, skip,
 			"steps are withheld, and with monitor_on: False none are counted: the job "
 			"is never ended");
 		import_set_text(f, "global_norm_spike_count_threshold", NULL, "0");
@@ -579,7 +582,7 @@ static bool is_shown(const struct import *f, const struct tree_node *n)
 	for (size_t i = 0; i < sizeof(shown_if) / sizeof(*shown_if); i++) {
 		const struct tree_node *needs = tree_get(f->top, shown_if[i].needs);
 		char buf[64];
-		struct text value = text_over(buf, sizeof(buf));
+		struct text value = text_init(buf, sizeof(buf));
 
 		if (strcmp(n->key, shown_if[i].key) != 0)
 			continue;
@@ -600,26 +603,26 @@ static void format_training_text(struct import *f)
 	struct text t, v;
 
 	if (json && value) {
-		t = text_over(json, TRAINING_TEXT_MAX);
-		text_char(&t, '{');
+		t = text_init(json, TRAINING_TEXT_MAX);
+		text_add_char(&t, '{');
 		for (const struct tree_node *n = f->top->child; n; n = n->next) {
 			size_t before = t.len;
 
 			if (!is_shown(f, n) || tree_get(f->top, n->key) != n)
 				continue;
-			v = text_over(value, TRAINING_TEXT_MAX);
+			v = text_init(value, TRAINING_TEXT_MAX);
 			python_write_text(&v, n);
-			text_str(&t, t.len > 1 ? ", " : "");
-			text_json(&t, n->key);
-			text_str(&t, ": ");
-			text_json(&t, value);
+			text_add_string(&t, t.len > 1 ? ", " : "");
+			text_add_json(&t, n->key);
+			text_add_string(&t, ": ");
+			text_add_json(&t, value);
 			if (v.cut || t.cut || t.len + 2 > t.cap) {
 				t.len = before;
 				t.buf[before] = 0;
 				t.cut = false;
 			}
 		}
-		text_char(&t, '}');
+		text_add_char(&t, '}');
 		free(f->l->cfg->training);
 		f->l->cfg->training = strdup(json);
 	}
@@ -627,7 +630,7 @@ static void format_training_text(struct import *f)
 	free(value);
 }
 
-void import_apply_training(struct import *f)
+void import_handle_training(struct import *f)
 {
 	const struct tree_node *monitor = tree_get(f->top, "monitor_config");
 	const char *dir = import_get_env(f, "MA_SUMMARY_LOG_DIR");
@@ -649,10 +652,10 @@ void import_apply_training(struct import *f)
 		if (on)
 			import_read_map(f, monitor, "monitor_config.", rows, NROWS, read_train_key);
 		else
-			import_report_note(f, monitor,
+			import_print_note(f, monitor,
 				"monitor_on is not True: none of its keys has an effect");
 	}
-	import_apply_pynative(f);
+	import_handle_pynative(f);
 	check_contradictions(f, on);
 	format_training_text(f);
 }

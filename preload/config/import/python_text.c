@@ -18,8 +18,8 @@ static int format_float_digits(double v, char digits[DIGITS_MAX + 1], bool *nega
 	bool point = false, begun = false;
 
 	for (int d = 1; d <= DIGITS_MAX; d++) {
-		t = text_over(buf, sizeof(buf));
-		text_double(&t, v, d);
+		t = text_init(buf, sizeof(buf));
+		text_add_double(&t, v, d);
 		if (number_parse(buf, t.len, &back) && back == v)
 			break;
 	}
@@ -52,32 +52,32 @@ void python_write_float(struct text *out, double v)
 	int power, n;
 
 	if (v != v || v - v != 0) {
-		text_str(out, v != v ? "nan" : v < 0 ? "-inf" : "inf");
+		text_add_string(out, v != v ? "nan" : v < 0 ? "-inf" : "inf");
 		return;
 	}
 	power = format_float_digits(v, digits, &negative);
 	n = (int)strlen(digits);
 	if (negative)
-		text_char(out, '-');
+		text_add_char(out, '-');
 	if (!n) {
-		text_str(out, "0.0");
+		text_add_string(out, "0.0");
 	} else if (power < -4 || power >= 16) {
-		text_char(out, digits[0]);
+		text_add_char(out, digits[0]);
 		if (n > 1)
-			text_fmt(out, ".%s", digits + 1);
-		text_fmt(out, "e%c%02d", power < 0 ? '-' : '+', abs(power));
+			text_add_format(out, ".%s", digits + 1);
+		text_add_format(out, "e%c%02d", power < 0 ? '-' : '+', abs(power));
 	} else {
 		if (power < 0)
-			text_str(out, "0.");
+			text_add_string(out, "0.");
 		for (int i = power; i < -1; i++)
-			text_char(out, '0');
+			text_add_char(out, '0');
 		for (int i = 0; i < n || i <= power; i++) {
 			if (i && i == power + 1)
-				text_char(out, '.');
-			text_char(out, i < n ? digits[i] : '0');
+				text_add_char(out, '.');
+			text_add_char(out, i < n ? digits[i] : '0');
 		}
 		if (power >= 0 && n <= power + 1)
-			text_str(out, ".0");
+			text_add_string(out, ".0");
 	}
 }
 
@@ -86,20 +86,20 @@ static void put_python_quoted(struct text *out, const char *s)
 {
 	char quote = strchr(s, '\'') && !strchr(s, '"') ? '"' : '\'';
 
-	text_char(out, quote);
+	text_add_char(out, quote);
 	for (; *s; s++) {
 		unsigned char c = (unsigned char)*s;
 
 		if (c == (unsigned char)quote || c == '\\')
-			text_fmt(out, "\\%c", c);
+			text_add_format(out, "\\%c", c);
 		else if (c == '\n' || c == '\t' || c == '\r')
-			text_str(out, c == '\n' ? "\\n" : c == '\t' ? "\\t" : "\\r");
+			text_add_string(out, c == '\n' ? "\\n" : c == '\t' ? "\\t" : "\\r");
 		else if (c < 32 || c == 127)
-			text_fmt(out, "\\x%02x", c);
+			text_add_format(out, "\\x%02x", c);
 		else
-			text_char(out, (char)c);
+			text_add_char(out, (char)c);
 	}
-	text_char(out, quote);
+	text_add_char(out, quote);
 }
 
 /*
@@ -119,17 +119,17 @@ static void write_python_scalar(struct text *out, const struct tree_node *n, boo
 	bool b;
 
 	if (tree_is_null(n))
-		text_str(out, "None");
+		text_add_string(out, "None");
 	else if (!n->quoted && tree_read_bool(n, &b))
-		text_str(out, b ? "True" : "False");
+		text_add_string(out, b ? "True" : "False");
 	else if (tree_is_integer(n))
-		text_str(out, n->text + (n->text[0] == '+'));
+		text_add_string(out, n->text + (n->text[0] == '+'));
 	else if (is_python_float(n, &v))
 		python_write_float(out, v);
 	else if (nested)
 		put_python_quoted(out, n->text);
 	else
-		text_str(out, n->text);
+		text_add_string(out, n->text);
 }
 
 static void write_python_value(struct text *out, const struct tree_node *n, bool nested)
@@ -138,17 +138,17 @@ static void write_python_value(struct text *out, const struct tree_node *n, bool
 		write_python_scalar(out, n, nested);
 		return;
 	}
-	text_char(out, n->kind == TREE_MAP ? '{' : '[');
+	text_add_char(out, n->kind == TREE_MAP ? '{' : '[');
 	for (const struct tree_node *c = n->child; c; c = c->next) {
 		if (n->kind == TREE_MAP) {
 			put_python_quoted(out, c->key);
-			text_str(out, ": ");
+			text_add_string(out, ": ");
 		}
 		write_python_value(out, c, true);
 		if (c->next)
-			text_str(out, ", ");
+			text_add_string(out, ", ");
 	}
-	text_char(out, n->kind == TREE_MAP ? '}' : ']');
+	text_add_char(out, n->kind == TREE_MAP ? '}' : ']');
 }
 
 void python_write_text(struct text *out, const struct tree_node *n)

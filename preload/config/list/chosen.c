@@ -18,7 +18,7 @@ const char *find_chosen_word(const char *words, unsigned n, size_t *len)
 	return NULL;
 }
 
-static bool fits_name(const char *pattern, const char *name)
+static bool is_name_chosen(const char *pattern, const char *name)
 {
 	const char *last;
 
@@ -35,7 +35,7 @@ static bool fits_name(const char *pattern, const char *name)
  * For an operator of PyTorch, add.Tensor: the pattern may also match the name without overload,
  * and with aten:: before it.
  */
-static bool fits_operator(const char *pattern, const char *op)
+static bool is_operator_chosen(const char *pattern, const char *op)
 {
 	char base[128];
 	size_t n = op ? strcspn(op, ".") : 0;
@@ -49,7 +49,7 @@ static bool fits_operator(const char *pattern, const char *op)
 	return glob_match(pattern, base) || glob_match(pattern, op);
 }
 
-bool fits_chosen_word(
+bool is_chosen_word(
 	const char *word, size_t len, const char *symbol, const char *listed, const char *op)
 {
 	char pattern[WRAPLIST_NAME_MAX + 1];
@@ -58,17 +58,18 @@ bool fits_chosen_word(
 		return false;
 	memcpy(pattern, word, len);
 	pattern[len] = 0;
-	return fits_name(pattern, symbol) || fits_name(pattern, listed) ||
-	       fits_operator(pattern, op);
+	return is_name_chosen(pattern, symbol) || is_name_chosen(pattern, listed) ||
+	       is_operator_chosen(pattern, op);
 }
 
-static bool fits_any(const char *words, const char *symbol, const char *listed, const char *op)
+static bool is_any_chosen_word(
+	const char *words, const char *symbol, const char *listed, const char *op)
 {
 	const char *word;
 	size_t len;
 
 	for (unsigned i = 0; (word = find_chosen_word(words, i, &len)); i++)
-		if (fits_chosen_word(word, len, symbol, listed, op))
+		if (is_chosen_word(word, len, symbol, listed, op))
 			return true;
 	return false;
 }
@@ -93,7 +94,7 @@ bool is_function_chosen(
 {
 	const char *only = get_only_words(cfg), *skip = get_skip_words(cfg);
 
-	if (*only && !fits_any(only, symbol, listed, op))
+	if (*only && !is_any_chosen_word(only, symbol, listed, op))
 		return false;
-	return !*skip || !fits_any(skip, symbol, listed, op);
+	return !*skip || !is_any_chosen_word(skip, symbol, listed, op);
 }

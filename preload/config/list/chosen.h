@@ -27,7 +27,7 @@ const char *get_skip_words(const struct config *cfg);
 const char *find_chosen_word(const char *words, unsigned n, size_t *len);
 
 /* True if `word` matches one of the three names. */
-bool fits_chosen_word(
+bool is_chosen_word(
 	const char *word, size_t len, const char *symbol, const char *listed, const char *op);
 
 #endif

@@ -47,7 +47,7 @@ static const char *find_last_name(const char *name)
 
 static bool is_named_by(const char *word, size_t len, const char *name)
 {
-	return fits_chosen_word(word, len, name, NULL, NULL);
+	return is_chosen_word(word, len, name, NULL, NULL);
 }
 
 struct asked_word {
@@ -68,7 +68,7 @@ static bool match_operation(const char *name, size_t len, void *arg)
 	const struct asked_word *w = arg;
 
 	(void)len;
-	return fits_chosen_word(w->word, w->len, NULL, NULL, name);
+	return is_chosen_word(w->word, w->len, NULL, NULL, name);
 }
 
 /*
@@ -104,7 +104,7 @@ static bool is_word_known(const char *word, size_t len, const struct wraplist *l
 	if (list->imported || wraplist_has_names(list, "custom"))
 		return true;
 	for (uint32_t i = 0; i < list->n; i++)
-		if (match_entry(wraplist_text(list, list->entry[i].name), word, len))
+		if (match_entry(wraplist_get_text(list, list->entry[i].name), word, len))
 			return true;
 	return match_texts(function_name_texts, match_function, &w) ||
 	       match_texts(operation_name_texts, match_operation, &w);
@@ -130,7 +130,7 @@ static bool add_similar(const char *name, size_t len, void *arg)
 	unsigned limit = 1 + (unsigned)s->len / 4, edits = limit + 1, at = s->n;
 
 	if (s->len <= CONFIG_NEAR_MAX && len <= CONFIG_NEAR_MAX)
-		edits = count_text_edits(s->word, s->len, name, len);
+		edits = compute_text_edits(s->word, s->len, name, len);
 	if (edits > limit && has_part(name, len, s->word, s->len))
 		edits = limit;
 	if (edits > limit)
@@ -162,7 +162,7 @@ static const char *print_similar(
 	*buf = 0;
 	match_texts(operation_name_texts, add_similar, &s);
 	for (uint32_t i = 0; i < list->n; i++) {
-		const char *name = find_last_name(wraplist_text(list, list->entry[i].name));
+		const char *name = find_last_name(wraplist_get_text(list, list->entry[i].name));
 
 		if (!glob_is(name))
 			add_similar(name, strlen(name), &s);
@@ -206,7 +206,7 @@ static bool is_set_in(char *const env[], const char *variable)
 	return false;
 }
 
-static unsigned report_unknown_of(const char *key, const char *variable, const char *words,
+static unsigned emit_unknown_words_of_key(const char *key, const char *variable, const char *words,
 	const struct config_tree *t, const char *file, char *const env[],
 	const struct wraplist *list, config_report_fn *report, void *arg)
 {
@@ -216,7 +216,7 @@ static unsigned report_unknown_of(const char *key, const char *variable, const c
 	unsigned n = 0;
 	size_t len;
 
-	report_begin(&r, report, arg, by_env || !file ? "environment" : file);
+	report_start(&r, report, arg, by_env || !file ? "environment" : file);
 	for (unsigned i = 0; (word = find_chosen_word(words, i, &len)); i++) {
 		char quoted[REPORT_VALUE_MAX], similar[160];
 		const struct tree_node *at;
@@ -224,19 +224,19 @@ static unsigned report_unknown_of(const char *key, const char *variable, const c
 		if (is_word_known(word, len, list))
 			continue;
 		at = by_env ? NULL : find_word_node(t, key, word, len);
-		report_at(&r, at ? at->line : 0, at ? at->col : 0,
+		report_emit_at(&r, at ? at->line : 0, at ? at->col : 0,
 			"%s: %s: no operation and no function has this name, so it selects "
 			"nothing; accepted: an operation (broadcast), a function, a pattern of "
 			"their names (all_*)%s",
-			by_env ? variable : key, report_quote(quoted, word, len),
+			by_env ? variable : key, report_format_quoted(quoted, word, len),
 			print_similar(word, len, list, similar, sizeof(similar)));
 		n++;
 	}
-	report_end(&r);
+	report_stop(&r);
 	return n;
 }
 
-unsigned report_unknown_words(const struct config *cfg, const char *file, char *const env[],
+unsigned emit_unknown_words(const struct config *cfg, const char *file, char *const env[],
 	const struct wraplist *list, config_report_fn *report, void *arg)
 {
 	const char *only = get_only_words(cfg), *skip = get_skip_words(cfg);
@@ -249,11 +249,12 @@ unsigned report_unknown_words(const struct config *cfg, const char *file, char *
 
 	if (!list || (!*only && !*skip))
 		return 0;
-	report_begin(&silent, NULL, NULL, "");
-	if (file && reader_slurp(file, &text, &len) == 0)
+	report_start(&silent, NULL, NULL, "");
+	if (file && reader_read_file(file, &text, &len) == 0)
 		config_tree_read(&t, text, len, &silent, "");
-	n = report_unknown_of("only", "PROBE_ONLY", only, &t, file, env, list, report, arg);
-	n += report_unknown_of("skip", "PROBE_SKIP", skip, &t, file, env, list, report, arg);
+	n = emit_unknown_words_of_key("only", "PROBE_ONLY", only, &t, file, env, list, report, arg);
+	n += emit_unknown_words_of_key(
+		"skip", "PROBE_SKIP", skip, &t, file, env, list, report, arg);
 	config_tree_free(&t);
 	free(text);
 	errno = saved;

@@ -16,7 +16,7 @@ struct config;
  * file: the configuration that was loaded, or the name of another place of the words, NULL: none. env: the variables that were loaded with it
  * (NAME=value, NULL-terminated). Returns how many words were reported.
  */
-unsigned report_unknown_words(const struct config *cfg, const char *file, char *const env[],
+unsigned emit_unknown_words(const struct config *cfg, const char *file, char *const env[],
 	const struct wraplist *list, config_report_fn *report, void *arg);
 
 /*

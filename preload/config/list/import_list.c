@@ -19,17 +19,17 @@ bool import_list_is(const struct wraplist *w)
 		"npu_distributed", "torch_npu", "mindspeed"};
 	static const char ours[][12] = {
 		"mpi", "nccl", "hccl", "c10d", "oneccl", "ucc", "mindspore", "custom"};
-	bool one = wraplist_section(w, "distributed") != WRAPLIST_NONE;
+	bool one = wraplist_find_section(w, "distributed") != WRAPLIST_NONE;
 
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
-		one |= wraplist_section(w, others[i]) != WRAPLIST_NONE;
+		one |= wraplist_find_section(w, others[i]) != WRAPLIST_NONE;
 	/* A section that only libprobe's lists have: then this is libprobe's list. */
 	for (size_t i = 0; i < sizeof(ours) / sizeof(*ours); i++)
-		if (wraplist_section(w, ours[i]) != WRAPLIST_NONE)
+		if (wraplist_find_section(w, ours[i]) != WRAPLIST_NONE)
 			return false;
 	/* msprobe's lists contain only plain Python names. */
 	for (uint32_t e = 0; one && e < w->n; e++)
-		one = !strpbrk(wraplist_text(w, w->entry[e].name), "*?[:");
+		one = !strpbrk(wraplist_get_text(w, w->entry[e].name), "*?[:");
 	return one;
 }
 
@@ -71,7 +71,7 @@ static const struct {
 	{"reduce", OP_REDUCE},
 };
 
-static uint16_t ops_of_name(const char *name)
+static uint16_t get_ops_by_name(const char *name)
 {
 	char plain[NAME_MAX_BYTES];
 	const char *last = strrchr(name, ':');
@@ -89,7 +89,7 @@ static uint16_t ops_of_name(const char *name)
 
 static bool match_comm(const struct wraplist *w, const char *name)
 {
-	uint16_t want = ops_of_name(name), have = 0;
+	uint16_t want = get_ops_by_name(name), have = 0;
 	/*
 	 * batch_isend_irecv covers both methods, which also have names of their own: a listed
 	 * isend alone is no reason to record recv.
@@ -97,23 +97,23 @@ static bool match_comm(const struct wraplist *w, const char *name)
 	bool each = strcmp(name, "batch_isend_irecv") == 0;
 
 	for (size_t i = 0; i < sizeof(comm_sections) / sizeof(*comm_sections); i++) {
-		uint32_t s = wraplist_section(w, comm_sections[i]);
+		uint32_t s = wraplist_find_section(w, comm_sections[i]);
 
 		for (uint32_t e = 0; s != WRAPLIST_NONE && e < w->n; e++)
 			if (w->entry[e].section == s)
-				have |= ops_of_name(wraplist_text(w, w->entry[e].name));
+				have |= get_ops_by_name(wraplist_get_text(w, w->entry[e].name));
 	}
 	return each ? (want & have) == want : (want & have) != 0;
 }
 
 /* ---- operators ---- */
 
-static bool lists_operator(const struct wraplist *w, const char *name)
+static bool has_listed_operator(const struct wraplist *w, const char *name)
 {
 	for (size_t i = 0; i < sizeof(op_sections) / sizeof(*op_sections); i++) {
-		uint32_t s = wraplist_section(w, op_sections[i]);
+		uint32_t s = wraplist_find_section(w, op_sections[i]);
 
-		if (s != WRAPLIST_NONE && w->nslot && w->slot[wraplist_slot(w, s, name)])
+		if (s != WRAPLIST_NONE && w->nslot && w->slot[wraplist_find_slot(w, s, name)])
 			return true;
 	}
 	return false;
@@ -153,10 +153,10 @@ static bool match_operator(const struct wraplist *w, const char *name)
 		return false;
 	memcpy(base, from, n);
 	base[n] = 0;
-	if (lists_operator(w, base))
+	if (has_listed_operator(w, base))
 		return true;
 	for (size_t i = 0; i < sizeof(renamed) / sizeof(*renamed); i++)
-		if (strcmp(renamed[i][0], base) == 0 && lists_operator(w, renamed[i][1]))
+		if (strcmp(renamed[i][0], base) == 0 && has_listed_operator(w, renamed[i][1]))
 			return true;
 	/* The Python module of the function: linalg, fft, special. */
 	char *under = strchr(base, '_');
@@ -164,7 +164,7 @@ static bool match_operator(const struct wraplist *w, const char *name)
 	if (!under || under == base)
 		return false;
 	*under = '.';
-	return lists_operator(w, base);
+	return has_listed_operator(w, base);
 }
 
 bool import_list_match(const struct wraplist *w, const char *section, const char *name)

@@ -65,13 +65,13 @@ bool wraplist_match(struct wraplist *w, const char *section, const char *name);
 bool wraplist_has_section(const struct wraplist *w, const char *section);
 
 /* Reports each entry of `section` that wraplist_match() never matched ("unknown name"), once. */
-void wraplist_report_unknown(
+void wraplist_emit_unknown(
 	struct wraplist *w, const char *section, config_report_fn *report, void *arg);
 
 /* ---- inside config/list/ ---- */
 
 /* Returns the number of section `name`, or WRAPLIST_NONE. */
-uint32_t wraplist_section(const struct wraplist *w, const char *name);
+uint32_t wraplist_find_section(const struct wraplist *w, const char *name);
 
 /* True if `section` lists at least one name. */
 bool wraplist_has_names(const struct wraplist *w, const char *section);
@@ -80,9 +80,9 @@ bool wraplist_has_names(const struct wraplist *w, const char *section);
  * Returns the hash table slot of entry `name` of the section, or the empty slot for it. w->nslot
  * must not be 0.
  */
-uint32_t wraplist_slot(const struct wraplist *w, uint32_t section, const char *name);
+uint32_t wraplist_find_slot(const struct wraplist *w, uint32_t section, const char *name);
 
-static inline const char *wraplist_text(const struct wraplist *w, uint32_t at)
+static inline const char *wraplist_get_text(const struct wraplist *w, uint32_t at)
 {
 	return w->text + at;
 }

@@ -46,7 +46,7 @@ static uint32_t add_text(struct wraplist *w, const char *s, size_t len)
 }
 
 /* Makes space for one more entry, with the hash table at most half full. */
-static int grow_wraplist(struct wraplist *w)
+static int add_wraplist_space(struct wraplist *w)
 {
 	if (w->n == w->cap) {
 		uint32_t cap = w->cap ? w->cap * 2 : 64;
@@ -71,7 +71,7 @@ static int grow_wraplist(struct wraplist *w)
 	for (uint32_t i = 0; i < w->n; i++) {
 		const struct wraplist_entry *e = &w->entry[i];
 
-		slot[wraplist_slot(w, e->section, wraplist_text(w, e->name))] = i + 1;
+		slot[wraplist_find_slot(w, e->section, wraplist_get_text(w, e->name))] = i + 1;
 	}
 	return 0;
 }
@@ -102,14 +102,14 @@ static int add_list_name(struct list_loader *l, uint32_t s)
 	if (len == 0)
 		return 0;
 	if (wrong) {
-		reader_report(&l->r, "%s: %s: %s; it is skipped", wraplist_text(w, sec->name),
-			report_quote(quoted, name, len), wrong);
+		reader_report(&l->r, "%s: %s: %s; it is skipped", wraplist_get_text(w, sec->name),
+			report_format_quoted(quoted, name, len), wrong);
 		return 0;
 	}
-	if (grow_wraplist(w) < 0)
+	if (add_wraplist_space(w) < 0)
 		return -ENOMEM;
 
-	uint32_t slot = wraplist_slot(w, s, name), at;
+	uint32_t slot = wraplist_find_slot(w, s, name), at;
 
 	if (w->slot[slot])
 		return 0; /* a duplicate is harmless */
@@ -119,7 +119,7 @@ static int add_list_name(struct list_loader *l, uint32_t s)
 	if (glob && sec->nglob >= WRAPLIST_GLOBS_MAX) {
 		if (!l->capped)
 			reader_report(&l->r, "%s: more than %d patterns; further ones are skipped",
-				wraplist_text(w, sec->name), WRAPLIST_GLOBS_MAX);
+				wraplist_get_text(w, sec->name), WRAPLIST_GLOBS_MAX);
 		l->capped = true;
 		return 0;
 	}
@@ -151,9 +151,9 @@ static int64_t add_section(struct list_loader *l)
 	const char *name = (const char *)l->r.event.data.scalar.value;
 	struct wraplist *w = l->w;
 	char quoted[REPORT_VALUE_MAX];
-	uint32_t s = wraplist_section(w, name), at;
+	uint32_t s = wraplist_find_section(w, name), at;
 
-	report_quote(quoted, name, l->r.event.data.scalar.length);
+	report_format_quoted(quoted, name, l->r.event.data.scalar.length);
 	if (s != WRAPLIST_NONE) {
 		reader_report(&l->r, "section %s: begun before on line %u; both are used", quoted,
 			w->section[s].line);
@@ -175,17 +175,17 @@ static int64_t add_section(struct list_loader *l)
 /* Reads the list of section s, which the current event begins. Returns 0 or a negative error. */
 static int read_names(struct list_loader *l, uint32_t s)
 {
-	const char *section = wraplist_text(l->w, l->w->section[s].name);
+	const char *section = wraplist_get_text(l->w, l->w->section[s].name);
 	int ev, err = 0;
 
-	while (!err && (ev = reader_next(&l->r)) != YAML_SEQUENCE_END_EVENT) {
+	while (!err && (ev = reader_read_event(&l->r)) != YAML_SEQUENCE_END_EVENT) {
 		if (ev < 0)
 			return ev;
 		if (ev == YAML_SCALAR_EVENT && reader_is_null(&l->r))
 			continue; /* "- # name": a line that was commented out carelessly */
 		if (ev == YAML_SCALAR_EVENT) {
 			err = add_list_name(l, s);
-			section = wraplist_text(l->w, l->w->section[s].name);
+			section = wraplist_get_text(l->w, l->w->section[s].name);
 			continue;
 		}
 		if (ev == YAML_ALIAS_EVENT)
@@ -196,8 +196,8 @@ static int read_names(struct list_loader *l, uint32_t s)
 				(const char *)l->r.event.data.alias.anchor);
 		else
 			reader_report(&l->r, "%s: %s where a name is expected; it is skipped",
-				section, reader_shape(&l->r));
-		err = reader_skip(&l->r);
+				section, reader_get_shape(&l->r));
+		err = reader_read_rest(&l->r);
 	}
 	return err;
 }
@@ -214,53 +214,53 @@ static int read_section(struct list_loader *l)
 			return (int)s;
 	} else {
 		reader_report(&l->r, "%s where the name of a section is expected; it is skipped",
-			reader_shape(&l->r));
-		ev = reader_skip(&l->r);
+			reader_get_shape(&l->r));
+		ev = reader_read_rest(&l->r);
 		if (ev < 0)
 			return ev;
 	}
-	ev = reader_next(&l->r);
+	ev = reader_read_event(&l->r);
 	if (ev < 0)
 		return ev;
 	if (s == WRAPLIST_NONE || reader_is_null(&l->r))
-		return reader_skip(&l->r);
+		return reader_read_rest(&l->r);
 	if (ev == YAML_SEQUENCE_START_EVENT)
 		return read_names(l, (uint32_t)s);
 	reader_report(&l->r,
 		"%s: %s where a list is expected; accepted: lines \"  - name\"; it lists "
 		"nothing",
-		wraplist_text(l->w, l->w->section[s].name), reader_shape(&l->r));
-	return reader_skip(&l->r);
+		wraplist_get_text(l->w, l->w->section[s].name), reader_get_shape(&l->r));
+	return reader_read_rest(&l->r);
 }
 
 /* Returns 0, -ENOMEM, or another negative error; after an error nothing of the file may be used. */
 static int read_list(struct list_loader *l)
 {
-	int ev = reader_enter_mapping(&l->r);
+	int ev = reader_open_mapping(&l->r);
 
 	if (ev == -ENOTSUP)
 		reader_report(&l->r,
 			"%s where sections are expected; accepted: lines \"mpi:\", each "
 			"followed by lines \"  - name\"; " LOST,
-			reader_shape(&l->r));
+			reader_get_shape(&l->r));
 	if (ev == -ENODATA)
 		ev = 0;
 	if (ev < 0)
 		return ev;
-	while (ev > 0 && (ev = reader_next(&l->r)) > 0 && ev != YAML_MAPPING_END_EVENT) {
+	while (ev > 0 && (ev = reader_read_event(&l->r)) > 0 && ev != YAML_MAPPING_END_EVENT) {
 		int err = read_section(l);
 
 		if (err < 0)
 			return err;
 	}
 	if (ev > 0)
-		ev = reader_leave_mapping(&l->r);
+		ev = reader_close_mapping(&l->r);
 	if (ev == 0 && l->w->n == 0)
-		report_at(l->report, 0, 0, "lists no function; nothing will be recorded");
+		report_emit_at(l->report, 0, 0, "lists no function; nothing will be recorded");
 	return ev;
 }
 
-static struct wraplist *list_new(const char *name)
+static struct wraplist *init_wraplist(const char *name)
 {
 	struct wraplist *w = calloc(1, sizeof(*w));
 
@@ -278,7 +278,7 @@ static struct wraplist *list_new(const char *name)
 static int list_read(const char *name, const char *text, size_t len, struct report *report,
 	struct wraplist **out)
 {
-	struct list_loader l = {.w = list_new(name), .report = report};
+	struct list_loader l = {.w = init_wraplist(name), .report = report};
 	int err = l.w ? reader_open(&l.r, text, len, report, LOST) : -ENOMEM;
 
 	if (l.w) {
@@ -295,17 +295,17 @@ static int list_read(const char *name, const char *text, size_t len, struct repo
 	return err;
 }
 
-static struct wraplist *list_builtin(config_report_fn *fn, void *arg)
+static struct wraplist *load_builtin_list(config_report_fn *fn, void *arg)
 {
 	const char *text = config_get_builtin(LIST_NAME);
 	struct report report;
 	struct wraplist *w;
 
-	report_begin(&report, fn, arg, "built-in " LIST_NAME);
+	report_start(&report, fn, arg, "built-in " LIST_NAME);
 	if (list_read(report.file, text ? text : "", text ? strlen(text) : 0, &report, &w) ==
 		-ENOMEM)
-		report_at(&report, 0, 0, "out of memory; this list is not used");
-	report_end(&report);
+		report_emit_at(&report, 0, 0, "out of memory; this list is not used");
+	report_stop(&report);
 	return w;
 }
 
@@ -316,16 +316,16 @@ struct wraplist *wraplist_load_text(
 	struct report report;
 	struct wraplist *w;
 
-	report_begin(&report, fn, arg, name);
+	report_start(&report, fn, arg, name);
 
 	int err = list_read(name, text, len, &report, &w);
 
 	if (err == -ENOMEM)
-		report_at(&report, 0, 0, "out of memory; this list is not used");
-	report_end(&report);
+		report_emit_at(&report, 0, 0, "out of memory; this list is not used");
+	report_stop(&report);
 	if (err < 0 && err != -ENOMEM) {
 		wraplist_free(w);
-		w = list_builtin(fn, arg);
+		w = load_builtin_list(fn, arg);
 	}
 	errno = saved;
 	return w;
@@ -339,15 +339,15 @@ struct wraplist *wraplist_load(const char *path, config_report_fn *fn, void *arg
 	size_t len = 0;
 
 	if (!path) {
-		w = list_builtin(fn, arg);
+		w = load_builtin_list(fn, arg);
 	} else {
-		int err = reader_slurp(path, &text, &len);
+		int err = reader_read_file(path, &text, &len);
 		struct report report;
 
 		if (err) {
-			report_begin(&report, fn, arg, path);
-			report_at(&report, 0, 0, "cannot be read: %s; this list is not used",
-				reader_why(err));
+			report_start(&report, fn, arg, path);
+			report_emit_at(&report, 0, 0, "cannot be read: %s; this list is not used",
+				reader_get_error_text(err));
 		} else {
 			w = wraplist_load_text(path, text, len, fn, arg);
 		}

@@ -26,13 +26,13 @@ void loader_record_wrong(struct loader *l, const struct config_key *k, size_t li
 		l->error = -ENOMEM;
 		return;
 	}
-	report_at(&l->report, line, col, "%s: %s%s%s; accepted: %s; the default %s is used",
+	report_emit_at(&l->report, line, col, "%s: %s%s%s; accepted: %s; the default %s is used",
 		k->name, value, *value ? ": " : "", what,
-		config_accepted(k, accepted, sizeof(accepted)), config_default_text(k));
+		config_accepted(k, accepted, sizeof(accepted)), config_get_default_text(k));
 }
 
 /* Reports a wrong entry of a list whose other entries are used: the current event. */
-static void report_wrong_entry(
+static void emit_wrong_entry(
 	struct loader *l, const struct reader *r, const struct config_key *k, const char *what)
 {
 	char accepted[CONFIG_ACCEPTED_MAX], quoted[REPORT_VALUE_MAX];
@@ -43,7 +43,7 @@ static void report_wrong_entry(
 		return;
 	}
 	if (scalar)
-		report_quote(quoted, (const char *)r->event.data.scalar.value,
+		report_format_quoted(quoted, (const char *)r->event.data.scalar.value,
 			r->event.data.scalar.length);
 	reader_report(r, "%s: %s%s%s; accepted: %s; this entry is skipped", k->name,
 		scalar ? quoted : "", scalar ? ": " : "", what,
@@ -57,7 +57,7 @@ static void set_default(struct loader *l, const struct config_key *k)
 	if (wrong == config_oom)
 		l->error = -ENOMEM;
 	else if (wrong)
-		report_at(&l->report, 0, 0, "%s: %s: the working directory is not prepended",
+		report_emit_at(&l->report, 0, 0, "%s: %s: the working directory is not prepended",
 			k->name, wrong);
 }
 
@@ -83,12 +83,13 @@ static void read_scalar(struct loader *l, struct reader *r, const struct config_
 
 	if (wrong)
 		loader_record_wrong(l, k, r->event.start_mark.line + 1,
-			r->event.start_mark.column + 1, wrong, report_quote(quoted, text, len));
+			r->event.start_mark.column + 1, wrong,
+			report_format_quoted(quoted, text, len));
 	else
 		l->from_file[k - config_keys] = true;
 }
 
-/* Reads a list of scalars, the file's value of k. Returns 0 or an error of reader_next(). */
+/* Reads a list of scalars, the file's value of k. Returns 0 or an error of reader_read_event(). */
 static int read_ranges(struct loader *l, struct reader *r, const struct config_key *k)
 {
 	struct ranges list = {0, NULL};
@@ -96,31 +97,31 @@ static int read_ranges(struct loader *l, struct reader *r, const struct config_k
 	char quoted[REPORT_VALUE_MAX];
 	int ev;
 
-	while ((ev = reader_next(r)) > 0 && ev != YAML_SEQUENCE_END_EVENT) {
+	while ((ev = reader_read_event(r)) > 0 && ev != YAML_SEQUENCE_END_EVENT) {
 		const char *text = (const char *)r->event.data.scalar.value;
 		size_t len = r->event.data.scalar.length;
 		const char *shown = "";
 
 		if (wrong || (ev == YAML_SCALAR_EVENT && reader_is_null(r))) {
-			reader_skip(r);
+			reader_read_rest(r);
 			continue;
 		}
 		if (ev != YAML_SCALAR_EVENT) {
-			wrong = reader_shape(r);
+			wrong = reader_get_shape(r);
 		} else {
 			wrong = ranges_add(&list, text, len);
-			shown = report_quote(quoted, text, len);
+			shown = report_format_quoted(quoted, text, len);
 		}
 		if (wrong)
 			loader_record_wrong(l, k, r->event.start_mark.line + 1,
 				r->event.start_mark.column + 1, wrong, shown);
-		reader_skip(r);
+		reader_read_rest(r);
 	}
 	if (ev < 0 || wrong) {
 		ranges_free(&list);
 		return ev < 0 ? ev : 0;
 	}
-	ranges_finish(&list);
+	ranges_merge(&list);
 	config_free_value(l->cfg, k);
 	*(struct ranges *)config_get_member(l->cfg, k) = list;
 	l->from_file[k - config_keys] = true;
@@ -129,7 +130,7 @@ static int read_ranges(struct loader *l, struct reader *r, const struct config_k
 
 /*
  * Reads a list of patterns (any may match) or of names, the file's value of k. Returns 0 or an
- * error of reader_next().
+ * error of reader_read_event().
  */
 static int read_list_of_texts(struct loader *l, struct reader *r, const struct config_key *k)
 {
@@ -138,14 +139,14 @@ static int read_list_of_texts(struct loader *l, struct reader *r, const struct c
 	const char *wrong = NULL;
 	int ev;
 
-	while ((ev = reader_next(r)) > 0 && ev != YAML_SEQUENCE_END_EVENT) {
+	while ((ev = reader_read_event(r)) > 0 && ev != YAML_SEQUENCE_END_EVENT) {
 		const char *text = (const char *)r->event.data.scalar.value;
 		size_t n = r->event.data.scalar.length;
 		char *more;
 
 		if (wrong || ev != YAML_SCALAR_EVENT) {
-			wrong = wrong ? wrong : reader_shape(r);
-			reader_skip(r);
+			wrong = wrong ? wrong : reader_get_shape(r);
+			reader_read_rest(r);
 			continue;
 		}
 		if (reader_is_null(r) || n == 0)
@@ -180,7 +181,7 @@ static int read_list_of_texts(struct loader *l, struct reader *r, const struct c
 /*
  * Reads the file's value of k: a list of texts, or a mapping whose keys are the texts (as in
  * msprobe's targets, whose values select tensors of a module). Wrong entries are reported and
- * skipped. Returns 0 or an error of reader_next().
+ * skipped. Returns 0 or an error of reader_read_event().
  */
 static int read_words(struct loader *l, struct reader *r, const struct config_key *k, bool mapping)
 {
@@ -188,23 +189,23 @@ static int read_words(struct loader *l, struct reader *r, const struct config_ke
 	bool wrong_entry = false;
 	int end = mapping ? YAML_MAPPING_END_EVENT : YAML_SEQUENCE_END_EVENT, ev;
 
-	while ((ev = reader_next(r)) > 0 && ev != end) {
+	while ((ev = reader_read_event(r)) > 0 && ev != end) {
 		const char *text = (const char *)r->event.data.scalar.value, *wrong;
 
 		if (ev != YAML_SCALAR_EVENT) {
-			report_wrong_entry(l, r, k, reader_shape(r));
+			emit_wrong_entry(l, r, k, reader_get_shape(r));
 			wrong_entry = true;
-			reader_skip(r);
+			reader_read_rest(r);
 		} else {
 			wrong = words_add(k, &all, text, r->event.data.scalar.length);
 			if (wrong)
-				report_wrong_entry(l, r, k, wrong);
+				emit_wrong_entry(l, r, k, wrong);
 			wrong_entry |= wrong != NULL;
 		}
 		if (mapping) {
-			ev = reader_next(r);
+			ev = reader_read_event(r);
 			if (ev > 0)
-				ev = reader_skip(r);
+				ev = reader_read_rest(r);
 			if (ev < 0)
 				break;
 		}
@@ -215,8 +216,9 @@ static int read_words(struct loader *l, struct reader *r, const struct config_ke
 	}
 	if (!all) {
 		if (wrong_entry && *k->dflt)
-			report_at(&l->report, 0, 0, "%s: no entry is left; the default %s is used",
-				k->name, config_default_text(k));
+			report_emit_at(&l->report, 0, 0,
+				"%s: no entry is left; the default %s is used", k->name,
+				config_get_default_text(k));
 		return 0;
 	}
 	config_free_value(l->cfg, k);
@@ -225,7 +227,7 @@ static int read_words(struct loader *l, struct reader *r, const struct config_ke
 	return 0;
 }
 
-/* Reads rules, the file's value of k. Returns 0 or an error of reader_next(). */
+/* Reads rules, the file's value of k. Returns 0 or an error of reader_read_event(). */
 static int read_alerts(struct loader *l, struct reader *r, const struct config_key *k)
 {
 	const char *wrong = NULL;
@@ -247,10 +249,10 @@ static void handle_unknown_key(struct reader *r)
 {
 	const char *name = (const char *)r->event.data.scalar.value;
 	size_t len = r->event.data.scalar.length;
-	const struct config_key *near = config_key_near(name, len);
+	const struct config_key *near = config_find_similar_key(name, len);
 	char quoted[REPORT_VALUE_MAX];
 
-	report_quote(quoted, name, len);
+	report_format_quoted(quoted, name, len);
 	if (near)
 		reader_report(
 			r, "%s: unknown key; did you mean %s? It is ignored", quoted, near->name);
@@ -260,7 +262,7 @@ static void handle_unknown_key(struct reader *r)
 }
 
 /*
- * Reads a key, which is the current event, and its value. Returns 0 or an error of reader_next().
+ * Reads a key, which is the current event, and its value. Returns 0 or an error of reader_read_event().
  */
 static int read_pair(struct loader *l, struct reader *r, size_t first_line[])
 {
@@ -274,8 +276,8 @@ static int read_pair(struct loader *l, struct reader *r, size_t first_line[])
 		if (!k)
 			handle_unknown_key(r);
 	} else {
-		reader_report(r, "%s where a key is expected; it is ignored", reader_shape(r));
-		ev = reader_skip(r);
+		reader_report(r, "%s where a key is expected; it is ignored", reader_get_shape(r));
+		ev = reader_read_rest(r);
 		if (ev < 0)
 			return ev;
 	}
@@ -283,7 +285,7 @@ static int read_pair(struct loader *l, struct reader *r, size_t first_line[])
 		size_t *first = &first_line[k - config_keys];
 
 		if (*first)
-			report_at(&l->report, line, col,
+			report_emit_at(&l->report, line, col,
 				"%s: given before on line %zu; the last one is used", k->name,
 				*first);
 		else
@@ -292,7 +294,7 @@ static int read_pair(struct loader *l, struct reader *r, size_t first_line[])
 		set_default(l, k);
 		l->from_file[k - config_keys] = false;
 	}
-	ev = reader_next(r);
+	ev = reader_read_event(r);
 	if (ev < 0)
 		return ev;
 	if (k && ev == YAML_SCALAR_EVENT)
@@ -310,36 +312,36 @@ static int read_pair(struct loader *l, struct reader *r, size_t first_line[])
 		return read_alerts(l, r, k);
 	else if (k)
 		loader_record_wrong(l, k, r->event.start_mark.line + 1,
-			r->event.start_mark.column + 1, reader_shape(r), "");
-	return reader_skip(r);
+			r->event.start_mark.column + 1, reader_get_shape(r), "");
+	return reader_read_rest(r);
 }
 
 static int read_keys(struct loader *l, struct reader *r)
 {
 	size_t first_line[CONFIG_KEYS_MAX] = {0};
-	int ev = reader_enter_mapping(r);
+	int ev = reader_open_mapping(r);
 
 	if (ev == -ENODATA)
-		report_at(&l->report, 1, 1, "the file is empty; all defaults are used");
+		report_emit_at(&l->report, 1, 1, "the file is empty; all defaults are used");
 	if (ev == -ENOTSUP)
 		reader_report(r,
 			"%s where keys are expected; accepted: lines such as "
 			"\"journal_mib: 16\"; " LOST,
-			reader_shape(r));
+			reader_get_shape(r));
 	if (ev <= 0)
 		return ev;
-	while ((ev = reader_next(r)) > 0 && ev != YAML_MAPPING_END_EVENT) {
+	while ((ev = reader_read_event(r)) > 0 && ev != YAML_MAPPING_END_EVENT) {
 		ev = read_pair(l, r, first_line);
 		if (ev < 0 || l->error)
 			return ev;
 	}
-	return ev < 0 ? ev : reader_leave_mapping(r);
+	return ev < 0 ? ev : reader_close_mapping(r);
 }
 
 /* Reads libprobe's own format: YAML, or the same as JSON. */
 static int read_libprobe_text(struct loader *l, const char *text, size_t len)
 {
-	char *plain = config_is_json(text, len) ? config_plain_json(text, len, &len) : NULL;
+	char *plain = config_is_json(text, len) ? config_copy_plain_json(text, len, &len) : NULL;
 	struct reader r;
 	int err = reader_open(&r, plain ? plain : text, len, &l->report, LOST);
 
@@ -392,7 +394,7 @@ static void loader_start(struct loader *l, struct config *cfg, const char *file,
 	l->env = env;
 	l->base.cwd = cwd;
 	l->base.home = get_env_value(env, "HOME");
-	report_begin(&l->report, report, arg, file);
+	report_start(&l->report, report, arg, file);
 	set_defaults(l);
 }
 
@@ -421,7 +423,7 @@ static bool has_default_value(struct loader *l, const struct config_key *k)
 }
 
 /* Applies values of the preset to keys that are set nowhere else. */
-static void apply_preset(struct loader *l)
+static void set_preset_values(struct loader *l)
 {
 	const struct preset *p = &config_presets[l->cfg->preset];
 
@@ -484,29 +486,29 @@ static void check_skipping_keys(struct loader *l, const char *file)
 			"noted";
 	if (!wrong)
 		return;
-	report_begin(&l->report, l->report.fn, l->report.arg, file);
-	report_at(&l->report, 0, 0, "%s", wrong);
-	report_end(&l->report);
+	report_start(&l->report, l->report.fn, l->report.arg, file);
+	report_emit_at(&l->report, 0, 0, "%s", wrong);
+	report_stop(&l->report);
 	c->use_skip_data_by_global_norm = false;
 	c->check_for_global_norm &= c->global_norm_spike_threshold > 0;
 }
 
 static int loader_check_all(struct loader *l, char *const env[], const char *file)
 {
-	report_end(&l->report);
-	report_begin(&l->report, l->report.fn, l->report.arg, "environment");
+	report_stop(&l->report);
+	report_start(&l->report, l->report.fn, l->report.arg, "environment");
 	loader_read_env(l, env);
-	report_end(&l->report);
+	report_stop(&l->report);
 	l->cfg->disable |= l->cfg->unreadable;
-	apply_preset(l);
+	set_preset_values(l);
 	set_implied_dump_keys(l->cfg);
 	set_implied_scalars(l->cfg);
 	check_skipping_keys(l, file);
-	if (alert_list_imply(l->cfg) == config_oom)
+	if (alert_list_add_implied(l->cfg) == config_oom)
 		l->error = -ENOMEM;
 	if (l->error) {
-		report_begin(&l->report, l->report.fn, l->report.arg, file);
-		report_at(&l->report, 0, 0,
+		report_start(&l->report, l->report.fn, l->report.arg, file);
+		report_emit_at(&l->report, 0, 0,
 			"out of memory; settings that could not be read have "
 			"their defaults");
 	}
@@ -543,16 +545,16 @@ int config_load(struct config *cfg, const char *path, char *const env[], const c
 	fpenv_enter(&fenv);
 	loader_start(&l, cfg, path ? path : "configuration", env, cwd, report, arg);
 	if (path) {
-		const char *wrong = path_absolute(path, strlen(path), &l.base, &file);
+		const char *wrong = set_absolute_path(path, strlen(path), &l.base, &file);
 
 		l.report.file = file ? file : path;
 		err = wrong == config_oom ? -ENOMEM
 		      : wrong		  ? -EINVAL
-					  : reader_slurp(file, &text, &len);
+					  : reader_read_file(file, &text, &len);
 	}
 	if (err)
-		report_at(&l.report, 0, 0, "cannot be read: %s; all defaults are used",
-			reader_why(err));
+		report_emit_at(&l.report, 0, 0, "cannot be read: %s; all defaults are used",
+			reader_get_error_text(err));
 	else if (path)
 		read_text(&l, text, len);
 

@@ -26,7 +26,7 @@ struct ctl_reader {
 	char value[VALUE_MAX];
 };
 
-static void count_wrong_line(void *arg, const char *line)
+static void handle_wrong_ctl_line(void *arg, const char *line)
 {
 	struct ctl_reader *c = arg;
 
@@ -139,7 +139,7 @@ static bool read_ctl_number(
 
 /*
  * Reads a list, which the current event begins, as text: [a, b]. Returns its length, or an error
- * of reader_next().
+ * of reader_read_event().
  */
 static int read_ctl_list(struct ctl_reader *c)
 {
@@ -147,12 +147,12 @@ static int read_ctl_list(struct ctl_reader *c)
 	int ev;
 
 	c->value[n++] = '[';
-	while ((ev = reader_next(&c->r)) > 0 && ev != YAML_SEQUENCE_END_EVENT) {
+	while ((ev = reader_read_event(&c->r)) > 0 && ev != YAML_SEQUENCE_END_EVENT) {
 		size_t len = c->r.event.data.scalar.length;
 
 		if (ev != YAML_SCALAR_EVENT || n + len + 6 > sizeof(c->value)) {
 			reader_report(
-				&c->r, "%s in a list, or too much; " LOST, reader_shape(&c->r));
+				&c->r, "%s in a list, or too much; " LOST, reader_get_shape(&c->r));
 			return -EINVAL;
 		}
 		if (n > 1)
@@ -168,7 +168,7 @@ static int read_ctl_list(struct ctl_reader *c)
 
 /*
  * Reads the value of key k, which the current event begins, into the change. Returns 0 or an
- * error of reader_next().
+ * error of reader_read_event().
  */
 static int read_ctl_key(struct ctl_reader *c, const struct config_key *k, struct ctl_change *change)
 {
@@ -187,16 +187,16 @@ static int read_ctl_key(struct ctl_reader *c, const struct config_key *k, struct
 		n = (int)c->r.event.data.scalar.length;
 		memcpy(c->value, c->r.event.data.scalar.value, (size_t)n);
 	} else {
-		reader_report(&c->r, "%s: %s; " LOST, k->name, reader_shape(&c->r));
-		return reader_skip(&c->r);
+		reader_report(&c->r, "%s: %s; " LOST, k->name, reader_get_shape(&c->r));
+		return reader_read_rest(&c->r);
 	}
 	if (n)
 		wrong = config_set(&c->scratch, k, c->value, (size_t)n, &base);
 	if (wrong == config_oom)
 		return -ENOMEM;
 	if (wrong) {
-		report_at(&c->report, line, col, "%s: %s: %s; accepted: %s; " LOST, k->name,
-			report_quote(quoted, c->value, (size_t)n), wrong,
+		report_emit_at(&c->report, line, col, "%s: %s: %s; accepted: %s; " LOST, k->name,
+			report_format_quoted(quoted, c->value, (size_t)n), wrong,
 			config_accepted(k, accepted, sizeof(accepted)));
 		return 0;
 	}
@@ -214,8 +214,8 @@ static int read_ctl_head(
 	if (top && strcmp(name, "earlier") == 0 && c->r.event.type == YAML_SEQUENCE_START_EVENT)
 		return read_ctl_changes(c);
 	if (c->r.event.type != YAML_SCALAR_EVENT) {
-		reader_report(&c->r, "%.40s: %s; " LOST, name, reader_shape(&c->r));
-		return reader_skip(&c->r);
+		reader_report(&c->r, "%.40s: %s; " LOST, name, reader_get_shape(&c->r));
+		return reader_read_rest(&c->r);
 	}
 	if (strcmp(name, "effective_step") == 0) {
 		if (read_ctl_number(c, name, 0, UINT32_MAX - 1, &v))
@@ -242,7 +242,7 @@ static int read_ctl_head(
 
 /*
  * Reads a mapping, which the current event has begun, to its end. Returns 0 or an error of
- * reader_next().
+ * reader_read_event().
  */
 static int read_ctl_mapping(struct ctl_reader *c, bool top)
 {
@@ -250,7 +250,7 @@ static int read_ctl_mapping(struct ctl_reader *c, bool top)
 	char name[NAME_MAX_LEN];
 	int ev, err = 0;
 
-	while (!err && (ev = reader_next(&c->r)) != YAML_MAPPING_END_EVENT) {
+	while (!err && (ev = reader_read_event(&c->r)) != YAML_MAPPING_END_EVENT) {
 		const struct config_key *k = NULL;
 
 		if (ev < 0) {
@@ -266,12 +266,12 @@ static int read_ctl_mapping(struct ctl_reader *c, bool top)
 			memcpy(name, text, n);
 			name[n] = 0;
 		} else {
-			reader_report(
-				&c->r, "%s where a key is expected; " LOST, reader_shape(&c->r));
+			reader_report(&c->r, "%s where a key is expected; " LOST,
+				reader_get_shape(&c->r));
 			err = -EINVAL;
 			break;
 		}
-		ev = reader_next(&c->r);
+		ev = reader_read_event(&c->r);
 		if (ev < 0)
 			err = ev;
 		else
@@ -280,7 +280,8 @@ static int read_ctl_mapping(struct ctl_reader *c, bool top)
 	}
 	if (err || c->file->n == CTL_CHANGES_MAX) {
 		if (!err)
-			report_at(&c->report, 0, 0, "more than %d changes; " LOST, CTL_CHANGES_MAX);
+			report_emit_at(
+				&c->report, 0, 0, "more than %d changes; " LOST, CTL_CHANGES_MAX);
 		free(change.keys);
 		return err;
 	}
@@ -293,14 +294,14 @@ static int read_ctl_changes(struct ctl_reader *c)
 {
 	int ev, err = 0;
 
-	while (!err && (ev = reader_next(&c->r)) != YAML_SEQUENCE_END_EVENT) {
+	while (!err && (ev = reader_read_event(&c->r)) != YAML_SEQUENCE_END_EVENT) {
 		if (ev == YAML_MAPPING_START_EVENT) {
 			err = read_ctl_mapping(c, false);
 		} else if (ev < 0) {
 			err = ev;
 		} else {
-			reader_report(&c->r, "%s in earlier; " LOST, reader_shape(&c->r));
-			err = reader_skip(&c->r);
+			reader_report(&c->r, "%s in earlier; " LOST, reader_get_shape(&c->r));
+			err = reader_read_rest(&c->r);
 		}
 	}
 	return err;
@@ -324,12 +325,12 @@ static void sort_ctl_changes(struct ctl_file *c)
 
 static int read_ctl_document(struct ctl_reader *c)
 {
-	int ev = reader_enter_mapping(&c->r);
+	int ev = reader_open_mapping(&c->r);
 
 	if (ev > 0)
 		return read_ctl_mapping(c, true);
 	if (ev == 0 || ev == -ENODATA || ev == -ENOTSUP)
-		report_at(&c->report, 1, 1, "no keys; " LOST);
+		report_emit_at(&c->report, 1, 1, "no keys; " LOST);
 	return ev < 0 ? ev : -EINVAL;
 }
 
@@ -348,12 +349,12 @@ int ctl_parse(struct ctl_file *file, const char *name, const char *text, size_t 
 	c->file = file;
 	c->fn = report;
 	c->arg = arg;
-	report_begin(&c->report, count_wrong_line, c, name);
+	report_start(&c->report, handle_wrong_ctl_line, c, name);
 	err = len > CTL_BYTES_MAX ? -E2BIG : reader_open(&c->r, text, len, &c->report, LOST);
 	if (!err)
 		err = read_ctl_document(c);
 	reader_close(&c->r);
-	report_end(&c->report);
+	report_stop(&c->report);
 	if (err != -ENOMEM && (err || c->wrong))
 		err = -EINVAL;
 	/* So the top-level change, read last, stays last among those of its step. */

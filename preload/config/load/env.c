@@ -13,7 +13,7 @@
  */
 static void handle_unknown_name(struct loader *l, const char *name, size_t len)
 {
-	const struct config_key *near = config_key_near(name, len);
+	const struct config_key *near = config_find_similar_key(name, len);
 	char upper[40];
 	size_t n = 0;
 
@@ -22,7 +22,7 @@ static void handle_unknown_name(struct loader *l, const char *name, size_t len)
 	for (; near->name[n] && n + 1 < sizeof(upper); n++)
 		upper[n] = get_upper_case(near->name[n]);
 	upper[n] = 0;
-	report_at(&l->report, 0, 0,
+	report_emit_at(&l->report, 0, 0,
 		PREFIX "%.*s: unknown key; did you mean " PREFIX "%s? It is ignored", (int)len,
 		name, upper);
 }
@@ -38,15 +38,15 @@ static void handle_wrong_value(struct loader *l, const struct config_key *k, con
 		l->error = -ENOMEM;
 		return;
 	}
-	config_report_entries(k, value, strlen(value), &l->report);
+	config_check_entries(k, value, strlen(value), &l->report);
 	/* The value is shown as it was written, without quotes. */
-	report_quote(quoted, value, strlen(value));
+	report_format_quoted(quoted, value, strlen(value));
 	quoted[strlen(quoted) - 1] = 0;
 	if (of_file)
 		config_format(l->cfg, k, now, sizeof(now));
-	report_at(&l->report, 0, 0, "%.*s=%s: %s; accepted: %s; the %s %s is used", (int)nlen,
+	report_emit_at(&l->report, 0, 0, "%.*s=%s: %s; accepted: %s; the %s %s is used", (int)nlen,
 		entry, quoted + 1, what, config_accepted(k, accepted, sizeof(accepted)),
-		of_file ? "file's" : "default", of_file ? now : config_default_text(k));
+		of_file ? "file's" : "default", of_file ? now : config_get_default_text(k));
 }
 
 void loader_read_env(struct loader *l, char *const env[])

@@ -75,21 +75,21 @@ char *config_find(const char *name, const char *lib_path)
 	return found;
 }
 
-static void report_missing_list(
+static void emit_missing_list(
 	const struct preset *p, const char *lib_path, config_report_fn *missing, void *arg)
 {
 	const char *slash = strrchr(lib_path, '/');
 	char line[1024];
-	struct text t = text_over(line, sizeof(line));
+	struct text t = text_init(line, sizeof(line));
 
-	text_fmt(&t, "preset %s: its list of functions, %s, was not found; looked for in", p->name,
-		p->list);
+	text_add_format(&t, "preset %s: its list of functions, %s, was not found; looked for in",
+		p->name, p->list);
 	for (unsigned i = 0; i < PLACES; i++) {
-		text_str(&t, i ? ", " : " ");
-		text_put(&t, slash ? lib_path : ".", slash ? (size_t)(slash - lib_path) : 1);
-		text_str(&t, below[i]);
+		text_add_string(&t, i ? ", " : " ");
+		text_add_bytes(&t, slash ? lib_path : ".", slash ? (size_t)(slash - lib_path) : 1);
+		text_add_string(&t, below[i]);
 	}
-	text_str(&t,
+	text_add_string(&t,
 		"; the default list is used, without operators: install configs/presets there, or "
 		"name a list by key wrap_ops");
 	missing(arg, line);
@@ -106,7 +106,7 @@ char *config_find_list(
 		return strdup(ops);
 	found = config_find(*p->list ? p->list : "support_wrap_ops.yaml", lib_path);
 	if (!found && *p->list)
-		report_missing_list(p, lib_path, missing, arg);
+		emit_missing_list(p, lib_path, missing, arg);
 	return found;
 }
 

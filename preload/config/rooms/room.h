@@ -55,7 +55,7 @@ struct ranges {
 	struct range *item;
 };
 
-bool ranges_contain(const struct ranges *r, uint64_t v); /* true when r is empty */
+bool ranges_has(const struct ranges *r, uint64_t v); /* true when r is empty */
 
 /*
  * True if `step` is to be recorded. collect_times counts the steps that the other keys allow,

@@ -6,14 +6,14 @@
  */
 #include "elf/demangle/demangle_read.h"
 
-static void demangle_encoding(struct dm *d, struct cxx_params *params);
+static void read_encoding(struct dm *d, struct cxx_params *params);
 
 static void put_demangled(struct dm *d, const char *s, size_t n)
 {
 	if (d->quiet || d->bad)
 		return;
 	if (n >= d->cap - d->len) {
-		give_up(d);
+		stop_demangling(d);
 		return;
 	}
 	memcpy(d->out + d->len, s, n);
@@ -37,30 +37,30 @@ static void write_component(struct dm *d, const char *mark, const char *s, size_
 void dm_add_sub(struct dm *d, uint8_t t)
 {
 	if (d->nsub == SUBS_MAX)
-		give_up(d);
+		stop_demangling(d);
 	else
 		d->sub[d->nsub++] = t;
 }
 
 /* Reads [0-9A-Z]* _ : a number in base 36, plus 1; without digits 0. */
-size_t dm_seq_id(struct dm *d)
+size_t dm_read_seq_id(struct dm *d)
 {
 	size_t v = 0;
 
-	if (dm_take(d, '_'))
+	if (dm_match(d, '_'))
 		return 0;
 	for (int i = 0; i < 4 && (dm_is_digit(*d->p) || dm_is_upper(*d->p)); i++, d->p++)
 		v = v * 36 + (size_t)(dm_is_digit(*d->p) ? *d->p - '0' : *d->p - 'A' + 10);
-	dm_expect(d, '_');
+	dm_match_required(d, '_');
 	return v + 1;
 }
 
-void dm_source_name(struct dm *d)
+void dm_read_source_name(struct dm *d)
 {
-	size_t n = dm_number(d);
+	size_t n = dm_read_number(d);
 
 	if (!n || strnlen(d->p, n) < n) {
-		give_up(d);
+		stop_demangling(d);
 		return;
 	}
 	if (n >= 10 && memcmp(d->p, "_GLOBAL_", 8) == 0 && strchr("._$", d->p[8]) && d->p[9] == 'N')
@@ -71,15 +71,15 @@ void dm_source_name(struct dm *d)
 		d->p += n;
 }
 
-static void skip_abi_tags(struct dm *d)
+static void read_abi_tags(struct dm *d)
 {
 	d->quiet++;
-	while (dm_take(d, 'B'))
-		dm_source_name(d);
+	while (dm_match(d, 'B'))
+		dm_read_source_name(d);
 	d->quiet--;
 }
 
-static void operator_name(struct dm *d)
+static void write_operator_name(struct dm *d)
 {
 	static const char ops[] =
 		"nw new\0na new[]\0dl delete\0da delete[]\0ng-\0ad&\0de*\0co~\0pl+\0mi-\0ml*\0dv/"
@@ -88,16 +88,16 @@ static void operator_name(struct dm *d)
 		"pp++\0mm--\0cm,\0pm->*\0pt->\0cl()\0ix[]\0ps+\0";
 
 	for (const char *o = ops; *o; o += strlen(o) + 1) {
-		if (dm_take_two(d, o)) {
+		if (dm_match_two(d, o)) {
 			write_component(d, "operator", o + 2, strlen(o + 2));
 			return;
 		}
 	}
-	give_up(d); /* conversion operators are named after a type */
+	stop_demangling(d); /* conversion operators are named after a type */
 }
 
 /* Reads C1, D2 ... */
-static void demangle_structor(struct dm *d)
+static void write_structor(struct dm *d)
 {
 	char again[256];
 	bool dtor = *d->p == 'D', inherits = d->p[1] == 'I';
@@ -105,13 +105,13 @@ static void demangle_structor(struct dm *d)
 
 	d->p += inherits ? 2 : 1;
 	if (!dm_is_digit(*d->p) || (!d->quiet && (!d->len || n >= sizeof(again)))) {
-		give_up(d);
+		stop_demangling(d);
 		return;
 	}
 	d->p++;
 	if (inherits) {
 		d->quiet++;
-		dm_type(d);
+		dm_read_type(d);
 		d->quiet--;
 	}
 	if (d->quiet || d->bad)
@@ -127,37 +127,37 @@ static void skip_unnamed(struct dm *d)
 	bool lambda = d->p[0] == 'U' && d->p[1] == 'l';
 
 	if (!d->quiet && !d->frame) {
-		give_up(d);
+		stop_demangling(d);
 		return;
 	}
 	write_component(d, "", lambda ? "{lambda}" : "{unnamed}", lambda ? 8 : 9);
-	if (dm_take_two(d, "Ul"))
-		while (!d->bad && !dm_take(d, 'E'))
-			dm_type(d);
-	else if (!dm_take_two(d, "Ut"))
-		give_up(d);
-	dm_number(d);
-	dm_expect(d, '_');
+	if (dm_match_two(d, "Ul"))
+		while (!d->bad && !dm_match(d, 'E'))
+			dm_read_type(d);
+	else if (!dm_match_two(d, "Ut"))
+		stop_demangling(d);
+	dm_read_number(d);
+	dm_match_required(d, '_');
 }
 
 static void demangle_unqualified(struct dm *d)
 {
-	dm_take(d, 'L');
+	dm_match(d, 'L');
 	if (dm_is_digit(*d->p))
-		dm_source_name(d);
+		dm_read_source_name(d);
 	else if (dm_is_lower(*d->p))
-		operator_name(d);
+		write_operator_name(d);
 	else if (*d->p == 'C' || *d->p == 'D')
-		demangle_structor(d);
+		write_structor(d);
 	else
 		skip_unnamed(d);
-	skip_abi_tags(d);
+	read_abi_tags(d);
 }
 
 /* ---- names ---- */
 
 /* Writes Sa ... Sd in full. Returns false if the next characters are not one of these. */
-static bool demangle_abbreviation(struct dm *d)
+static bool write_abbreviation(struct dm *d)
 {
 	static const char names[] = "aallocator\0bbasic_string\0sstring\0iistream\0oostream\0"
 				    "diostream\0";
@@ -173,35 +173,35 @@ static bool demangle_abbreviation(struct dm *d)
 	return false;
 }
 
-uint8_t dm_substitution(struct dm *d)
+uint8_t dm_read_substitution(struct dm *d)
 {
 	size_t i;
 
 	if (!d->quiet)
-		give_up(d); /* the text of substitutions is not kept */
-	dm_expect(d, 'S');
-	i = dm_seq_id(d);
+		stop_demangling(d); /* the text of substitutions is not kept */
+	dm_match_required(d, 'S');
+	i = dm_read_seq_id(d);
 	if (i >= d->nsub)
-		give_up(d);
+		stop_demangling(d);
 	return d->bad ? CXX_ANY : d->sub[i];
 }
 
-static void prefix_part(struct dm *d)
+static void read_prefix_part(struct dm *d)
 {
 	switch (*d->p) {
 	case 'S':
-		if (dm_take_two(d, "St"))
+		if (dm_match_two(d, "St"))
 			write_component(d, "", "std", 3);
-		else if (!demangle_abbreviation(d))
-			dm_substitution(d);
+		else if (!write_abbreviation(d))
+			dm_read_substitution(d);
 		break;
 	case 'I':
-		dm_template_args(d);
+		dm_read_template_args(d);
 		break;
 	case 'T':
 		if (!d->quiet)
-			give_up(d);
-		dm_template_param(d);
+			stop_demangling(d);
+		dm_read_template_param(d);
 		break;
 	default:
 		demangle_unqualified(d);
@@ -212,17 +212,17 @@ static void nested_name(struct dm *d)
 {
 	const char *from = d->p + 1;
 
-	dm_expect(d, 'N');
+	dm_match_required(d, 'N');
 	while (*d->p == 'r' || *d->p == 'V' || *d->p == 'K')
 		d->p++;
 	if (*d->p == 'R' || *d->p == 'O')
 		d->p++;
 	if (!d->quiet && d->p > from)
 		d->method = true;
-	while (!d->bad && !dm_take(d, 'E')) {
+	while (!d->bad && !dm_match(d, 'E')) {
 		bool known = *d->p == 'S';
 
-		prefix_part(d);
+		read_prefix_part(d);
 		if (!known && *d->p != 'E')
 			dm_add_sub(d, CXX_CLASS);
 	}
@@ -234,52 +234,52 @@ static void nested_name(struct dm *d)
  * A name local to a function. Accepted only in types of arguments, whose names do not matter, and
  * for stack frames.
  */
-static void local_name(struct dm *d)
+static void read_local_name(struct dm *d)
 {
 	struct cxx_params none = {.n = 0};
 
 	if (!d->quiet && !d->frame)
-		give_up(d);
-	dm_expect(d, 'Z');
-	demangle_encoding(d, &none);
-	dm_expect(d, 'E');
-	if (!dm_take(d, 's'))
-		dm_name(d);
-	if (dm_take(d, '_')) {
-		if (dm_take(d, '_')) {
-			dm_number(d);
-			dm_expect(d, '_');
+		stop_demangling(d);
+	dm_match_required(d, 'Z');
+	read_encoding(d, &none);
+	dm_match_required(d, 'E');
+	if (!dm_match(d, 's'))
+		dm_read_name(d);
+	if (dm_match(d, '_')) {
+		if (dm_match(d, '_')) {
+			dm_read_number(d);
+			dm_match_required(d, '_');
 		} else {
-			dm_number(d);
+			dm_read_number(d);
 		}
 	}
 }
 
-void dm_name(struct dm *d)
+void dm_read_name(struct dm *d)
 {
 	bool known = false;
 
-	if (!dm_enter(d))
+	if (!dm_open_level(d))
 		return;
 	if (*d->p == 'N') {
 		nested_name(d);
 	} else if (*d->p == 'Z') {
-		local_name(d);
+		read_local_name(d);
 	} else {
-		if (dm_take_two(d, "St")) {
+		if (dm_match_two(d, "St")) {
 			write_component(d, "", "std", 3);
 			demangle_unqualified(d);
 		} else if (*d->p == 'S') {
 			known = true;
-			if (!demangle_abbreviation(d))
-				dm_substitution(d);
+			if (!write_abbreviation(d))
+				dm_read_substitution(d);
 		} else {
 			demangle_unqualified(d);
 		}
 		if (*d->p == 'I') {
 			if (!known)
 				dm_add_sub(d, CXX_CLASS);
-			dm_template_args(d);
+			dm_read_template_args(d);
 		}
 	}
 	d->depth--;
@@ -288,38 +288,38 @@ void dm_name(struct dm *d)
 /* ---- the whole symbol ---- */
 
 /* Reads h <n> _ or v <n> _ <n> _. */
-static void call_offset(struct dm *d)
+static void read_call_offset(struct dm *d)
 {
 	int numbers = *d->p == 'h' ? 1 : *d->p == 'v' ? 2 : 0;
 
 	if (!numbers) {
-		give_up(d);
+		stop_demangling(d);
 		return;
 	}
 	d->p++;
 	for (; numbers; numbers--) {
-		dm_take(d, 'n');
-		dm_number(d);
-		dm_expect(d, '_');
+		dm_match(d, 'n');
+		dm_read_number(d);
+		dm_match_required(d, '_');
 	}
 }
 
-static void demangle_params(struct dm *d, struct cxx_params *params)
+static void read_encoding_params(struct dm *d, struct cxx_params *params)
 {
 	bool pack = false;
 	int n = 0;
 
 	/* The type of a function template begins with its result. */
 	if (d->is_template && !d->no_return && !d->quiet)
-		dm_type(d);
+		dm_read_type(d);
 	while (*d->p && *d->p != 'E' && *d->p != '.' && *d->p != '@' && !d->bad) {
 		uint8_t t = CXX_ANY;
 
 		pack |= d->p[0] == 'D' && d->p[1] == 'p';
-		if (dm_take(d, 'z'))
+		if (dm_match(d, 'z'))
 			params->variadic = true;
 		else
-			t = dm_type(d);
+			t = dm_read_type(d);
 		if (t == CT_VOID || params->variadic)
 			continue;
 		if (n < CXX_PARAMS_MAX)
@@ -329,35 +329,35 @@ static void demangle_params(struct dm *d, struct cxx_params *params)
 	params->n = pack ? -1 : n <= CXX_PARAMS_MAX ? n : CXX_PARAMS_MAX;
 }
 
-static void demangle_encoding(struct dm *d, struct cxx_params *params)
+static void read_encoding(struct dm *d, struct cxx_params *params)
 {
 	struct cxx_params none = {.n = 0};
 
-	if (!dm_enter(d))
+	if (!dm_open_level(d))
 		return;
 	if (*d->p == 'T') {
 		d->p++;
 		d->method = true; /* thunks change `this` */
-		if (dm_take(d, 'c'))
-			call_offset(d);
-		call_offset(d);
-		demangle_encoding(d, params);
+		if (dm_match(d, 'c'))
+			read_call_offset(d);
+		read_call_offset(d);
+		read_encoding(d, params);
 	} else {
-		dm_name(d);
+		dm_read_name(d);
 		if (params || d->quiet)
-			demangle_params(d, params ? params : &none);
+			read_encoding_params(d, params ? params : &none);
 	}
 	d->depth--;
 }
 
-int demangle_symbol(const char *symbol, char *buf, size_t cap, struct cxx_params *params)
+int format_cxx_symbol(const char *symbol, char *buf, size_t cap, struct cxx_params *params)
 {
 	struct dm d = {.p = symbol, .out = buf, .cap = cap};
 
 	if (symbol[0] != '_' || symbol[1] != 'Z' || !cap)
 		return -1;
 	d.p += 2;
-	demangle_encoding(&d, NULL);
+	read_encoding(&d, NULL);
 	if (d.bad || !d.len)
 		return -1;
 	buf[d.len] = '\0';
@@ -365,7 +365,7 @@ int demangle_symbol(const char *symbol, char *buf, size_t cap, struct cxx_params
 		size_t len = d.len;
 
 		*params = (struct cxx_params){.n = -1, .nested = d.nested, .method = d.method};
-		demangle_params(&d, params);
+		read_encoding_params(&d, params);
 		if (d.bad || d.len != len || (*d.p && *d.p != '.' && *d.p != '@'))
 			params->n = -1;
 		return (int)len;
@@ -373,7 +373,7 @@ int demangle_symbol(const char *symbol, char *buf, size_t cap, struct cxx_params
 	return (int)d.len;
 }
 
-int demangle_frame(const char *symbol, char *buf, size_t cap)
+int format_frame_symbol(const char *symbol, char *buf, size_t cap)
 {
 	struct dm d = {.p = symbol, .out = buf, .cap = cap, .frame = true};
 	const char *suffix = strchr(symbol, '.');
@@ -381,7 +381,7 @@ int demangle_frame(const char *symbol, char *buf, size_t cap)
 	if (symbol[0] != '_' || symbol[1] != 'Z' || !cap)
 		return -1;
 	d.p += 2;
-	demangle_encoding(&d, NULL);
+	read_encoding(&d, NULL);
 	if (suffix)
 		put_demangled(&d, suffix, strlen(suffix));
 	if (d.bad || !d.len)

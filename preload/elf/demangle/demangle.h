@@ -36,13 +36,13 @@ struct cxx_params {
  * the name of a C++ function, is local to another function, depends on an expression, or does not
  * fit.
  */
-int demangle_symbol(const char *symbol, char *buf, size_t cap, struct cxx_params *params);
+int format_cxx_symbol(const char *symbol, char *buf, size_t cap, struct cxx_params *params);
 
 /*
- * Like demangle_symbol(), for stacks to be read by people: also accepts names that are local to a
+ * Like format_cxx_symbol(), for stacks to be read by people: also accepts names that are local to a
  * function, with {lambda} and {unnamed}, and suffixes of the compiler (.cold, .part.0).
  * _ZZN1A1fEvENKUlvE_clEv -> A::f::{lambda}::operator().
  */
-int demangle_frame(const char *symbol, char *buf, size_t cap);
+int format_frame_symbol(const char *symbol, char *buf, size_t cap);
 
 #endif

@@ -26,27 +26,27 @@ struct dm {
 	/* of the outermost name: ends with <...>; has no return type in the symbol */
 	bool is_template, no_return;
 	bool nested, method;
-	bool frame; /* set by demangle_frame() */
+	bool frame; /* set by format_frame_symbol() */
 	unsigned nsub, ntarg;
 	uint8_t sub[SUBS_MAX], targ[TARGS_MAX];
 };
 
 /* ---- the next characters ---- */
 
-static inline void give_up(struct dm *d)
+static inline void stop_demangling(struct dm *d)
 {
 	d->bad = true;
 	d->p = "";
 }
 
-static inline bool dm_enter(struct dm *d)
+static inline bool dm_open_level(struct dm *d)
 {
 	if (++d->depth > DEPTH_MAX)
-		give_up(d);
+		stop_demangling(d);
 	return !d->bad;
 }
 
-static inline bool dm_take(struct dm *d, char c)
+static inline bool dm_match(struct dm *d, char c)
 {
 	if (*d->p != c)
 		return false;
@@ -54,7 +54,7 @@ static inline bool dm_take(struct dm *d, char c)
 	return true;
 }
 
-static inline bool dm_take_two(struct dm *d, const char *s)
+static inline bool dm_match_two(struct dm *d, const char *s)
 {
 	if (d->p[0] != s[0] || d->p[1] != s[1])
 		return false;
@@ -62,10 +62,10 @@ static inline bool dm_take_two(struct dm *d, const char *s)
 	return true;
 }
 
-static inline void dm_expect(struct dm *d, char c)
+static inline void dm_match_required(struct dm *d, char c)
 {
-	if (!dm_take(d, c))
-		give_up(d);
+	if (!dm_match(d, c))
+		stop_demangling(d);
 }
 
 static inline bool dm_is_digit(char c)
@@ -84,7 +84,7 @@ static inline bool dm_is_upper(char c)
 }
 
 /* Up to 6 digits: no name is longer. */
-static inline size_t dm_number(struct dm *d)
+static inline size_t dm_read_number(struct dm *d)
 {
 	size_t v = 0;
 
@@ -95,18 +95,18 @@ static inline size_t dm_number(struct dm *d)
 
 /* ---- demangle.c ---- */
 
-void dm_name(struct dm *d);
-void dm_source_name(struct dm *d);
+void dm_read_name(struct dm *d);
+void dm_read_source_name(struct dm *d);
 /* A substitution such as S1_. */
-uint8_t dm_substitution(struct dm *d);
-size_t dm_seq_id(struct dm *d);
+uint8_t dm_read_substitution(struct dm *d);
+size_t dm_read_seq_id(struct dm *d);
 void dm_add_sub(struct dm *d, uint8_t t);
 
 /* ---- demangle_type.c ---- */
 
 /* Returns how the type is passed, as in struct cxx_params. */
-uint8_t dm_type(struct dm *d);
-void dm_template_args(struct dm *d);
-uint8_t dm_template_param(struct dm *d);
+uint8_t dm_read_type(struct dm *d);
+void dm_read_template_args(struct dm *d);
+uint8_t dm_read_template_param(struct dm *d);
 
 #endif

@@ -4,35 +4,35 @@
 
 /* ---- template arguments ---- */
 
-static uint8_t template_arg(struct dm *d)
+static uint8_t read_template_arg(struct dm *d)
 {
-	if (dm_take(d, 'L')) {
+	if (dm_match(d, 'L')) {
 		if (*d->p == '_')
-			give_up(d); /* the argument is the address of something */
-		dm_type(d);
+			stop_demangling(d); /* the argument is the address of something */
+		dm_read_type(d);
 		while (*d->p && *d->p != 'E')
 			d->p++;
-		dm_expect(d, 'E');
+		dm_match_required(d, 'E');
 		return CXX_ANY;
 	}
-	if (dm_take(d, 'J')) {
-		while (!d->bad && !dm_take(d, 'E'))
-			template_arg(d);
+	if (dm_match(d, 'J')) {
+		while (!d->bad && !dm_match(d, 'E'))
+			read_template_arg(d);
 		return CXX_ANY;
 	}
-	return dm_type(d);
+	return dm_read_type(d);
 }
 
-void dm_template_args(struct dm *d)
+void dm_read_template_args(struct dm *d)
 {
 	bool outermost = !d->quiet;
 	uint8_t arg[TARGS_MAX];
 	unsigned n = 0;
 
-	dm_expect(d, 'I');
+	dm_match_required(d, 'I');
 	d->quiet++;
-	while (!d->bad && !dm_take(d, 'E')) {
-		uint8_t t = template_arg(d);
+	while (!d->bad && !dm_match(d, 'E')) {
+		uint8_t t = read_template_arg(d);
 
 		if (n < TARGS_MAX)
 			arg[n++] = t;
@@ -45,18 +45,18 @@ void dm_template_args(struct dm *d)
 	memcpy(d->targ, arg, n);
 }
 
-uint8_t dm_template_param(struct dm *d)
+uint8_t dm_read_template_param(struct dm *d)
 {
 	size_t i;
 
-	dm_expect(d, 'T');
-	i = dm_seq_id(d);
+	dm_match_required(d, 'T');
+	i = dm_read_seq_id(d);
 	return i < d->ntarg ? d->targ[i] : CXX_ANY;
 }
 
 /* ---- types ---- */
 
-static uint8_t dm_builtin_type(char c)
+static uint8_t dm_get_builtin_type(char c)
 {
 	switch (c) {
 	case 'v':
@@ -91,84 +91,84 @@ static uint8_t dm_builtin_type(char c)
 	}
 }
 
-static void function_type(struct dm *d)
+static void read_function_type(struct dm *d)
 {
-	dm_expect(d, 'F');
-	dm_take(d, 'Y');
-	while (!d->bad && !dm_take(d, 'E'))
+	dm_match_required(d, 'F');
+	dm_match(d, 'Y');
+	while (!d->bad && !dm_match(d, 'E'))
 		if ((*d->p == 'R' || *d->p == 'O') && d->p[1] == 'E')
 			d->p++;
 		else
-			dm_type(d);
+			dm_read_type(d);
 }
 
 /* Reads types that begin with D. *plain: a later substitution cannot refer to the type. */
-static uint8_t d_type(struct dm *d, bool *plain)
+static uint8_t read_d_type(struct dm *d, bool *plain)
 {
 	char c = d->p[1];
 
 	*plain = true;
-	if (dm_take_two(d, "Dn"))
+	if (dm_match_two(d, "Dn"))
 		return CT_P;
-	if (dm_take_two(d, "Di"))
+	if (dm_match_two(d, "Di"))
 		return CT_U32;
-	if (dm_take_two(d, "Ds"))
+	if (dm_match_two(d, "Ds"))
 		return CT_U16;
-	if (dm_take_two(d, "Du"))
+	if (dm_match_two(d, "Du"))
 		return CT_U8;
 	if (c && strchr("defhac", c)) {
 		d->p += 2;
 		return CXX_NEVER;
 	}
-	if (dm_take_two(d, "DF")) {
-		dm_number(d);
-		if (!dm_take(d, '_') && !dm_take(d, 'b'))
-			dm_take(d, 'x');
+	if (dm_match_two(d, "DF")) {
+		dm_read_number(d);
+		if (!dm_match(d, '_') && !dm_match(d, 'b'))
+			dm_match(d, 'x');
 		return CXX_NEVER;
 	}
 	*plain = false;
-	if (dm_take_two(d, "Dp")) {
-		dm_type(d);
+	if (dm_match_two(d, "Dp")) {
+		dm_read_type(d);
 		return CXX_ANY;
 	}
-	if (dm_take_two(d, "Dv") && dm_is_digit(*d->p)) {
-		dm_number(d);
-		dm_expect(d, '_');
-		dm_type(d);
+	if (dm_match_two(d, "Dv") && dm_is_digit(*d->p)) {
+		dm_read_number(d);
+		dm_match_required(d, '_');
+		dm_read_type(d);
 		return CXX_NEVER;
 	}
-	if (dm_take_two(d, "Do")) {
-		function_type(d);
+	if (dm_match_two(d, "Do")) {
+		read_function_type(d);
 		return CXX_NEVER;
 	}
-	give_up(d);
+	stop_demangling(d);
 	return CXX_NEVER;
 }
 
 /* Reads a type that begins with S. *plain: the table of substitutions has it already. */
-static uint8_t s_type(struct dm *d, bool *plain)
+static uint8_t read_s_type(struct dm *d, bool *plain)
 {
 	char c = d->p[1];
 	uint8_t t = CXX_CLASS;
 
 	if (c == '_' || dm_is_digit(c) || dm_is_upper(c)) {
-		t = dm_substitution(d);
+		t = dm_read_substitution(d);
 		*plain = *d->p != 'I';
 		if (!*plain) {
-			dm_template_args(d);
+			dm_read_template_args(d);
 			t = CXX_CLASS;
 		}
 		return t;
 	}
 	*plain = c != 't';
-	dm_name(d);
+	dm_read_name(d);
 	if (!d->bad && d->p[-1] == 'E')
 		*plain = false; /* Sa with arguments */
 	return t;
 }
 
 /* Reads a type that begins with letters for qualifiers, pointers ... */
-static uint8_t dm_compound_type(struct dm *d)
+static uint8_t dm_read_compound_type(struct dm *d)
 {
 	char c = *d->p;
 
@@ -177,71 +177,71 @@ static uint8_t dm_compound_type(struct dm *d)
 	case 'R':
 	case 'O':
 		d->p++;
-		dm_type(d);
+		dm_read_type(d);
 		return CT_P;
 	case 'r':
 	case 'V':
 	case 'K':
 		while (*d->p == 'r' || *d->p == 'V' || *d->p == 'K')
 			d->p++;
-		return dm_type(d);
+		return dm_read_type(d);
 	case 'F':
-		function_type(d);
+		read_function_type(d);
 		return CXX_NEVER;
 	case 'A':
 		d->p++;
-		dm_number(d);
-		dm_expect(d, '_');
-		dm_type(d);
+		dm_read_number(d);
+		dm_match_required(d, '_');
+		dm_read_type(d);
 		return CXX_NEVER;
 	case 'M':
 		d->p++;
-		dm_type(d);
-		dm_type(d);
+		dm_read_type(d);
+		dm_read_type(d);
 		return CXX_ANY;
 	case 'C':
 	case 'G':
 		d->p++;
-		dm_type(d);
+		dm_read_type(d);
 		return CXX_NEVER;
 	case 'U':
 		d->p++;
-		dm_source_name(d);
+		dm_read_source_name(d);
 		if (*d->p == 'I')
-			dm_template_args(d);
-		return dm_type(d);
+			dm_read_template_args(d);
+		return dm_read_type(d);
 	default:
-		dm_name(d);
+		dm_read_name(d);
 		return CXX_CLASS;
 	}
 }
 
-uint8_t dm_type(struct dm *d)
+uint8_t dm_read_type(struct dm *d)
 {
 	bool plain = false;
 	uint8_t t = CXX_NEVER;
 
-	if (!dm_enter(d))
+	if (!dm_open_level(d))
 		return t;
 	d->quiet++;
 	if (*d->p == 'u') {
 		d->p++;
-		dm_source_name(d);
+		dm_read_source_name(d);
 	} else if (dm_is_lower(*d->p) && *d->p != 'r') {
-		t = dm_builtin_type(*d->p++);
+		t = dm_get_builtin_type(*d->p++);
 		plain = true;
 	} else if (*d->p == 'D' && !dm_is_digit(d->p[1])) {
-		t = d_type(d, &plain);
+		t = read_d_type(d, &plain);
 	} else if (*d->p == 'S') {
-		t = s_type(d, &plain);
+		t = read_s_type(d, &plain);
 	} else if (*d->p == 'T') {
-		t = dm_template_param(d);
+		t = dm_read_template_param(d);
 		if (*d->p == 'I') {
 			dm_add_sub(d, t);
-			dm_template_args(d);
+			dm_read_template_args(d);
 		}
 	} else {
-		t = dm_compound_type(d);
+		t = dm_read_compound_type(d);
 	}
 	if (!plain && !d->bad)
 		dm_add_sub(d, t);

@@ -13,7 +13,7 @@
  * notes: `size` bytes of notes, aligned to `align` (8; all other values mean 4). Copies the build
  * id and returns its length; returns 0 if there is none, or if it is longer than BUILD_ID_MAX.
  */
-static inline uint8_t elf_note_build_id(
+static inline uint8_t elf_note_copy_build_id(
 	const void *notes, uint64_t size, uint64_t align, uint8_t id[BUILD_ID_MAX])
 {
 	const uint8_t *p = notes;

@@ -87,7 +87,7 @@ START_CODE static bool read_object_tables(const ElfW(Dyn) * dyn, uintptr_t lo, s
 	return o->sym && o->str && (o->gnu_hash || o->sysv_hash);
 }
 
-START_CODE bool object_describe(const struct dl_phdr_info *info, struct object *o)
+START_CODE bool object_read(const struct dl_phdr_info *info, struct object *o)
 {
 	const ElfW(Dyn) *dyn = NULL;
 
@@ -105,7 +105,7 @@ bool object_of_map(const struct link_map *map, struct object *o)
 	return map->l_ld && read_object_tables(map->l_ld, map->l_addr, o);
 }
 
-static bool same_text(const char *a, const char *b)
+static bool is_same_text(const char *a, const char *b)
 {
 	while (*a && *a == *b) {
 		a++;
@@ -127,14 +127,14 @@ START_CODE static bool is_symbol_wanted(const struct object *o, const struct sea
 	/* New references do not bind to a hidden version (foo@OLD), except in a stub object (stub_elf.h). */
 	if (!s->stubs && o->versym && o->versym[i] & 0x8000)
 		return false;
-	return same_text(o->str + sym->st_name, s->name);
+	return is_same_text(o->str + sym->st_name, s->name);
 }
 
 START_CODE bool object_is_stubs(const struct object *o)
 {
 	static START_CONST const char name[] = STUB_SONAME;
 
-	return o->soname && same_text(o->soname, name);
+	return o->soname && is_same_text(o->soname, name);
 }
 
 START_CODE const ElfW(Sym) * object_find(const struct object *o, const struct search *s)

@@ -37,10 +37,10 @@ struct search {
 uint32_t compute_sysv_hash(const char *s);
 
 /* Fills in *o. Returns false if the object has no usable dynamic section. */
-bool object_describe(const struct dl_phdr_info *info, struct object *o);
+bool object_read(const struct dl_phdr_info *info, struct object *o);
 
 /*
- * Like object_describe(), from the loader's own list, if there is no program header: lo and hi
+ * Like object_read(), from the loader's own list, if there is no program header: lo and hi
  * stay 0.
  */
 bool object_of_map(const struct link_map *map, struct object *o);

@@ -32,7 +32,7 @@ static void copy_place(const struct loaded_object *at, void *arg)
 			a->addr - info->dlpi_addr - p->p_vaddr < p->p_memsz)
 			a->out->code = true;
 	}
-	if (!object_describe(info, &o) || !o.str)
+	if (!object_read(info, &o) || !o.str)
 		return;
 	a->out->stubs = object_is_stubs(&o);
 	for (const ElfW(Dyn) *d = o.dyn; d->d_tag != DT_NULL; d++) {
@@ -49,7 +49,7 @@ bool elfsym_find_place(uintptr_t addr, struct elf_place *out)
 {
 	struct place_of_addr a = {addr, out};
 
-	return elf_object_at(addr, copy_place, &a);
+	return elf_handle_object_at(addr, copy_place, &a);
 }
 
 /* ---- definitions in an object and the objects that it needs ---- */
@@ -75,12 +75,12 @@ static void add_to_scope(struct scope *c, const struct dl_phdr_info *info)
 {
 	struct object o;
 
-	if (!object_describe(info, &o))
+	if (!object_read(info, &o))
 		return;
 	for (int i = 0; i < c->n; i++)
 		if (c->item[i].lo == o.lo)
 			return;
-	if (c->n < SCOPE_MAX && !(object_self() >= o.lo && object_self() < o.hi))
+	if (c->n < SCOPE_MAX && !(object_get_self() >= o.lo && object_get_self() < o.hi))
 		c->item[c->n++] = o;
 }
 
@@ -96,7 +96,7 @@ static int add_needed(struct dl_phdr_info *info, size_t size, void *arg)
 
 	(void)size;
 	if (strcmp(info->dlpi_name, c->name) && strcmp(get_file_part(info->dlpi_name), c->name) &&
-		(!object_describe(info, &o) || !o.soname || strcmp(o.soname, c->name)))
+		(!object_read(info, &o) || !o.soname || strcmp(o.soname, c->name)))
 		return 0;
 	add_to_scope(c, info);
 	return 1;
@@ -112,7 +112,7 @@ static int handle_scope_object(struct dl_phdr_info *info, size_t size, void *arg
 	 */
 	(void)info;
 	(void)size;
-	elf_object_at(c->pc, add_caller, c);
+	elf_handle_object_at(c->pc, add_caller, c);
 	for (int i = 0; i < c->n; i++) {
 		const struct object *o = &c->item[i];
 		const ElfW(Sym) *sym = object_is_stubs(o) ? NULL : object_find(o, &c->s);
@@ -157,7 +157,7 @@ static int has_name(struct dl_phdr_info *info, size_t size, void *arg)
 		return 1;
 	if (strchr(name, '/'))
 		return 0;
-	return (object_describe(info, &o) && o.soname && strcmp(o.soname, name) == 0) ||
+	return (object_read(info, &o) && o.soname && strcmp(o.soname, name) == 0) ||
 	       strcmp(get_file_part(info->dlpi_name), name) == 0;
 }
 
@@ -179,7 +179,7 @@ static int handle_stub_object(struct dl_phdr_info *info, size_t size, void *arg)
 	struct object o;
 
 	(void)size;
-	if (!object_describe(info, &o) || !object_is_stubs(&o))
+	if (!object_read(info, &o) || !object_is_stubs(&o))
 		return 0;
 
 	/*
@@ -199,7 +199,7 @@ static int handle_stub_object(struct dl_phdr_info *info, size_t size, void *arg)
 	return 0;
 }
 
-void elfsym_each_stub(void (*visit)(const char *name, void *arg), void *arg)
+void elfsym_handle_stubs(void (*visit)(const char *name, void *arg), void *arg)
 {
 	struct each_stub e = {visit, arg};
 

@@ -16,11 +16,11 @@ START_CODE static int search_loaded_object(struct dl_phdr_info *info, size_t siz
 
 	(void)size;
 	get_object_bounds(info, &lo, &hi);
-	if (object_self() >= lo && object_self() < hi) {
+	if (object_get_self() >= lo && object_get_self() < hi) {
 		s->passed_us = true;
 		return s->only_before;
 	}
-	if ((s->only_after && !s->passed_us) || !object_describe(info, &o))
+	if ((s->only_after && !s->passed_us) || !object_read(info, &o))
 		return 0;
 
 	const ElfW(Sym) *sym = object_find(&o, s);
@@ -92,7 +92,7 @@ static void copy_own_object(const struct loaded_object *at, void *arg)
 {
 	struct own *us = arg;
 
-	us->ok = object_describe(at->info, &us->o);
+	us->ok = object_read(at->info, &us->o);
 }
 
 /* *kept: the name in libprobe.so's own string table. */
@@ -112,7 +112,7 @@ static const ElfW(Sym) * find_own_symbol(const char *name, const char **kept)
 	int none = 0;
 
 	if (known != 2) {
-		elf_object_at(object_self(), copy_own_object, &mine);
+		elf_handle_object_at(object_get_self(), copy_own_object, &mine);
 		o = &mine;
 		if (__builtin_expect(atomic_compare_exchange_strong(&known, &none, 1), 1)) {
 			us = mine;

@@ -44,7 +44,7 @@ bool elfsym_is_before_us(const char *name);
 
 /* Finds the stub for `name`. Returns false if no stub object has one. */
 bool elfsym_find_stub(const char *name, struct provider *out);
-void elfsym_each_stub(void (*visit)(const char *name, void *arg), void *arg);
+void elfsym_handle_stubs(void (*visit)(const char *name, void *arg), void *arg);
 
 /*
  * Finds function `name` in the object around pc, or in an object that this one needs directly or

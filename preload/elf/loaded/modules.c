@@ -15,19 +15,19 @@ struct tell {
 	char exe[MODULE_PATH_MAX];
 };
 
-static int first_counters(struct dl_phdr_info *info, size_t size, void *arg)
+static int get_loader_counters(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	(void)size;
 	*(uint64_t *)arg = info->dlpi_adds + info->dlpi_subs;
 	return 1;
 }
 
-uint64_t modules_generation(void)
+uint64_t modules_get_generation(void)
 {
 	uint64_t g = 0;
 
 	/* Both counters only grow, so their sum changes with either. */
-	dl_iterate_phdr(first_counters, &g);
+	dl_iterate_phdr(get_loader_counters, &g);
 	return g;
 }
 
@@ -65,12 +65,12 @@ static void find_build_id(const struct dl_phdr_info *info, struct module *m)
 		/* Notes outside the load segments are only in the file. */
 		if (ph->p_type != PT_NOTE || a < m->lo || a > m->hi || ph->p_memsz > m->hi - a)
 			continue;
-		m->build_id_len = elf_note_build_id(
+		m->build_id_len = elf_note_copy_build_id(
 			(const void *)(uintptr_t)a, ph->p_memsz, ph->p_align, m->build_id);
 	}
 }
 
-static int visit_module(struct dl_phdr_info *info, size_t size, void *arg)
+static int handle_module(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct tell *t = arg;
 	struct module m = {.bias = info->dlpi_addr};
@@ -91,7 +91,7 @@ static int visit_module(struct dl_phdr_info *info, size_t size, void *arg)
 	return 0;
 }
 
-void modules_each(void (*fn)(void *arg, const struct module *m), void *arg)
+void modules_handle_each(void (*fn)(void *arg, const struct module *m), void *arg)
 {
 	struct tell t = {.fn = fn, .arg = arg, .vdso = getauxval(AT_SYSINFO_EHDR)};
 	int saved = errno;
@@ -101,6 +101,6 @@ void modules_each(void (*fn)(void *arg, const struct module *m), void *arg)
 	if (n < 0 || (size_t)n >= sizeof(t.exe))
 		n = 0;
 	t.exe[n] = '\0';
-	dl_iterate_phdr(visit_module, &t);
+	dl_iterate_phdr(handle_module, &t);
 	errno = saved;
 }

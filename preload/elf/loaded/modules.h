@@ -18,10 +18,10 @@ struct module {
 
 /*
  * Calls fn for each module. Uses only dl_iterate_phdr; fn must not call the dynamic loader.
- * modules_generation() returns another value if a module was loaded or unloaded since its last
+ * modules_get_generation() returns another value if a module was loaded or unloaded since its last
  * call.
  */
-void modules_each(void (*fn)(void *arg, const struct module *m), void *arg);
-uint64_t modules_generation(void);
+void modules_handle_each(void (*fn)(void *arg, const struct module *m), void *arg);
+uint64_t modules_get_generation(void);
 
 #endif

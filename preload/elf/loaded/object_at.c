@@ -3,7 +3,7 @@
 
 #include "base/at_start.h"
 
-START_CODE uintptr_t object_self(void)
+START_CODE uintptr_t object_get_self(void)
 {
 	static const char here;
 
@@ -24,7 +24,7 @@ static int is_around(struct dl_phdr_info *info, size_t size, void *arg)
 
 	(void)size;
 	get_object_bounds(info, &o.lo, &o.hi);
-	o.us = object_self() >= o.lo && object_self() < o.hi;
+	o.us = object_get_self() >= o.lo && object_get_self() < o.hi;
 	a->passed_us |= o.us;
 	o.after_libprobe = a->passed_us;
 	if (a->addr < o.lo || a->addr >= o.hi)
@@ -33,7 +33,8 @@ static int is_around(struct dl_phdr_info *info, size_t size, void *arg)
 	return 1;
 }
 
-bool elf_object_at(uintptr_t addr, void (*fn)(const struct loaded_object *o, void *arg), void *arg)
+bool elf_handle_object_at(
+	uintptr_t addr, void (*fn)(const struct loaded_object *o, void *arg), void *arg)
 {
 	struct at a = {addr, fn, arg, false};
 

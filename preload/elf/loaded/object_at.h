@@ -22,15 +22,16 @@ struct loaded_object {
 void get_object_bounds(const struct dl_phdr_info *info, uintptr_t *lo, uintptr_t *hi);
 
 /* Returns an address in libprobe.so. */
-uintptr_t object_self(void);
+uintptr_t object_get_self(void);
 
 /*
  * Calls fn with the object that has addr in one of its load segments, under the loader's lock of dl_iterate_phdr(); the
  * argument is valid only during that call. Returns false, without a call, if there is none. No allocation.
  */
-bool elf_object_at(uintptr_t addr, void (*fn)(const struct loaded_object *o, void *arg), void *arg);
+bool elf_handle_object_at(
+	uintptr_t addr, void (*fn)(const struct loaded_object *o, void *arg), void *arg);
 
 /* Path of libprobe.so itself, "" if not known. */
-const char *startup_path(void);
+const char *own_path_get(void);
 
 #endif

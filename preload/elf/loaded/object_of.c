@@ -10,7 +10,7 @@
 
 #define COPIES_MAX 8
 
-void *sibling_symbol(const void *near, const char *name)
+void *sibling_find_symbol(const void *near, const char *name)
 {
 	struct provider p[COPIES_MAX];
 	int n = elfsym_find_all(name, p, COPIES_MAX);
@@ -27,7 +27,7 @@ struct find {
 	size_t bytes;
 };
 
-static void fill_found(const struct loaded_object *o, void *arg)
+static void set_found_object(const struct loaded_object *o, void *arg)
 {
 	struct find *f = arg;
 	const char *base = strrchr(o->info->dlpi_name, '/');
@@ -37,18 +37,18 @@ static void fill_found(const struct loaded_object *o, void *arg)
 		snprintf(f->buf, f->bytes, "%s", base ? base + 1 : o->info->dlpi_name);
 }
 
-const char *sibling_file(const void *near, char *buf, size_t bytes)
+const char *sibling_copy_file_name(const void *near, char *buf, size_t bytes)
 {
 	struct find f = {0, buf, bytes};
 
 	*buf = 0;
-	elf_object_at((uintptr_t)near, fill_found, &f);
+	elf_handle_object_at((uintptr_t)near, set_found_object, &f);
 	return buf;
 }
 
-uintptr_t sibling_base(const void *near)
+uintptr_t sibling_get_base(const void *near)
 {
 	struct find f = {0, NULL, 0};
 
-	return near && elf_object_at((uintptr_t)near, fill_found, &f) ? f.base : 0;
+	return near && elf_handle_object_at((uintptr_t)near, set_found_object, &f) ? f.base : 0;
 }

@@ -14,15 +14,15 @@
  * object that has one. Returns NULL if there is none. Changes nothing in the loader, not even
  * dlerror().
  */
-void *sibling_symbol(const void *near, const char *name);
+void *sibling_find_symbol(const void *near, const char *name);
 
 /*
  * Writes the file name, without folders, of the object that contains address `near` to buf (cut
  * if necessary); "" if not known (the program itself, code made at run time). Returns buf.
  */
-const char *sibling_file(const void *near, char *buf, size_t bytes);
+const char *sibling_copy_file_name(const void *near, char *buf, size_t bytes);
 
 /* Returns the lowest address of the object that contains address `near`, 0 if there is none. */
-uintptr_t sibling_base(const void *near);
+uintptr_t sibling_get_base(const void *near);
 
 #endif

@@ -5,15 +5,15 @@
 
 static char self_path[4096];
 
-static void keep_path(const struct loaded_object *o, void *arg)
+static void copy_own_path(const struct loaded_object *o, void *arg)
 {
 	(void)arg;
 	strncpy(self_path, o->info->dlpi_name, sizeof(self_path) - 1);
 }
 
-const char *startup_path(void)
+const char *own_path_get(void)
 {
 	if (!self_path[0])
-		elf_object_at((uintptr_t)&keep_path, keep_path, NULL);
+		elf_handle_object_at((uintptr_t)&copy_own_path, copy_own_path, NULL);
 	return self_path;
 }

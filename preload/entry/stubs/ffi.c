@@ -273,7 +273,7 @@ static void cut_open_words(void **args, uint64_t *none)
 		  last = (uintptr_t)args[API_OPEN_WORDS - 1];
 
 	_Static_assert(8 * API_OPEN_WORDS < MEMORY_PAGE, "");
-	if ((first ^ last) < MEMORY_PAGE || memory_readable(last))
+	if ((first ^ last) < MEMORY_PAGE || is_memory_readable(last))
 		return;
 	for (unsigned i = API_OPEN_REGISTERS; i < API_OPEN_WORDS; i++)
 		if ((first ^ (uintptr_t)args[i]) >= MEMORY_PAGE)

@@ -346,7 +346,7 @@ bool stub_any_in_use(void)
 void stub_second_copies(const struct elf_file *f)
 {
 	for (struct stub_row *r = atomic_load(&rows); r; r = r->next)
-		if (is_stub_in_use(r) && elf_file_defines(f, r->name))
+		if (is_stub_in_use(r) && elf_file_has_function(f, r->name))
 			stub_second(r->name);
 }
 
@@ -400,7 +400,7 @@ static void make_row(const char *name, void *arg)
 void stub_each(void (*visit)(struct api *a, void *arg), void *arg)
 {
 	lock_stubs();
-	elfsym_each_stub(make_row, NULL);
+	elfsym_handle_stubs(make_row, NULL);
 	unlock_stubs();
 	for (struct stub_row *r = atomic_load(&rows); r; r = r->next)
 		if (r->api)
@@ -426,6 +426,6 @@ void stub_each_without_row(void (*visit)(const char *name, void *arg), void *arg
 	struct each_without e = {visit, arg};
 
 	lock_stubs();
-	elfsym_each_stub(visit_without_row, &e);
+	elfsym_handle_stubs(visit_without_row, &e);
 	unlock_stubs();
 }

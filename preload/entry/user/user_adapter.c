@@ -25,7 +25,7 @@ static struct custom_lib {
 	const char *sonames[SONAMES_MAX + 1];
 	/* The functions of spec->rank and spec->size, once found. */
 	_Atomic(void *) rank, size;
-	_Atomic uint64_t looked; /* 1 + modules_generation() at the last search */
+	_Atomic uint64_t looked; /* 1 + modules_get_generation() at the last search */
 	_Atomic bool unknown_said;
 } libs[CUSTOM_LIBS_MAX];
 
@@ -82,7 +82,7 @@ static void *find_query(_Atomic(void *) *cached, const char *name)
 static bool find_queries(struct custom_lib *c)
 {
 	const struct spec *s = c->spec;
-	uint64_t now = modules_generation() + 1;
+	uint64_t now = modules_get_generation() + 1;
 	bool both;
 
 	if (atomic_load_explicit(&c->looked, memory_order_relaxed) == now)

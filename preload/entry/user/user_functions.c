@@ -60,7 +60,7 @@ static void print_document_error(void *arg, struct pos at, const char *fmt, va_l
 
 	(void)arg;
 	vsnprintf(text, sizeof(text), fmt, ap);
-	report_at(&custom.report, at.line, at.col, "%s", text);
+	report_emit_at(&custom.report, at.line, at.col, "%s", text);
 }
 
 static void print_line(void *arg, const char *line)
@@ -255,7 +255,7 @@ static char *find_custom_file(bool *named)
 		}
 		free(path);
 	}
-	return config_find("apis/custom.yaml", startup_path());
+	return config_find("apis/custom.yaml", own_path_get());
 }
 
 static void read_custom_file(const char *path, bool named)
@@ -265,23 +265,23 @@ static void read_custom_file(const char *path, bool named)
 	struct source src = {path, text, n > 0 ? (size_t)n : 0};
 	int err = 0;
 
-	report_begin(&custom.report, print_line, NULL, path);
+	report_start(&custom.report, print_line, NULL, path);
 	custom.load = (struct spec_load){
 		.arena.limit = ARENA_MAX, .say = print_document_error, .run_time = true};
 	if (n < 0 && (named || n != -ENOENT))
-		report_at(&custom.report, 0, 0, "%s; none of its functions is recorded",
+		report_emit_at(&custom.report, 0, 0, "%s; none of its functions is recorded",
 			io_error_text((int)n));
 	else if (n > (ssize_t)FILE_MAX)
-		report_at(&custom.report, 0, 0,
+		report_emit_at(&custom.report, 0, 0,
 			"larger than 1 MiB; none of its functions is recorded");
 	else if (n > 0)
 		err = load_try(&custom.load, read_custom_specs, &src);
 	if (err) {
-		report_at(&custom.report, 0, 0, "%s; none of its functions is recorded",
+		report_emit_at(&custom.report, 0, 0, "%s; none of its functions is recorded",
 			err == -E2BIG ? "takes more than 16 MiB of memory" : strerror(-err));
 		custom.n = custom.npattern = custom.nslot = 0;
 	}
-	report_end(&custom.report);
+	report_stop(&custom.report);
 	free(text);
 }
 
@@ -292,7 +292,7 @@ static void read_once(void)
 
 	if (path)
 		read_custom_file(path, named); /* messages use this name */
-	wraplist_report_unknown(get_wraplist(), "custom", print_line, NULL);
+	wraplist_emit_unknown(get_wraplist(), "custom", print_line, NULL);
 }
 
 /* True if there are rows that a symbol could match. */
@@ -428,14 +428,14 @@ static struct row *find_custom_row(const char *symbol, const char *object)
 			if (!strstr(symbol, x->literal))
 				continue;
 			if (len == -2)
-				len = demangle_symbol(symbol, name, sizeof(name), &params);
+				len = format_cxx_symbol(symbol, name, sizeof(name), &params);
 			/* A C function's name is not mangled. */
 			hit = glob_match(x->f->symbol, len > 0 ? name : symbol);
 		}
 		if (!hit || !match_object(x, object))
 			continue;
 		if (x->f->find == FIND_GLOB)
-			len = demangle_symbol(symbol, name, sizeof(name), &params);
+			len = format_cxx_symbol(symbol, name, sizeof(name), &params);
 		if (len <= 0 || check_params_and_log(x, symbol, &params))
 			r = x;
 	}
@@ -501,7 +501,7 @@ static struct api *add_custom_api(const char *symbol, const char *object)
 
 	if (!r)
 		return NULL;
-	if (demangle_symbol(symbol, name, sizeof(name), NULL) > 0)
+	if (format_cxx_symbol(symbol, name, sizeof(name), NULL) > 0)
 		shown = name;
 	else if (len > NAME_BYTES)
 		shown = r->f->list;

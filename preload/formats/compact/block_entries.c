@@ -12,7 +12,7 @@
 #define SITE_WORDS (2 + (RECORD_TENSORS_MAX + 1) / 2)
 #define TEXT_WORDS (1 + COMPACT_TEXT_MAX / 8)
 
-static bool grow_array(void **array, uint32_t *cap, uint32_t n, size_t each)
+static bool add_array_space(void **array, uint32_t *cap, uint32_t n, size_t each)
 {
 	uint32_t want = *cap ? *cap : 64;
 	void *more;
@@ -76,7 +76,7 @@ static int64_t find_comm(struct compact_block *b, const struct journal_call *cal
 
 	if (found != UINT32_MAX)
 		return found;
-	if (!grow_array((void **)&b->comm, &b->cap_comm, b->comms.n + 1, sizeof(*b->comm)))
+	if (!add_array_space((void **)&b->comm, &b->cap_comm, b->comms.n + 1, sizeof(*b->comm)))
 		return -ENOMEM;
 	added = add_block_entry(&b->comms, c, ENTRY_ROOM, key, 2, hash);
 	if (added >= 0) {
@@ -103,7 +103,7 @@ static int64_t add_function(struct compact_block *b, const struct record *r, uin
 		if (n < 0)
 			return n;
 	}
-	if (!grow_array((void **)&b->function, &b->cap_function, b->functions.n + 1,
+	if (!add_array_space((void **)&b->function, &b->cap_function, b->functions.n + 1,
 		    sizeof(*b->function)))
 		return -ENOMEM;
 	added = add_block_entry(&b->functions, c, ENTRY_ROOM, key, FUNCTION_WORDS, hash);
@@ -189,8 +189,8 @@ static int64_t add_site(struct compact_block *b, uint32_t function, uint32_t sta
 	int64_t added;
 	unsigned char *p = c->at;
 
-	if (!grow_array((void **)&b->site, &b->cap_site, b->sites.n + 1, sizeof(*b->site)) ||
-		!grow_array((void **)&b->site_tensor, &b->cap_site_tensor, b->nsite_tensor + n,
+	if (!add_array_space((void **)&b->site, &b->cap_site, b->sites.n + 1, sizeof(*b->site)) ||
+		!add_array_space((void **)&b->site_tensor, &b->cap_site_tensor, b->nsite_tensor + n,
 			sizeof(*b->site_tensor)))
 		return -ENOMEM;
 	added = add_block_entry(&b->sites, c, 32 + 4 * (size_t)n, key, words, hash);

@@ -5,7 +5,7 @@
 
 #define ENTRIES_MIN 64u
 
-static bool grow_entries(struct dictionary *d)
+static bool add_entry_space(struct dictionary *d)
 {
 	uint32_t want = d->cap ? 2 * d->cap : ENTRIES_MIN;
 	struct dictionary_entry *entry = realloc(d->entry, want * sizeof(*entry));
@@ -31,7 +31,7 @@ static bool grow_entries(struct dictionary *d)
 	return true;
 }
 
-static bool grow_keys(struct dictionary *d, uint32_t words)
+static bool add_key_space(struct dictionary *d, uint32_t words)
 {
 	uint32_t want = d->space ? d->space : 8 * ENTRIES_MIN;
 	uint64_t *more;
@@ -50,8 +50,8 @@ uint32_t dictionary_add(struct dictionary *d, const uint64_t *key, uint32_t word
 {
 	uint32_t i;
 
-	if ((d->n == d->cap && !grow_entries(d)) ||
-		(d->used + words > d->space && !grow_keys(d, words)))
+	if ((d->n == d->cap && !add_entry_space(d)) ||
+		(d->used + words > d->space && !add_key_space(d, words)))
 		return UINT32_MAX;
 	memcpy(d->keys + d->used, key, words * sizeof(*key));
 	d->entry[d->n] = (struct dictionary_entry){.hash = hash, .words = words, .key = d->used};

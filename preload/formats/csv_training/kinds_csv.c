@@ -51,13 +51,13 @@ static void close_kinds_sink(void *state)
 static void write_bin_columns(struct text *t)
 {
 	for (unsigned i = 0; i < KIND_VALUES_MAX; i++) {
-		text_str(t, i < KIND_BINS_EACH ? "update_" : "ratio_");
-		text_u64(t, i % KIND_BINS_EACH);
+		text_add_string(t, i < KIND_BINS_EACH ? "update_" : "ratio_");
+		text_add_u64(t, i % KIND_BINS_EACH);
 		write_comma(t);
 	}
 }
 
-static char *make_kind_header(const struct kind_header *h)
+static char *format_kind_header(const struct kind_header *h)
 {
 	char *text = malloc(HEADER_BYTES);
 	enum train_op op;
@@ -65,24 +65,24 @@ static char *make_kind_header(const struct kind_header *h)
 	if (!text)
 		return NULL;
 
-	struct text t = text_over(text, HEADER_BYTES);
+	struct text t = text_init(text, HEADER_BYTES);
 
-	text_str(&t, h->micro ? "vpp_stage,name,step,micro_step," : "vpp_stage,name,step,");
+	text_add_string(&t, h->micro ? "vpp_stage,name,step,micro_step," : "vpp_stage,name,step,");
 	if (h->form == KIND_BINS)
 		write_bin_columns(&t);
 	else if (h->form != KIND_OPS)
-		text_str(&t, train_forms[h->form].columns);
+		text_add_string(&t, train_forms[h->form].columns);
 	else
 		for (unsigned i = 0; (op = get_train_op(h->ops, i)) && op < TRAIN_OPS_END; i++) {
-			text_str(&t, train_op_words[op]);
+			text_add_string(&t, train_op_words[op]);
 			write_comma(&t);
 		}
-	text_str(&t, "shape,dtype\n");
+	text_add_string(&t, "shape,dtype\n");
 	return text;
 }
 
 /* Returns NULL if there is no memory, or there are too many headers. */
-static const char *header_of_kind(struct kinds_csv *s, const struct journal_kind_row *k)
+static const char *find_or_add_kind_header(struct kinds_csv *s, const struct journal_kind_row *k)
 {
 	struct kind_header want = {
 		.form = train_kinds[k->kind].form, .micro = k->micro_step != UINT32_MAX};
@@ -92,7 +92,7 @@ static const char *header_of_kind(struct kinds_csv *s, const struct journal_kind
 		struct kind_header *h = &s->header[i];
 
 		if (!h->text) {
-			want.text = make_kind_header(&want);
+			want.text = format_kind_header(&want);
 			*h = want;
 			return h->text;
 		}
@@ -104,20 +104,20 @@ static const char *header_of_kind(struct kinds_csv *s, const struct journal_kind
 
 static void write_nan(struct text *out)
 {
-	text_str(out, "nan");
+	text_add_string(out, "nan");
 }
 
 static void write_number(struct text *out, double v, bool wide)
 {
-	text_double(out, v == 0 ? 0 : v, wide ? 17 : 9);
+	text_add_double(out, v == 0 ? 0 : v, wide ? 17 : 9);
 }
 
 static void write_extreme(struct text *out, const struct dtype_info *d, union stats_value v)
 {
 	if (d->cls == DTC_SIGNED)
-		text_i64(out, v.i);
+		text_add_i64(out, v.i);
 	else if (d->cls == DTC_UNSIGNED)
-		text_u64(out, v.u);
+		text_add_u64(out, v.u);
 	else
 		write_number(out, v.f, d->wide);
 }
@@ -149,10 +149,10 @@ static void write_statistic(struct text *out, enum train_op op, const struct jou
 		write_number(out, (double)s->zeros / (double)s->n, false);
 		break;
 	case TO_NANS:
-		text_u64(out, s->nans);
+		text_add_u64(out, s->nans);
 		break;
 	case TO_INFS:
-		text_u64(out, s->infs);
+		text_add_u64(out, s->infs);
 		break;
 	default:
 		write_nan(out);
@@ -175,33 +175,33 @@ static void write_kind_number(
 static void write_kind_shape(struct text *out, const struct record_kind *r)
 {
 	if (r->kind->ndim > 1)
-		text_char(out, '"');
-	text_char(out, '[');
+		text_add_char(out, '"');
+	text_add_char(out, '[');
 	for (unsigned i = 0; i < r->kind->ndim; i++) {
 		if (i)
-			text_str(out, ", ");
-		text_u64(out, r->dim[i]);
+			text_add_string(out, ", ");
+		text_add_u64(out, r->dim[i]);
 	}
-	text_char(out, ']');
+	text_add_char(out, ']');
 	if (r->kind->ndim > 1)
-		text_char(out, '"');
+		text_add_char(out, '"');
 }
 
-static void put_kind_row(
+static void format_kind_row(
 	struct text *out, const struct record_kind *r, const struct clock_base *clock)
 {
 	const struct journal_kind_row *k = r->kind;
 	const struct dtype_info *d = get_dtype_info(k->dtype);
 	enum train_op op;
 
-	text_u64(out, k->vpp_stage);
+	text_add_u64(out, k->vpp_stage);
 	write_comma(out);
 	csv_add_field_max(out, r->name, ROW_STRING_MAX);
 	write_comma(out);
-	text_u64(out, k->step);
+	text_add_u64(out, k->step);
 	write_comma(out);
 	if (k->micro_step != UINT32_MAX) {
-		text_u64(out, k->micro_step);
+		text_add_u64(out, k->micro_step);
 		write_comma(out);
 	}
 	if (train_kinds[k->kind].form == KIND_OPS)
@@ -215,14 +215,14 @@ static void put_kind_row(
 			write_comma(out);
 		}
 	if (train_kinds[k->kind].form == KIND_EVENT) {
-		text_u64(out, clock_to_real(clock, k->tick));
+		text_add_u64(out, clock_to_real(clock, k->tick));
 		write_comma(out);
 	}
 	write_kind_shape(out, r);
 	write_comma(out);
 	csv_add_field_max(out, r->dtype_prefix, ROW_STRING_MAX);
-	text_str(out, d->name);
-	text_char(out, '\n');
+	text_add_string(out, d->name);
+	text_add_char(out, '\n');
 }
 
 /*
@@ -267,7 +267,7 @@ static int write_kind_row(void *state, const struct record_kind *r)
 	}
 	snprintf(path, sizeof(path), "%s_%u-%llu.csv", r->word, block,
 		(unsigned long long)block + (n ? n - 1 : 0));
-	header = header_of_kind(s, k);
+	header = find_or_add_kind_header(s, k);
 	if (!header) {
 		s->files->j->head->lost_rows++;
 		return 0;
@@ -276,15 +276,15 @@ static int write_kind_row(void *state, const struct record_kind *r)
 	if (!at)
 		return err;
 
-	struct text row = text_over(at, cap);
+	struct text row = text_init(at, cap);
 
-	put_kind_row(&row, r, &s->files->j->head->clock);
+	format_kind_row(&row, r, &s->files->j->head->clock);
 	files_add_length(s->files, o, row.len);
 	return 0;
 }
 
 /* The files are <word>_<a>-<b>.csv. */
-static enum sink_file own_kind_file(const char *path)
+static enum sink_file is_kind_file(const char *path)
 {
 	char word[WORD_MAX + 1];
 	const char *end = strrchr(path, '_');
@@ -308,5 +308,5 @@ const struct sink_format kinds_format = {
 	.open = open_kinds_sink,
 	.kind = write_kind_row,
 	.close = close_kinds_sink,
-	.owns = own_kind_file,
+	.owns = is_kind_file,
 };

@@ -15,7 +15,7 @@ struct names {
 	struct structure *modules; /* data for module_struct.json; NULL: none yet */
 };
 
-static const char *name_what(const struct record_name *e)
+static const char *get_name_kind(const struct record_name *e)
 {
 	switch (e->what) {
 	case JN_PARAM:
@@ -33,7 +33,7 @@ static bool is_in_bucket(const struct record_name *e)
 	return e->what == JN_PART || e->what == JN_BAD;
 }
 
-static const char *name_dtype(const struct record_name *e)
+static const char *get_name_dtype(const struct record_name *e)
 {
 	return e->what == JN_PARAM ? get_dtype_info(e->dtype)->name : "";
 }
@@ -50,11 +50,11 @@ static void write_name_shape(struct text *out, const struct record_name *e)
 	if (e->what == JN_MODULE)
 		return;
 	if (!e->ndim && e->what == JN_PARAM)
-		text_char(out, '-');
+		text_add_char(out, '-');
 	for (unsigned i = 0; i < e->ndim; i++) {
 		if (i)
-			text_char(out, 'x');
-		text_u64(out, e->dims[i]);
+			text_add_char(out, 'x');
+		text_add_u64(out, e->dims[i]);
 	}
 }
 
@@ -66,8 +66,8 @@ static void write_name_flags(struct text *out, uint32_t flags)
 		if (!(flags & 1u << i))
 			continue;
 		if (!first)
-			text_char(out, ';');
-		text_str(out, name_flag_words[i]);
+			text_add_char(out, ';');
+		text_add_string(out, name_flag_words[i]);
 		first = false;
 	}
 }
@@ -78,17 +78,17 @@ static void write_name_flags(struct text *out, uint32_t flags)
 #define PUT_OWNER(v)                                                 \
 	do {                                                         \
 		if (e->what == JN_PARAM && !(e->flags & JN_UNOWNED)) \
-			text_u64(out, v);                            \
+			text_add_u64(out, v);                        \
 	} while (0)
-#define PUT_STAGE(v)                      \
-	do {                              \
-		if (!is_in_bucket(e))     \
-			text_u64(out, v); \
+#define PUT_STAGE(v)                          \
+	do {                                  \
+		if (!is_in_bucket(e))         \
+			text_add_u64(out, v); \
 	} while (0)
-#define PUT_PART(v)                       \
-	do {                              \
-		if (is_in_bucket(e))      \
-			text_u64(out, v); \
+#define PUT_PART(v)                           \
+	do {                                  \
+		if (is_in_bucket(e))          \
+			text_add_u64(out, v); \
 	} while (0)
 #define PUT_BUCKET(v) PUT_PART(v)
 
@@ -116,7 +116,7 @@ static int write_name_row(void *state, const struct record_name *e)
 	if (!at)
 		return err;
 
-	struct text row = text_over(at, cap), *out = &row;
+	struct text row = text_init(at, cap), *out = &row;
 
 #define NAME_COLUMN(name, type, source, help) \
 	PUT_##type(source);                   \
@@ -138,7 +138,7 @@ static void close_names_sink(void *state)
 	structure_free(((struct names *)state)->modules);
 }
 
-static enum sink_file own_names_file(const char *path)
+static enum sink_file is_names_file(const char *path)
 {
 	return strcmp(path, "names.csv") == 0 ? SINK_FILE_LINES : SINK_FILE_OTHER;
 }
@@ -149,5 +149,5 @@ const struct sink_format names_format = {
 	.open = open_names_sink,
 	.name = write_name_row,
 	.close = close_names_sink,
-	.owns = own_names_file,
+	.owns = is_names_file,
 };

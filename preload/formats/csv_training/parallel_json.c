@@ -98,7 +98,7 @@ static bool is_any_of(const char *op, const char *const *list)
  * program sums between two backward passes look like reductions of a forward pass, but they have
  * fewer elements than an activation.
  */
-void parallel_count(struct carried *c, const char *op, unsigned phase, uint32_t step,
+void parallel_add_call(struct carried *c, const char *op, unsigned phase, uint32_t step,
 	uint64_t elements, bool gradients)
 {
 	static const char *const messages[] = {"send", "recv", "sendrecv", NULL};
@@ -120,7 +120,7 @@ void parallel_count(struct carried *c, const char *op, unsigned phase, uint32_t 
 		c->reductions[pass]++;
 }
 
-enum comm_role parallel_role(const struct carried *c, double *sure, const char **why)
+enum comm_role parallel_find_role(const struct carried *c, double *sure, const char **why)
 {
 	uint64_t steps = (uint64_t)c->last_step - c->first_step + 1;
 
@@ -159,7 +159,7 @@ enum comm_role parallel_role(const struct carried *c, double *sure, const char *
 	return ROLE_NONE;
 }
 
-static int count_call(void *state, const struct record *r)
+static int handle_parallel_call(void *state, const struct record *r)
 {
 	struct parallel *p = state;
 	struct carried *c = p->n ? find_carried(p, r->call->comm) : NULL;
@@ -174,7 +174,7 @@ static int count_call(void *state, const struct record *r)
 		gradients |= (r->tensor[i]->name & (JOURNAL_NAME_GRAD | JOURNAL_NAME_BUCKET)) != 0;
 	}
 	p->passes |= r->call->phase == PHASE_FORWARD || r->call->phase == PHASE_BACKWARD;
-	parallel_count(c, r->api.op, r->call->phase, r->call->step, elements, gradients);
+	parallel_add_call(c, r->api.op, r->call->phase, r->call->step, elements, gradients);
 	p->changed = true;
 	return 0;
 }
@@ -191,7 +191,7 @@ static void put_carried(
 		[ROLE_EXCHANGE] = "exchange"};
 	double sure;
 	const char *why;
-	enum comm_role role = parallel_role(c, &sure, &why);
+	enum comm_role role = parallel_find_role(c, &sure, &why);
 	char line[ROW_TEXT];
 
 	/*
@@ -205,7 +205,7 @@ static void put_carried(
 		"%d, \"ranks\": \"%s\", \"mesh\": \"%s\", \"why\": \"%s\"}",
 		first ? "" : ",", (unsigned long long)c->id, words[role], sure, c->size, c->ranks,
 		c->mesh, why);
-	text_str(t, line);
+	text_add_string(t, line);
 }
 
 static bool is_name_of_experts(const char *name)
@@ -227,13 +227,13 @@ static void write_parallel(struct parallel *p)
 {
 	size_t cap = 64 + (size_t)p->n * ROW_TEXT;
 	char *buf = malloc(cap);
-	struct text t = text_over(buf, cap);
+	struct text t = text_init(buf, cap);
 	size_t empty;
 	uint64_t hash;
 
 	if (!buf)
 		return;
-	text_str(&t, "{\"communicators\": [");
+	text_add_string(&t, "{\"communicators\": [");
 	empty = t.len;
 	for (unsigned i = 0; i < p->n; i++) {
 		const char *mesh = p->comm[i].mesh;
@@ -244,7 +244,7 @@ static void write_parallel(struct parallel *p)
 	}
 	hash = hash_str(1, buf);
 	if ((t.len > empty || p->written) && hash != p->written) {
-		text_str(&t, "\n]}\n");
+		text_add_string(&t, "\n]}\n");
 		if (!t.cut &&
 			io_replace_file(files_get_dir(p->files), "parallel.json", buf, t.len) == 0)
 			p->written = hash;
@@ -275,7 +275,7 @@ const struct sink_format parallel_format = {
 	.formats = FORMAT_FILES,
 	.state_bytes = sizeof(struct parallel),
 	.open = open_parallel,
-	.record = count_call,
+	.record = handle_parallel_call,
 	.comm = add_comm,
 	.name = find_experts,
 	.commit = commit_parallel,

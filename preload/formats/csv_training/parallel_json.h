@@ -29,10 +29,10 @@ struct carried {
 };
 
 /* Counts a call. elements: number of elements of its largest tensor. */
-void parallel_count(struct carried *c, const char *op, unsigned phase, uint32_t step,
+void parallel_add_call(struct carried *c, const char *op, unsigned phase, uint32_t step,
 	uint64_t elements, bool gradients);
 
 /* Returns the most likely role. *sure: confidence, 0 to 1; *why: the reason as text. */
-enum comm_role parallel_role(const struct carried *c, double *sure, const char **why);
+enum comm_role parallel_find_role(const struct carried *c, double *sure, const char **why);
 
 #endif

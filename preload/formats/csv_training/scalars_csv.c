@@ -23,14 +23,14 @@ static int open_scalars_sink(void *state, struct files *files)
  * 9 digits for a float, as in rows of calls; else 15, without digits that only come from binary
  * fractions.
  */
-static int digits_of_scalar(double v)
+static int get_scalar_digits(double v)
 {
 	return (double)(float)v == v ? 9 : 15;
 }
 
-#define PUT_SCALAR_VALUE(v) text_double(out, v, digits_of_scalar(v))
+#define PUT_SCALAR_VALUE(v) text_add_double(out, v, get_scalar_digits(v))
 
-static void put_scalar_row(struct text *out, const struct record_scalar *e)
+static void format_scalar_row(struct text *out, const struct record_scalar *e)
 {
 #define SCALAR_COLUMN(name, type, source, help) \
 	PUT_##type(source);                     \
@@ -53,14 +53,14 @@ static int write_scalar_row(void *state, const struct record_scalar *e)
 	if (!at)
 		return err;
 
-	struct text out = text_over(at, SCALAR_ROW);
+	struct text out = text_init(at, SCALAR_ROW);
 
-	put_scalar_row(&out, e);
+	format_scalar_row(&out, e);
 	files_add_length(files, o, out.len);
 	return 0;
 }
 
-static enum sink_file own_scalars_file(const char *path)
+static enum sink_file is_scalars_file(const char *path)
 {
 	return strncmp(path, "scalars_", 8) == 0 ? SINK_FILE_LINES : SINK_FILE_OTHER;
 }
@@ -70,5 +70,5 @@ const struct sink_format scalars_format = {
 	.state_bytes = sizeof(struct files *),
 	.open = open_scalars_sink,
 	.scalar = write_scalar_row,
-	.owns = own_scalars_file,
+	.owns = is_scalars_file,
 };

@@ -27,7 +27,7 @@ struct structure {
 	size_t text; /* bytes of all names */
 };
 
-static bool grow_structure_list(struct list *l, uint32_t id)
+static bool add_list_space(struct list *l, uint32_t id)
 {
 	uint32_t want = (id + 1023) & ~1023u;
 	struct node *more;
@@ -60,7 +60,7 @@ void structure_add(struct structure **all, const struct record_name *e)
 	if (!s)
 		return;
 	l = e->what == JN_MODULE ? &s->module : &s->param;
-	text = grow_structure_list(l, e->id) ? malloc(name + more) : NULL;
+	text = add_list_space(l, e->id) ? malloc(name + more) : NULL;
 	if (!text)
 		return;
 	memcpy(text, e->name, name);
@@ -85,16 +85,16 @@ static void write_param(struct text *t, const struct node *p)
 				  ? p->name + below + 1
 				  : p->name;
 
-	text_str(t, "      ");
-	text_json(t, own);
-	text_str(t, ": {\"shape\": [");
+	text_add_string(t, "      ");
+	text_add_json(t, own);
+	text_add_string(t, ": {\"shape\": [");
 	for (unsigned i = 0; i < p->ndim; i++) {
 		if (i)
-			text_str(t, ", ");
-		text_u64(t, p->dims[i]);
+			text_add_string(t, ", ");
+		text_add_u64(t, p->dims[i]);
 	}
-	text_fmt(t, "], \"dtype\": \"%s\", \"requires_grad\": %s}", get_dtype_info(p->dtype)->name,
-		p->flags & JN_FROZEN ? "false" : "true");
+	text_add_format(t, "], \"dtype\": \"%s\", \"requires_grad\": %s}",
+		get_dtype_info(p->dtype)->name, p->flags & JN_FROZEN ? "false" : "true");
 }
 
 /* Keys as in msprobe: <model chunk>:<module>. */
@@ -102,23 +102,23 @@ static void write_module_node(struct text *t, const struct structure *s, const s
 {
 	bool first = true;
 
-	text_fmt(t, "  \"%u:", (unsigned)m->vpp_stage);
+	text_add_format(t, "  \"%u:", (unsigned)m->vpp_stage);
 	for (const char *c = m->name; *c; c++)
-		text_char(t, *c == '"' || *c == '\\' || (unsigned char)*c < 0x20 ? '?' : *c);
-	text_str(t, "\": {\n    \"class\": ");
-	text_json(t, m->more);
-	text_str(t, ",\n    \"parameters\": {");
+		text_add_char(t, *c == '"' || *c == '\\' || (unsigned char)*c < 0x20 ? '?' : *c);
+	text_add_string(t, "\": {\n    \"class\": ");
+	text_add_json(t, m->more);
+	text_add_string(t, ",\n    \"parameters\": {");
 	for (uint32_t i = 0; i < s->param.n; i++) {
 		const struct node *p = &s->param.at[i];
 
 		if (!p->name || p->flags & JN_UNNAMED || p->vpp_stage != m->vpp_stage ||
 			strcmp(p->more, m->name) != 0)
 			continue;
-		text_str(t, first ? "\n" : ",\n");
+		text_add_string(t, first ? "\n" : ",\n");
 		write_param(t, p);
 		first = false;
 	}
-	text_str(t, first ? "}\n  }" : "\n    }\n  }");
+	text_add_string(t, first ? "}\n  }" : "\n    }\n  }");
 }
 
 void structure_write(const struct structure *s, int dirfd)
@@ -130,18 +130,18 @@ void structure_write(const struct structure *s, int dirfd)
 	if (!buf)
 		return;
 
-	struct text t = text_over(buf, cap);
+	struct text t = text_init(buf, cap);
 
-	text_str(&t, "{\n");
+	text_add_string(&t, "{\n");
 	for (uint32_t i = 0; i < s->module.n; i++) {
 		if (!s->module.at[i].name)
 			continue;
 		if (!first)
-			text_str(&t, ",\n");
+			text_add_string(&t, ",\n");
 		write_module_node(&t, s, &s->module.at[i]);
 		first = false;
 	}
-	text_str(&t, "\n}\n");
+	text_add_string(&t, "\n}\n");
 	if (!t.cut)
 		io_replace_file(dirfd, "module_struct.json", buf, t.len);
 	free(buf);

@@ -121,7 +121,7 @@ static bool is_found(struct compose *c)
 	return found;
 }
 
-bool compose_choose_entry(struct compose *c, const char *direction, uint32_t module)
+bool compose_is_entry_wanted(struct compose *c, const char *direction, uint32_t module)
 {
 	const struct dump_keys *keys = get_dump_keys(c->cfg);
 	const struct dump_module_call *m = dump_modules_get(c->modules, module);

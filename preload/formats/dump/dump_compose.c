@@ -179,7 +179,7 @@ static int write_forward(struct compose *c)
 	if (err)
 		return err;
 	compose_format_full_name(c->w.name, sizeof(c->w.name), base, number, "forward");
-	if (!compose_choose_entry(c, "forward", c->module))
+	if (!compose_is_entry_wanted(c, "forward", c->module))
 		return 0;
 	g->api = strchr(base, '.') + 1;
 	compose_start_entry(c, format_forward_parent(c, parent, sizeof(parent)));
@@ -250,7 +250,7 @@ static int write_backward(struct compose *c)
 	module = m ? m->module : 0;
 	compose_format_full_name(c->w.name, sizeof(c->w.name), dump_names_get_text(c->names, name),
 		number, "backward");
-	if (!compose_choose_entry(c, "backward", module))
+	if (!compose_is_entry_wanted(c, "backward", module))
 		return 0;
 	compose_start_entry(c, compose_find_parent_name(c, module, true, parent, sizeof(parent)));
 	if (get_dump_keys(c->cfg)->task != DUMP_STRUCTURE)

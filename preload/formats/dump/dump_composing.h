@@ -69,7 +69,7 @@ int compose_add_stack(struct compose *c, uint32_t stack, uint32_t name, uint32_t
  * True if the entry named c->w.name, of a call inside `module`, is wanted. Sets in c->w which
  * sides are written.
  */
-bool compose_choose_entry(struct compose *c, const char *direction, uint32_t module);
+bool compose_is_entry_wanted(struct compose *c, const char *direction, uint32_t module);
 /*
  * Writes the name of a saved tensor's file to file[], for struct dump_writer; arg: struct
  * compose.

@@ -385,7 +385,7 @@ void dump_put_distributed(struct dump_writer *w, const struct dump_group *g)
  * Returns the number of the tensor's argument, from 1, which is known for tensors with a shape;
  * 0: not known.
  */
-static unsigned argument_of_tensor(const struct journal_tensor *t)
+static unsigned get_argument_number(const struct journal_tensor *t)
 {
 	return t->ndim == JOURNAL_NDIM_NONE ? 0 : TENSOR_ARG(t->arg);
 }
@@ -407,7 +407,7 @@ static void write_by_places(
 
 	for (unsigned i = 0; i < c->n; i++) {
 		const struct journal_tensor *t = c->tensor[i];
-		unsigned arg = argument_of_tensor(t), item = get_tensor_item(t);
+		unsigned arg = get_argument_number(t), item = get_tensor_item(t);
 
 		if (t->io != io)
 			continue;
@@ -459,7 +459,7 @@ static const struct journal_tensor *find_node_gradient(const struct staged_call 
 	*of = c;
 	for (unsigned i = 0; i < c->n; i++) {
 		const struct journal_tensor *t = c->tensor[i];
-		unsigned arg = argument_of_tensor(t);
+		unsigned arg = get_argument_number(t);
 
 		n += t->io == io;
 		if (t->io == io && (arg ? arg : n) == place)
@@ -474,17 +474,17 @@ static void write_node_gradients(struct dump_writer *w, const struct staged_call
 	unsigned n = 0, last = count_tensors(c, io);
 
 	for (unsigned i = 0; i < c->n; i++)
-		if (c->tensor[i]->io == io && argument_of_tensor(c->tensor[i]) > last)
-			last = argument_of_tensor(c->tensor[i]);
+		if (c->tensor[i]->io == io && get_argument_number(c->tensor[i]) > last)
+			last = get_argument_number(c->tensor[i]);
 	for (unsigned i = 0; i < nparts; i++)
-		if (part[i].n && argument_of_tensor(part[i].tensor[0]) > last)
-			last = argument_of_tensor(part[i].tensor[0]);
+		if (part[i].n && get_argument_number(part[i].tensor[0]) > last)
+			last = get_argument_number(part[i].tensor[0]);
 	while (n < last) {
 		const struct staged_call *of;
 		const struct journal_tensor *t = find_node_gradient(c, io, n + 1, &of);
 
 		for (unsigned i = 0; i < nparts; i++)
-			if (part[i].n && argument_of_tensor(part[i].tensor[0]) == n + 1) {
+			if (part[i].n && get_argument_number(part[i].tensor[0]) == n + 1) {
 				t = part[i].tensor[0];
 				of = &part[i];
 			}
@@ -545,7 +545,7 @@ static void put_named_values(struct dump_writer *w, const struct staged_call *c,
 }
 
 /* Writes an object with one member for each call of the group that is such a part. */
-static void put_module_part(struct dump_writer *w, const struct dump_group *g,
+static void write_module_part_calls(struct dump_writer *w, const struct dump_group *g,
 	enum module_part part, const char *folder)
 {
 	char where[128];
@@ -570,7 +570,7 @@ void dump_write_module(struct dump_writer *w, const struct dump_group *g)
 		dump_write_json_raw(w->j, "\n   \"input_args\": [");
 		write_by_places(w, &g->call[0], IO_IN, "input");
 		dump_write_json_raw(w->j, ",\n   \"input_kwargs\": ");
-		put_module_part(w, g, MODULE_KEYWORD, "kwargs.");
+		write_module_part_calls(w, g, MODULE_KEYWORD, "kwargs.");
 	}
 	if (!w->output)
 		return;
@@ -580,7 +580,7 @@ void dump_write_module(struct dump_writer *w, const struct dump_group *g)
 	else
 		dump_write_json_raw(w->j, "]");
 	dump_write_json_raw(w->j, ",\n   \"parameters\": ");
-	put_module_part(w, g, MODULE_PARAMETER, "parameters.");
+	write_module_part_calls(w, g, MODULE_PARAMETER, "parameters.");
 }
 
 /*
@@ -594,7 +594,7 @@ static const struct staged_call *find_gradient(
 
 	*last = 0;
 	for (unsigned i = 0; i < g->n; i++) {
-		unsigned at = g->call[i].n ? argument_of_tensor(g->call[i].tensor[0]) : 0;
+		unsigned at = g->call[i].n ? get_argument_number(g->call[i].tensor[0]) : 0;
 
 		if (!at || g->call[i].tensor[0]->io != io)
 			continue;
@@ -605,7 +605,7 @@ static const struct staged_call *find_gradient(
 	return found;
 }
 
-static void put_gradients(
+static void write_module_gradients(
 	struct dump_writer *w, const struct dump_group *g, enum tensor_io io, const char *where)
 {
 	unsigned n = 0, last;
@@ -628,11 +628,11 @@ void dump_write_module_backward(struct dump_writer *w, const struct dump_group *
 {
 	if (w->input) {
 		dump_write_json_raw(w->j, "\n   \"input\": [");
-		put_gradients(w, g, IO_IN, "input");
+		write_module_gradients(w, g, IO_IN, "input");
 	}
 	if (w->output) {
 		dump_write_json_raw(w->j, w->input ? ",\n   \"output\": [" : "\n   \"output\": [");
-		put_gradients(w, g, IO_OUT, "output");
+		write_module_gradients(w, g, IO_OUT, "output");
 	}
 }
 

@@ -109,9 +109,9 @@ static int copy_call_aside(void *state, const struct record *r)
 	if (!s)
 		return -ENOBUFS;
 	if (s->made)
-		err = stage_made(d->files, r->call->step);
+		err = write_staged_step(d->files, r->call->step);
 	if (!err)
-		err = stage_call(d->files, r);
+		err = write_staged_call(d->files, r);
 	if (!err) {
 		s->touched = true;
 		s->made = false;
@@ -121,12 +121,12 @@ static int copy_call_aside(void *state, const struct record *r)
 
 static int copy_stack_aside(void *state, const struct record_stack *e)
 {
-	return stage_stack(((struct dump *)state)->files, e);
+	return write_staged_stack(((struct dump *)state)->files, e);
 }
 
 static int copy_comm_aside(void *state, const struct record_comm *e)
 {
-	return stage_comm(((struct dump *)state)->files, e);
+	return write_staged_comm(((struct dump *)state)->files, e);
 }
 
 static int note_ended_steps(void *state, uint32_t next)

@@ -58,13 +58,13 @@ void dump_write_json_raw(struct dump_json *j, const char *s)
 void dump_write_json_text(struct dump_json *j, const char *s)
 {
 	char buf[TEXT_CHUNK];
-	struct text t = text_over(buf, sizeof(buf));
+	struct text t = text_init(buf, sizeof(buf));
 
-	text_json(&t, s);
+	text_add_json(&t, s);
 	if (t.cut) {
 		/* Readers do not need more than some kilobytes of text. */
-		t = text_over(buf, sizeof(buf));
-		text_str(&t, "\"...\"");
+		t = text_init(buf, sizeof(buf));
+		text_add_string(&t, "\"...\"");
 	}
 	write_json_bytes(j, t.buf, t.len);
 }
@@ -72,34 +72,34 @@ void dump_write_json_text(struct dump_json *j, const char *s)
 void dump_write_json_u64(struct dump_json *j, uint64_t v)
 {
 	char buf[24];
-	struct text t = text_over(buf, sizeof(buf));
+	struct text t = text_init(buf, sizeof(buf));
 
-	text_u64(&t, v);
+	text_add_u64(&t, v);
 	write_json_bytes(j, t.buf, t.len);
 }
 
 void dump_write_json_i64(struct dump_json *j, int64_t v)
 {
 	char buf[24];
-	struct text t = text_over(buf, sizeof(buf));
+	struct text t = text_init(buf, sizeof(buf));
 
-	text_i64(&t, v);
+	text_add_i64(&t, v);
 	write_json_bytes(j, t.buf, t.len);
 }
 
 void dump_write_json_float(struct dump_json *j, double v, int digits)
 {
 	char buf[40];
-	struct text t = text_over(buf, sizeof(buf));
+	struct text t = text_init(buf, sizeof(buf));
 
 	if (isnan(v)) {
-		text_str(&t, "NaN");
+		text_add_string(&t, "NaN");
 	} else if (isinf(v)) {
-		text_str(&t, v < 0 ? "-Infinity" : "Infinity");
+		text_add_string(&t, v < 0 ? "-Infinity" : "Infinity");
 	} else {
-		text_double(&t, v, digits);
+		text_add_double(&t, v, digits);
 		if (!strpbrk(t.buf, ".e"))
-			text_str(&t, ".0");
+			text_add_string(&t, ".0");
 	}
 	write_json_bytes(j, t.buf, t.len);
 }

@@ -110,7 +110,7 @@ static int write_module(struct compose *c, uint32_t ref)
 	compose_format_full_name(c->w.name, sizeof(c->w.name), base, m->number, "forward");
 	m->listed = (m->outer && dump_modules_get(c->modules, m->outer)->listed) ||
 		    compose_list_has(c, c->w.name);
-	if (!compose_choose_entry(c, "forward", at))
+	if (!compose_is_entry_wanted(c, "forward", at))
 		return 0;
 	m->written = true;
 	compose_start_entry(
@@ -134,7 +134,7 @@ static int write_module_backward(struct compose *c, uint64_t parent_call)
 	compose_format_full_name(c->w.name, sizeof(c->w.name),
 		dump_names_get_text(c->names, m->name), m->number, "backward");
 	if (!c->group.n ||
-		!compose_choose_entry(c, "backward", dump_modules_find(c->modules, parent_call)))
+		!compose_is_entry_wanted(c, "backward", dump_modules_find(c->modules, parent_call)))
 		return 0;
 	compose_start_entry(c, compose_find_parent_name(c, m->outer, true, parent, sizeof(parent)));
 	if (get_dump_keys(c->cfg)->task != DUMP_STRUCTURE)
@@ -144,7 +144,7 @@ static int write_module_backward(struct compose *c, uint64_t parent_call)
 }
 
 /* Notes a gradient of a parameter. They come one by one, and are grouped at the end. */
-static int keep_parameter_gradient(struct compose *c, const struct staged_call *call, uint32_t ref)
+static int add_parameter_gradient(struct compose *c, const struct staged_call *call, uint32_t ref)
 {
 	char base[DUMP_NAME_MAX - 32];
 	struct dump_module_gradient g = {.ref = ref};
@@ -172,7 +172,7 @@ void compose_write_parameter_gradients(struct compose *c)
 		compose_format_full_name(c->w.name, sizeof(c->w.name),
 			dump_names_get_text(c->names, g[i].module), g[i].number, "parameters_grad");
 		if (!c->group.n || get_dump_keys(c->cfg)->task == DUMP_STRUCTURE ||
-			!compose_choose_entry(c, "backward", 0))
+			!compose_is_entry_wanted(c, "backward", 0))
 			continue;
 		dump_write_json_raw(&c->data, c->entries++ ? ",\n  " : "\n  ");
 		dump_write_json_text(&c->data, c->w.name);
@@ -192,7 +192,7 @@ int compose_module_record(struct compose *c, const struct staged_call *call, uin
 	if (!are_modules_wanted(c))
 		return 0;
 	if (part == MODULE_PARAMETER_GRADIENT)
-		return keep_parameter_gradient(c, call, ref);
+		return add_parameter_gradient(c, call, ref);
 	if (part == MODULE_KEYWORD || part == MODULE_PARAMETER)
 		return 0; /* keywords and parameters are written as part of their call's entry */
 	/* Ends the previous group. This call is then read again, as the first of its own group. */

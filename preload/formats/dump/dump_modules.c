@@ -34,7 +34,7 @@ void dump_modules_free(struct dump_modules *m)
 }
 
 /* Makes space for one more item after n. Returns false if there is no memory. */
-static bool grow_items(void *at, uint32_t n, uint32_t *cap, size_t size)
+static bool add_item_space(void *at, uint32_t n, uint32_t *cap, size_t size)
 {
 	uint32_t want = *cap ? *cap * 2 : 64;
 	void *more, *old;
@@ -63,12 +63,12 @@ uint32_t dump_modules_open_call(struct dump_modules *m, const struct journal_cal
 	struct thread_place *t = find_thread_place(m, c->tid);
 
 	if (!t) {
-		if (!grow_items(&m->thread, m->nthread, &m->cap_thread, sizeof(*m->thread)))
+		if (!add_item_space(&m->thread, m->nthread, &m->cap_thread, sizeof(*m->thread)))
 			return 0;
 		t = &m->thread[m->nthread++];
 		t->tid = c->tid;
 	}
-	if (!grow_items(&m->call, m->n, &m->cap, sizeof(*m->call)))
+	if (!add_item_space(&m->call, m->n, &m->cap, sizeof(*m->call)))
 		return 0;
 	m->call[m->n] = (struct dump_module_call){.seq = c->seq,
 		.tid = c->tid,
@@ -127,7 +127,7 @@ enum module_part dump_get_module_part(const struct staged_call *c)
 
 int dump_modules_add_gradient(struct dump_modules *m, const struct dump_module_gradient *g)
 {
-	if (!grow_items(&m->gradient, m->ngradient, &m->cap_gradient, sizeof(*g)))
+	if (!add_item_space(&m->gradient, m->ngradient, &m->cap_gradient, sizeof(*g)))
 		return -ENOMEM;
 	m->gradient[m->ngradient++] = *g;
 	return 0;

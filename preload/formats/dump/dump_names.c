@@ -53,7 +53,7 @@ static uint32_t *find_name_place(struct dump_names *n, const char *name)
 	return &n->place[i];
 }
 
-static int grow_name_places(struct dump_names *n)
+static int add_name_places(struct dump_names *n)
 {
 	uint32_t *old = n->place;
 
@@ -84,7 +84,7 @@ uint32_t dump_names_find(struct dump_names *n, const char *name)
 		n->name = more;
 		n->cap = want;
 	}
-	if (n->n * 2 >= n->places && grow_name_places(n) < 0)
+	if (n->n * 2 >= n->places && add_name_places(n) < 0)
 		return UINT32_MAX;
 	n->name[n->n] = (struct counted_name){.text = strdup(name)};
 	if (!n->name[n->n].text)

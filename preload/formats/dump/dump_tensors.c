@@ -47,7 +47,7 @@ static int open_step_parts(struct files *f, uint32_t step, bool make)
 	return fd;
 }
 
-static void name_part(
+static void format_tensor_part_name(
 	const struct files *f, uint64_t seq, uint8_t io, uint16_t index, char *out, size_t cap)
 {
 	snprintf(out, cap, "%llu.%s.%u.%s", (unsigned long long)seq, io == IO_IN ? "in" : "out",
@@ -73,7 +73,7 @@ int dump_tensors_write_copied(struct files *f)
 			step = c->step;
 			dirfd = open_step_parts(f, step, true);
 		}
-		name_part(f, c->seq, c->io, c->index, name, sizeof(name));
+		format_tensor_part_name(f, c->seq, c->io, c->index, name, sizeof(name));
 		err = dirfd < 0 ? dirfd : dump_file_write(dirfd, name, f->cfg, c);
 		tensor_pool_remove_first();
 		if (err && !first)
@@ -125,7 +125,7 @@ int dump_tensors_move(struct files *f, uint32_t step, uint64_t seq, int to, cons
 
 	if (parts < 0)
 		return parts;
-	name_part(f, seq, IO_OUT, 0, part, sizeof(part));
+	format_tensor_part_name(f, seq, IO_OUT, 0, part, sizeof(part));
 	err = renameat(parts, part, to, file) < 0 ? -errno : 0;
 	if (err == -EXDEV)
 		err = copy_dump_file(parts, part, to, file);
@@ -164,7 +164,7 @@ void dump_tensors_name(struct files *f, int step_fd, const struct journal_call *
 	if (data < 0)
 		return;
 	dump_tensors_format_file_name(file, cap, stem, DUMP_FILE_EXTENSION(f->cfg));
-	name_part(f, call->seq, t->io, t->index, part, sizeof(part));
+	format_tensor_part_name(f, call->seq, t->io, t->index, part, sizeof(part));
 	parts = open_step_parts(f, call->step, false);
 	if (parts >= 0) {
 		err = renameat(parts, part, data, file) < 0 ? -errno : 0;

@@ -62,13 +62,13 @@ static void write_interval_columns(struct text *t, const char *lines)
 	for (const char *s = lines; *s; s += nbefore + (s[nbefore] == '\n')) {
 		size_t n = strcspn(s, "\n");
 
-		text_fmt(t, "\"(%.*s, %.*s]\",", (int)nbefore, before, (int)n, s);
+		text_add_format(t, "\"(%.*s, %.*s]\",", (int)nbefore, before, (int)n, s);
 		before = s;
 		nbefore = n;
 	}
 	if (*lines)
-		text_fmt(t, "\"(%.*s, inf)\",", (int)nbefore, before);
-	text_str(t, "=0,");
+		text_add_format(t, "\"(%.*s, inf)\",", (int)nbefore, before);
+	text_add_string(t, "=0,");
 }
 
 static char *format_grad_header(const struct config *cfg)
@@ -79,14 +79,14 @@ static char *format_grad_header(const struct config *cfg)
 	if (!header)
 		return NULL;
 
-	struct text t = text_over(header, HEADER_BYTES);
+	struct text t = text_init(header, HEADER_BYTES);
 
-	text_str(&t, "param_name,");
+	text_add_string(&t, "param_name,");
 	if (keys->grad_level == GRAD_L0)
-		text_str(&t, "MD5,");
+		text_add_string(&t, "MD5,");
 	if (keys->grad_level == GRAD_L2)
 		write_interval_columns(&t, keys->bounds);
-	text_str(&t, "max,min,norm,shape\n");
+	text_add_string(&t, "max,min,norm,shape\n");
 	return header;
 }
 
@@ -254,33 +254,34 @@ static void write_grad_number(struct text *out, double v, uint64_t nans)
 {
 	if (nans)
 		v = __builtin_nan("");
-	text_double(out, v == 0 ? 0 : (double)(float)v, 17);
+	text_add_double(out, v == 0 ? 0 : (double)(float)v, 17);
 	write_comma(out);
 }
 
-static void put_grad_row(struct text *out, const struct grad_probe *g, const struct record_kind *r)
+static void format_grad_row(
+	struct text *out, const struct grad_probe *g, const struct record_kind *r)
 {
 	const struct stats *s = &r->kind->stats;
 
 	csv_add_field_max(out, r->name, ROW_STRING_MAX);
 	write_comma(out);
 	if (g->level == GRAD_L0) {
-		text_hex(out, (uint64_t)r->value[1], 8);
+		text_add_hex(out, (uint64_t)r->value[1], 8);
 		write_comma(out);
 	}
 	for (unsigned i = 2; i < r->kind->e.n; i++) {
-		text_double(out, r->value[i], 17);
+		text_add_double(out, r->value[i], 17);
 		write_comma(out);
 	}
 	write_grad_number(out, s->max.f, s->nans);
 	write_grad_number(out, s->min.f, s->nans);
 	write_grad_number(out, s->norm, s->nans);
-	text_str(out, r->kind->ndim > 1 ? "\"[" : "[");
+	text_add_string(out, r->kind->ndim > 1 ? "\"[" : "[");
 	for (unsigned i = 0; i < r->kind->ndim; i++) {
-		text_str(out, i ? ", " : "");
-		text_u64(out, r->dim[i]);
+		text_add_string(out, i ? ", " : "");
+		text_add_u64(out, r->dim[i]);
 	}
-	text_str(out, r->kind->ndim > 1 ? "]\"\n" : "]\n");
+	text_add_string(out, r->kind->ndim > 1 ? "]\"\n" : "]\n");
 }
 
 static int write_grad_row(void *state, const struct record_kind *r)
@@ -308,9 +309,9 @@ static int write_grad_row(void *state, const struct record_kind *r)
 	if (r->value[0] > 0)
 		write_signs_file(g, r);
 
-	struct text row = text_over(at, ROW_BYTES);
+	struct text row = text_init(at, ROW_BYTES);
 
-	put_grad_row(&row, g, r);
+	format_grad_row(&row, g, r);
 	files_add_length(g->files, o, row.len);
 	return 0;
 }

@@ -78,11 +78,11 @@ static void remove_abnormal(void *state)
 static void write_abnormal_norm(struct text *t, double v)
 {
 	if (isnan(v))
-		text_str(t, "NaN");
+		text_add_string(t, "NaN");
 	else if (isinf(v))
-		text_str(t, v > 0 ? "Infinity" : "-Infinity");
+		text_add_string(t, v > 0 ? "Infinity" : "-Infinity");
 	else
-		text_python_float(t, (double)(float)v);
+		text_add_python_float(t, (double)(float)v);
 }
 
 /*
@@ -92,51 +92,51 @@ static void write_abnormal_norm(struct text *t, double v)
 static void write_with(struct text *t, const char *have, uint64_t step, double norm)
 {
 	char name[32];
-	struct text key = text_over(name, sizeof(name));
+	struct text key = text_init(name, sizeof(name));
 	struct json_span k, v;
 	bool any = false, there = false;
 
 	/* Keys include their quotes. */
-	text_char(&key, '"');
-	text_u64(&key, step);
-	text_char(&key, '"');
-	text_char(t, '{');
+	text_add_char(&key, '"');
+	text_add_u64(&key, step);
+	text_add_char(&key, '"');
+	text_add_char(t, '{');
 	while (json_member_next(&have, &k, &v)) {
-		text_str(t, any ? ", " : "");
-		text_put(t, k.at, k.n);
-		text_str(t, ": ");
+		text_add_string(t, any ? ", " : "");
+		text_add_bytes(t, k.at, k.n);
+		text_add_string(t, ": ");
 		any = true;
 		if (there || k.n != key.len || memcmp(k.at, name, k.n) != 0 || v.n < 2 ||
 			v.at[v.n - 1] != ']') {
-			text_put(t, v.at, v.n);
+			text_add_bytes(t, v.at, v.n);
 			continue;
 		}
-		text_put(t, v.at, v.n - 1);
-		text_str(t, v.n > 2 ? ", " : "");
+		text_add_bytes(t, v.at, v.n - 1);
+		text_add_string(t, v.n > 2 ? ", " : "");
 		write_abnormal_norm(t, norm);
-		text_char(t, ']');
+		text_add_char(t, ']');
 		there = true;
 	}
 	if (!there) {
-		text_str(t, any ? ", " : "");
-		text_str(t, name);
-		text_str(t, ": [");
+		text_add_string(t, any ? ", " : "");
+		text_add_string(t, name);
+		text_add_string(t, ": [");
 		write_abnormal_norm(t, norm);
-		text_char(t, ']');
+		text_add_char(t, ']');
 	}
-	text_char(t, '}');
+	text_add_char(t, '}');
 }
 
 /* Returns 0 or -errno. */
 static int add_abnormal(const struct abnormal *a)
 {
 	char path[4300], *have = malloc(FILE_MOST), *want = malloc(FILE_MOST);
-	struct text t, p = text_over(path, sizeof(path));
+	struct text t, p = text_init(path, sizeof(path));
 	ssize_t n;
 	int err = -ENOMEM;
 
-	text_str(&p, get_files_keys(a->files->cfg)->output_dir);
-	text_str(&p, "/" NORM_FILE);
+	text_add_string(&p, get_files_keys(a->files->cfg)->output_dir);
+	text_add_string(&p, "/" NORM_FILE);
 	if (have && want && !p.cut) {
 		n = io_read_file(AT_FDCWD, path, have, FILE_MOST - 1);
 		err = n < 0 && n != -ENOENT ? (int)n : 0;
@@ -152,7 +152,7 @@ static int add_abnormal(const struct abnormal *a)
 		for (unsigned i = 0; i < a->n && !err; i++) {
 			char *other = have;
 
-			t = text_over(want, FILE_MOST);
+			t = text_init(want, FILE_MOST);
 			write_with(&t, *have == '{' ? have : "{}", a->at[i].step, a->at[i].norm);
 			err = t.cut ? -EFBIG : 0;
 			have = want;

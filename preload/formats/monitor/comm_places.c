@@ -43,7 +43,7 @@ struct comm_places {
 	struct comm_place place[PLACES_MAX];
 };
 
-struct comm_places *comm_places_new(bool reported)
+struct comm_places *comm_places_init(bool reported)
 {
 	struct comm_places *l = calloc(1, sizeof(*l));
 
@@ -63,7 +63,7 @@ void comm_places_free(struct comm_places *l)
 	free(l);
 }
 
-void comm_places_stack(struct comm_places *l, const struct record_stack *e)
+void comm_places_add_stack(struct comm_places *l, const struct record_stack *e)
 {
 	unsigned i = 0;
 
@@ -76,7 +76,7 @@ void comm_places_stack(struct comm_places *l, const struct record_stack *e)
 	l->nstack += l->stack[i].frames != NULL;
 }
 
-void comm_places_comm(struct comm_places *l, const struct record_comm *e)
+void comm_places_add_comm(struct comm_places *l, const struct record_comm *e)
 {
 	unsigned i = 0;
 
@@ -121,7 +121,7 @@ void comm_places_record(struct comm_places *l, const struct record *r)
 	l->changed = true;
 }
 
-void comm_places_step(struct comm_places *l, uint32_t next)
+void comm_places_handle_step_end(struct comm_places *l, uint32_t next)
 {
 	if (l->begun && next >= l->first + STEPS)
 		l->ended = true;
@@ -132,28 +132,28 @@ static void write_place_frames(struct text *t, const char *frames)
 {
 	char frame[1024];
 
-	text_char(t, '[');
+	text_add_char(t, '[');
 	for (const char *p = frames; *p;) {
 		const char *end = strstr(p, " <- "), *next = end ? end + 4 : p + strlen(p);
 		size_t n = end ? (size_t)(end - p) : strlen(p);
 		const char *blank = memchr(p, ' ', n),
 			   *colon = blank ? memrchr(p, ':', (size_t)(blank - p)) : NULL;
-		struct text f = text_over(frame, sizeof(frame));
+		struct text f = text_init(frame, sizeof(frame));
 
 		if (colon) {
-			text_put(&f, p, (size_t)(colon - p));
-			text_char(&f, '[');
-			text_put(&f, colon + 1, (size_t)(blank - colon - 1));
-			text_str(&f, "]   ");
-			text_put(&f, blank + 1, n - (size_t)(blank + 1 - p));
+			text_add_bytes(&f, p, (size_t)(colon - p));
+			text_add_char(&f, '[');
+			text_add_bytes(&f, colon + 1, (size_t)(blank - colon - 1));
+			text_add_string(&f, "]   ");
+			text_add_bytes(&f, blank + 1, n - (size_t)(blank + 1 - p));
 		} else {
-			text_put(&f, p, n);
+			text_add_bytes(&f, p, n);
 		}
-		text_str(t, p > frames ? ", " : "");
-		text_json(t, frame);
+		text_add_string(t, p > frames ? ", " : "");
+		text_add_json(t, frame);
 		p = next;
 	}
-	text_char(t, ']');
+	text_add_char(t, ']');
 }
 
 static void write_comm_place(
@@ -164,20 +164,20 @@ static void write_comm_place(
 	for (unsigned i = 0; i < l->nstack; i++)
 		if (p->stack && l->stack[i].id == p->stack)
 			frames = l->stack[i].frames;
-	text_str(t, "{\"stack\": ");
+	text_add_string(t, "{\"stack\": ");
 	write_place_frames(t, frames);
-	text_str(t, ", \"dtype\": ");
-	text_json(t, get_dtype_info(p->dtype)->name);
+	text_add_string(t, ", \"dtype\": ");
+	text_add_json(t, get_dtype_info(p->dtype)->name);
 	for (unsigned i = 0; i < l->ngroup; i++) {
 		if (l->group[i].id != p->comm)
 			continue;
-		text_str(t, ", \"group\": ");
-		text_json(t, l->group[i].name);
-		text_str(t, ", \"ranks\": ");
-		text_json(t, l->group[i].ranks);
-		text_fmt(t, ", \"size\": %d", l->group[i].size);
+		text_add_string(t, ", \"group\": ");
+		text_add_json(t, l->group[i].name);
+		text_add_string(t, ", \"ranks\": ");
+		text_add_json(t, l->group[i].ranks);
+		text_add_format(t, ", \"size\": %d", l->group[i].size);
 	}
-	text_char(t, '}');
+	text_add_char(t, '}');
 }
 
 /*
@@ -186,7 +186,7 @@ static void write_comm_place(
  */
 static void write_call_sites(struct text *t, const struct comm_places *l)
 {
-	text_char(t, '{');
+	text_add_char(t, '{');
 	for (unsigned i = 0; i < l->nplace; i++) {
 		unsigned k = 0;
 
@@ -194,18 +194,18 @@ static void write_call_sites(struct text *t, const struct comm_places *l)
 			k++;
 		if (k < i)
 			continue;
-		text_str(t, i ? ", " : "");
-		text_json(t, l->place[i].op);
-		text_str(t, ": [");
+		text_add_string(t, i ? ", " : "");
+		text_add_json(t, l->place[i].op);
+		text_add_string(t, ": [");
 		for (; k < l->nplace; k++) {
 			if (strcmp(l->place[k].op, l->place[i].op))
 				continue;
-			text_str(t, k > i ? ", " : "");
+			text_add_string(t, k > i ? ", " : "");
 			write_comm_place(t, l, &l->place[k]);
 		}
-		text_char(t, ']');
+		text_add_char(t, ']');
 	}
-	text_str(t, "}\n");
+	text_add_string(t, "}\n");
 }
 
 void comm_places_write(struct comm_places *l, int dirfd, const char *path)
@@ -213,7 +213,7 @@ void comm_places_write(struct comm_places *l, int dirfd, const char *path)
 	char *buf = l->changed ? malloc(FILE_BYTES_MAX) : NULL;
 
 	if (buf) {
-		struct text t = text_over(buf, FILE_BYTES_MAX);
+		struct text t = text_init(buf, FILE_BYTES_MAX);
 
 		write_call_sites(&t, l);
 		if (!t.cut && io_replace_file(dirfd, COMM_PLACES_FILE, buf, t.len) == 0)

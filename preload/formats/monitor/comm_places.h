@@ -18,7 +18,7 @@ struct comm_places;
  * said: after the last of these steps, report on stderr where the file is. Returns NULL if there
  * is no memory.
  */
-struct comm_places *comm_places_new(bool reported);
+struct comm_places *comm_places_init(bool reported);
 void comm_places_free(struct comm_places *l);
 
 /*
@@ -26,11 +26,11 @@ void comm_places_free(struct comm_places *l);
  * may be passed again.
  */
 void comm_places_record(struct comm_places *l, const struct record *r);
-void comm_places_stack(struct comm_places *l, const struct record_stack *e);
-void comm_places_comm(struct comm_places *l, const struct record_comm *e);
+void comm_places_add_stack(struct comm_places *l, const struct record_stack *e);
+void comm_places_add_comm(struct comm_places *l, const struct record_comm *e);
 
 /* Called when the steps below `next` have ended. */
-void comm_places_step(struct comm_places *l, uint32_t next);
+void comm_places_handle_step_end(struct comm_places *l, uint32_t next);
 
 /*
  * Rewrites the file if there are new calls. dirfd: its folder; path: the folder's path, for the

@@ -23,13 +23,13 @@ struct sums {
  */
 struct monitor_comm {
 	bool inputs;
-	bool whole; /* `before` is complete, because the last change was monitor_comm_end() */
+	bool whole; /* `before` is complete, because the last change was monitor_comm_remove_written() */
 	struct sums now, committed, before;
 	unsigned ntouched, was;
 	uint16_t touched[SUMS_MAX];
 };
 
-struct monitor_comm *monitor_comm_new(bool inputs)
+struct monitor_comm *monitor_comm_init(bool inputs)
 {
 	struct monitor_comm *m = calloc(1, sizeof(*m));
 
@@ -125,12 +125,12 @@ void monitor_comm_add(struct monitor_comm *m, const struct record *r)
 	}
 }
 
-const struct monitor_sum *monitor_comm_at(const struct monitor_comm *m, unsigned i)
+const struct monitor_sum *monitor_comm_get_sum(const struct monitor_comm *m, unsigned i)
 {
 	return i < m->now.n ? &m->now.at[i] : NULL;
 }
 
-struct stats monitor_sum_stats(const struct monitor_sum *s)
+struct stats monitor_sum_compute_stats(const struct monitor_sum *s)
 {
 	uint64_t counted = s->n - s->nans;
 
@@ -144,7 +144,7 @@ struct stats monitor_sum_stats(const struct monitor_sum *s)
 		.norm = counted ? stats_sqrt(s->squares) : NAN};
 }
 
-void monitor_comm_end(struct monitor_comm *m, uint32_t next)
+void monitor_comm_remove_written(struct monitor_comm *m, uint32_t next)
 {
 	unsigned n = 0;
 
@@ -157,7 +157,7 @@ void monitor_comm_end(struct monitor_comm *m, uint32_t next)
 	m->now.ended = next;
 }
 
-void monitor_comm_undo(struct monitor_comm *m)
+void monitor_comm_reset_last(struct monitor_comm *m)
 {
 	if (m->whole) {
 		copy_sums(&m->now, &m->before);

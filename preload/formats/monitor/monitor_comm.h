@@ -25,21 +25,21 @@ struct monitor_sum {
 struct monitor_comm;
 
 /* inputs: measure the calls' inputs, too. Returns NULL if there is no memory. */
-struct monitor_comm *monitor_comm_new(bool inputs);
+struct monitor_comm *monitor_comm_init(bool inputs);
 void monitor_comm_free(struct monitor_comm *m);
 
 /* Adds an outermost call on a communicator; other records are ignored. */
 void monitor_comm_add(struct monitor_comm *m, const struct record *r);
 
 /* Returns the i-th sum, or NULL after the last. The second function computes its statistics. */
-const struct monitor_sum *monitor_comm_at(const struct monitor_comm *m, unsigned i);
-struct stats monitor_sum_stats(const struct monitor_sum *s);
+const struct monitor_sum *monitor_comm_get_sum(const struct monitor_comm *m, unsigned i);
+struct stats monitor_sum_compute_stats(const struct monitor_sum *s);
 
 /* To be called when the sums of steps below `next` have been written: drops them. */
-void monitor_comm_end(struct monitor_comm *m, uint32_t next);
+void monitor_comm_remove_written(struct monitor_comm *m, uint32_t next);
 
 /* Undoes the last add or end. */
-void monitor_comm_undo(struct monitor_comm *m);
+void monitor_comm_reset_last(struct monitor_comm *m);
 /* For the sink's commit(). */
 void monitor_comm_commit(struct monitor_comm *m, bool written);
 

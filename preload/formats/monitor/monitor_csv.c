@@ -68,12 +68,12 @@ static void update_monitor_rank(struct monitor *m)
 
 	if (rank == m->rank)
 		return;
-	name_monitor_folder(m->files, m->style.v2, m->rank, old, sizeof(old));
+	format_monitor_folder(m->files, m->style.v2, m->rank, old, sizeof(old));
 	m->rank = rank;
 	if (m->style.v2)
-		begin_ranks_monitor_folder(m->files, rank);
+		init_ranks_monitor_folder(m->files, rank);
 	/* Renamed last, because the name may belong to a living process. */
-	name_monitor_folder(m->files, m->style.v2, m->rank, new, sizeof(new));
+	format_monitor_folder(m->files, m->style.v2, m->rank, new, sizeof(new));
 	if (rename(old, new) == 0 || errno == ENOENT)
 		files_place_set_path(m->files, TAG, new);
 }
@@ -112,19 +112,19 @@ static int open_monitor(void *state, struct files *files)
 	m->ops = c ? parse_ops(get_kinds_keys(c)->ops) : TO_NORM;
 	if (!m->ops)
 		m->ops = TO_NORM;
-	err = begin_monitor_folder(files, m->style.v2, m->rank);
+	err = init_monitor_folder(files, m->style.v2, m->rank);
 	/* Done last, because the folder may belong to an earlier run. */
-	name_monitor_folder(files, m->style.v2, m->rank, path, sizeof(path));
+	format_monitor_folder(files, m->style.v2, m->rank, path, sizeof(path));
 	if (!err)
 		err = files_place_add(files, TAG, path, NULL);
 	if (!err)
 		err = register_monitor_folder(files);
 	if (!err && c && get_monitor_keys(c)->cc_distribution && get_monitor_keys(c)->cc_log_only) {
 		/* If the process has ended, the file that it has written is kept. */
-		m->log = files->j->left ? NULL : comm_places_new(is_lowest_rank(c, m->rank));
+		m->log = files->j->left ? NULL : comm_places_init(is_lowest_rank(c, m->rank));
 		err = m->log || files->j->left ? 0 : -ENOMEM;
 	} else if (!err && c && get_monitor_keys(c)->cc_distribution) {
-		m->comm = monitor_comm_new(get_monitor_keys(c)->cc_pre_hook);
+		m->comm = monitor_comm_init(get_monitor_keys(c)->cc_pre_hook);
 		err = m->comm ? 0 : -ENOMEM;
 	}
 	return err;
@@ -149,11 +149,11 @@ static const char *get_monitor_header(struct monitor *m, uint32_t ops, bool micr
 		struct monitor_header_text *h = &m->header[i];
 
 		if (!h->text[0]) {
-			struct text t = text_over(h->text, sizeof(h->text));
+			struct text t = text_init(h->text, sizeof(h->text));
 
 			h->ops = ops;
 			h->micro = micro;
-			monitor_header(&t, ops, micro, &m->style);
+			monitor_write_header(&t, ops, micro, &m->style);
 			return h->text;
 		}
 		if (h->ops == ops && h->micro == micro)
@@ -236,15 +236,15 @@ static int write_monitor_kind(void *state, const struct record_kind *r)
 	if (!at)
 		return err;
 
-	struct text t = text_over(at, cap);
+	struct text t = text_init(at, cap);
 
 	if (number)
 		one = init_number_stats(k->e.n ? r->value[0] : NAN,
 			m->files->cfg ? get_calls_keys(m->files->cfg)->eps : 1e-8);
-	monitor_begin_row(&t, &row, &m->style);
-	monitor_statistics(&t, m->ops, number ? &one : &k->stats, number ? 1 : k->count,
+	monitor_start_row(&t, &row, &m->style);
+	monitor_write_statistics(&t, m->ops, number ? &one : &k->stats, number ? 1 : k->count,
 		number ? DT_FLOAT32 : k->dtype, &m->style);
-	monitor_end_row(&t, r->dim, number ? 0 : k->ndim, r->dtype_prefix,
+	monitor_close_row(&t, r->dim, number ? 0 : k->ndim, r->dtype_prefix,
 		get_dtype_info(number ? DT_FLOAT32 : k->dtype)->name, &m->style);
 	files_add_length(m->files, o, t.len);
 	return 0;
@@ -262,16 +262,16 @@ static void write_stack_lines(struct text *t, const char *frames)
 			   *colon = blank ? memrchr(p, ':', (size_t)(blank - p)) : NULL;
 
 		if (colon) {
-			text_str(t, "File ");
-			text_put(t, p, (size_t)(colon - p));
-			text_str(t, ", line ");
-			text_put(t, colon + 1, (size_t)(blank - colon - 1));
-			text_str(t, ", in ");
-			text_put(t, blank + 1, n - (size_t)(blank + 1 - p));
-			text_str(t, ", \n");
+			text_add_string(t, "File ");
+			text_add_bytes(t, p, (size_t)(colon - p));
+			text_add_string(t, ", line ");
+			text_add_bytes(t, colon + 1, (size_t)(blank - colon - 1));
+			text_add_string(t, ", in ");
+			text_add_bytes(t, blank + 1, n - (size_t)(blank + 1 - p));
+			text_add_string(t, ", \n");
 		} else {
-			text_put(t, p, n);
-			text_char(t, '\n');
+			text_add_bytes(t, p, n);
+			text_add_char(t, '\n');
 		}
 		p = next;
 	}
@@ -290,7 +290,7 @@ static int write_monitor_stack(void *state, const struct record_stack *e)
 	int err;
 
 	if (m->log)
-		comm_places_stack(m->log, e);
+		comm_places_add_stack(m->log, e);
 	if (!m->files->cfg || !get_monitor_keys(m->files->cfg)->stack_info || m->style.v2)
 		return 0;
 	at = files_get_row_space(m->files, path, "module_name,stack_info\n", cap, &o, &err);
@@ -300,13 +300,13 @@ static int write_monitor_stack(void *state, const struct record_stack *e)
 	if (!all)
 		return -ENOBUFS;
 
-	struct text stack = text_over(all, lines), t = text_over(at, cap);
+	struct text stack = text_init(all, lines), t = text_init(at, cap);
 
 	write_stack_lines(&stack, frames);
 	csv_add_field_max(&t, e->api, ROW_STRING_MAX);
 	write_comma(&t);
 	csv_add_field(&t, all);
-	text_char(&t, '\n');
+	text_add_char(&t, '\n');
 	free(all);
 	files_add_length(m->files, o, t.len);
 	return 0;
@@ -330,7 +330,7 @@ static int record_monitor_comm(void *state, const struct record_comm *e)
 	struct monitor *m = state;
 
 	if (m->log)
-		comm_places_comm(m->log, e);
+		comm_places_add_comm(m->log, e);
 	return 0;
 }
 
@@ -339,7 +339,7 @@ static int write_comm_sum(struct monitor *m, const struct monitor_sum *s)
 	char name[96];
 	struct monitor_row row = {
 		.step = s->step, .micro_step = UINT32_MAX, .name = name, .scope = "comm"};
-	struct stats all = monitor_sum_stats(s);
+	struct stats all = monitor_sum_compute_stats(s);
 	struct out_file *o;
 	char *at;
 	int err;
@@ -351,11 +351,12 @@ static int write_comm_sum(struct monitor *m, const struct monitor_sum *s)
 	if (!at)
 		return err;
 
-	struct text t = text_over(at, MONITOR_ROW_MAX + 256);
+	struct text t = text_init(at, MONITOR_ROW_MAX + 256);
 
-	monitor_begin_row(&t, &row, &m->style);
-	monitor_statistics(&t, m->ops, &all, s->count, DT_FLOAT64, &m->style);
-	monitor_end_row(&t, &s->count, s->alike ? 1 : 255, s->dtype == DT_OTHER ? "nan" : "torch.",
+	monitor_start_row(&t, &row, &m->style);
+	monitor_write_statistics(&t, m->ops, &all, s->count, DT_FLOAT64, &m->style);
+	monitor_close_row(&t, &s->count, s->alike ? 1 : 255,
+		s->dtype == DT_OTHER ? "nan" : "torch.",
 		s->dtype == DT_OTHER ? "" : get_dtype_info(s->dtype)->name, &m->style);
 	files_add_length(m->files, o, t.len);
 	return 0;
@@ -374,7 +375,7 @@ static void update_monitor_config(struct monitor *m)
 	m->style.ndigits = (int)get_monitor_keys(c)->ndigits;
 	if (get_monitor_keys(c)->cc_distribution && !get_monitor_keys(c)->cc_log_only && !m->comm &&
 		!m->log)
-		m->comm = monitor_comm_new(get_monitor_keys(c)->cc_pre_hook);
+		m->comm = monitor_comm_init(get_monitor_keys(c)->cc_pre_hook);
 	m->no_comm = !get_monitor_keys(c)->cc_distribution;
 }
 
@@ -386,15 +387,15 @@ static int close_monitor_step(void *state, uint32_t next)
 
 	update_monitor_rank(m);
 	if (m->log)
-		comm_places_step(m->log, next);
+		comm_places_handle_step_end(m->log, next);
 	update_monitor_config(m);
 	if (!m->comm)
 		return 0;
-	for (unsigned i = 0; !err && (s = monitor_comm_at(m->comm, i)); i++)
+	for (unsigned i = 0; !err && (s = monitor_comm_get_sum(m->comm, i)); i++)
 		if (s->step < next)
 			err = write_comm_sum(m, s);
 	if (!err)
-		monitor_comm_end(m->comm, next);
+		monitor_comm_remove_written(m->comm, next);
 	return err;
 }
 
@@ -403,7 +404,7 @@ static void remove_monitor_row(void *state)
 	struct monitor *m = state;
 
 	if (m->comm)
-		monitor_comm_undo(m->comm);
+		monitor_comm_reset_last(m->comm);
 }
 
 static void write_comm_places(struct monitor *m)
@@ -413,7 +414,7 @@ static void write_comm_places(struct monitor *m)
 	const char *name;
 	int dir = files_place_open(m->files, path, true, &name);
 
-	name_monitor_folder(m->files, m->style.v2, m->rank, folder, sizeof(folder));
+	format_monitor_folder(m->files, m->style.v2, m->rank, folder, sizeof(folder));
 	if (dir >= 0)
 		comm_places_write(m->log, dir, folder);
 }
@@ -442,7 +443,7 @@ static void handle_monitor_end(void *state)
 	int dir = files_place_open(m->files, any, false, &name);
 
 	if (dir >= 0)
-		leave_monitor_folder(dir, m->files->j);
+		remove_monitor_owner(dir, m->files->j);
 }
 
 static enum sink_file get_monitor_file_kind(const char *path)

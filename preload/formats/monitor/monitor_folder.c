@@ -25,7 +25,7 @@
 #define TAG 'm' /* tag of the folder (sink/places.h) */
 #define FOLDERS_MAX 10000
 
-void name_monitor_folder(const struct files *f, bool v2, int32_t rank_of, char *buf, size_t cap)
+void format_monitor_folder(const struct files *f, bool v2, int32_t rank_of, char *buf, size_t cap)
 {
 	static const char months[12][4] = {
 		"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
@@ -101,7 +101,7 @@ static bool has_made_monitor_folder(const struct files *f, bool v2, int32_t rank
 
 	if (!f->j->left || f->from_files)
 		return false;
-	name_monitor_folder(f, v2, rank, path, sizeof(path));
+	format_monitor_folder(f, v2, rank, path, sizeof(path));
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	made = fd >= 0 && was_made_by(fd, f->j);
 	if (fd >= 0)
@@ -171,7 +171,7 @@ static bool is_newer(const struct timespec *a, const struct timespec *b)
 static enum monitor_use find_monitor_use(int dirfd, const char *name, const struct journal *mine)
 {
 	int fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	enum monitor_use use = fd < 0 ? MONITOR_UNJUDGED : monitor_folder_use(fd, mine);
+	enum monitor_use use = fd < 0 ? MONITOR_UNJUDGED : find_monitor_folder_use(fd, mine);
 
 	if (fd >= 0)
 		close(fd);
@@ -272,12 +272,12 @@ static int open_monitor_folder(const struct files *f, const char *path)
 
 	if (fd < 0)
 		return -errno;
-	err = claim_monitor_folder(fd, f->j);
+	err = write_monitor_owner(fd, f->j);
 	if (!err) {
 		err = handle_repeated_rows(
 			fd, path, (uint32_t)get_steps_keys(f->cfg)->start_iteration);
 		if (err)
-			leave_monitor_folder(fd, f->j);
+			remove_monitor_owner(fd, f->j);
 	}
 	close(fd);
 	return err;
@@ -318,7 +318,7 @@ static int open_resumed_monitor_folder(const struct files *f, bool v2, int32_t r
 	if (!c || !get_files_keys(c)->append_output || rank < 0 || f->j->kind == JK_MEMORY ||
 		f->j->left || f->from_files || is_second_folder(f))
 		return 0;
-	name_monitor_folder(f, v2, rank, path, sizeof(path));
+	format_monitor_folder(f, v2, rank, path, sizeof(path));
 	if (!v2) {
 		end = strrchr(path, '/');
 		*end = 0;
@@ -376,7 +376,7 @@ static int handle_earlier_monitor_folder(const struct files *f, bool v2, int32_t
 	int fd, mark, err;
 	struct stat st;
 
-	name_monitor_folder(f, v2, rank, path, sizeof(path));
+	format_monitor_folder(f, v2, rank, path, sizeof(path));
 	if (lstat(path, &st) < 0)
 		return 0;
 	/* For a tool that makes the files later: existing files are never overwritten. */
@@ -389,7 +389,7 @@ static int handle_earlier_monitor_folder(const struct files *f, bool v2, int32_t
 		return rename_monitor_folder_files(path);
 	}
 	mark = mark_folder(fd);
-	if (mark < 0 || monitor_folder_use(fd, f->j) != MONITOR_LEFT)
+	if (mark < 0 || find_monitor_folder_use(fd, f->j) != MONITOR_LEFT)
 		err = v2 ? set_second_monitor_name(f, path) : -EEXIST;
 	else
 		err = rename_monitor_folder_files(path);
@@ -399,7 +399,7 @@ static int handle_earlier_monitor_folder(const struct files *f, bool v2, int32_t
 	return err;
 }
 
-int begin_monitor_folder(const struct files *f, bool v2, int32_t rank)
+int init_monitor_folder(const struct files *f, bool v2, int32_t rank)
 {
 	int resumed = is_own_monitor_folder(f) || has_made_monitor_folder(f, v2, rank)
 			      ? 1
@@ -409,8 +409,8 @@ int begin_monitor_folder(const struct files *f, bool v2, int32_t rank)
 	return resumed > 0 ? 0 : handle_earlier_monitor_folder(f, v2, rank);
 }
 
-int begin_ranks_monitor_folder(const struct files *f, int32_t rank)
+int init_ranks_monitor_folder(const struct files *f, int32_t rank)
 {
 	return is_own_monitor_folder(f) ? handle_earlier_monitor_folder(f, true, rank)
-					: begin_monitor_folder(f, true, rank);
+					: init_monitor_folder(f, true, rank);
 }

@@ -9,7 +9,7 @@
 #include "sink/files.h"
 
 /* Writes the folder's absolute path. rank -1: not known yet. */
-void name_monitor_folder(const struct files *f, bool v2, int32_t rank, char *buf, size_t cap);
+void format_monitor_folder(const struct files *f, bool v2, int32_t rank, char *buf, size_t cap);
 
 /*
  * Prepares the folder. Files of an earlier run in a folder of this name are moved to <name>.<n>.
@@ -17,12 +17,12 @@ void name_monitor_folder(const struct files *f, bool v2, int32_t rank, char *buf
  * run again are moved. The folder of a living process is not touched (monitor_owner.h). Returns
  * 0, -EEXIST if the old files could not be moved, or -errno.
  */
-int begin_monitor_folder(const struct files *f, bool v2, int32_t rank);
+int init_monitor_folder(const struct files *f, bool v2, int32_t rank);
 
 /*
- * Like begin_monitor_folder(), for the second version when the rank becomes known: this process'
+ * Like init_monitor_folder(), for the second version when the rank becomes known: this process'
  * files under another name will be moved to the folder.
  */
-int begin_ranks_monitor_folder(const struct files *f, int32_t rank);
+int init_ranks_monitor_folder(const struct files *f, int32_t rank);
 
 #endif

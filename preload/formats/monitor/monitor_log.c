@@ -245,25 +245,25 @@ static struct log_place get_step_place(const struct config *cfg, uint64_t step)
 static void put_padded(struct text *t, uint64_t v, int width)
 {
 	char digits[24];
-	struct text d = text_over(digits, sizeof(digits));
+	struct text d = text_init(digits, sizeof(digits));
 
-	text_u64(&d, v);
+	text_add_u64(&d, v);
 	for (int i = (int)d.len; i < width; i++)
-		text_char(t, ' ');
-	text_str(t, digits);
+		text_add_char(t, ' ');
+	text_add_string(t, digits);
 }
 
 static void write_log_place(struct text *t, const struct log_place *p)
 {
-	text_str(t, "Epoch:[");
+	text_add_string(t, "Epoch:[");
 	put_padded(t, p->epoch, 3);
-	text_char(t, '/');
+	text_add_char(t, '/');
 	put_padded(t, p->epochs, 3);
-	text_str(t, "], step:[");
+	text_add_string(t, "], step:[");
 	put_padded(t, p->step, 5);
-	text_char(t, '/');
+	text_add_char(t, '/');
 	put_padded(t, p->of, 5);
-	text_char(t, ']');
+	text_add_char(t, ']');
 }
 
 /*
@@ -289,15 +289,15 @@ static void write_loss(struct text *t, const struct monitor_log *m, double loss)
 	const struct log_progress *p = &m->now;
 
 	if (!get_monitor_keys(m->files->cfg)->print_loss_mean) {
-		text_str(t, ", loss: ");
+		text_add_string(t, ", loss: ");
 		text_fixed(t, loss, 5, 6);
 		return;
 	}
-	text_str(t, ", loss:[");
+	text_add_string(t, ", loss:[");
 	text_fixed(t, loss, 5, 6);
-	text_char(t, '/');
+	text_add_char(t, '/');
 	text_fixed(t, p->sum / (double)(p->losses ? p->losses : 1), 5, 6);
-	text_char(t, ']');
+	text_add_char(t, ']');
 }
 
 static void write_log_loss_line(struct text *t, const struct monitor_log *m,
@@ -307,33 +307,33 @@ static void write_log_loss_line(struct text *t, const struct monitor_log *m,
 	bool scaled = find_kept(s, SCALAR_LOSS_SCALE, &v);
 	bool normed = find_kept(s, SCALAR_GRAD_NORM, &norm), overflow = scaled && !isfinite(norm);
 
-	text_str(t, "{ ");
+	text_add_string(t, "{ ");
 	write_log_place(t, p);
 	write_loss(t, m, loss);
-	text_str(t, ", per_step_time: ");
-	text_u64(t, (uint64_t)ms);
-	text_str(t, "ms");
+	text_add_string(t, ", per_step_time: ");
+	text_add_u64(t, (uint64_t)ms);
+	text_add_string(t, "ms");
 	if (find_kept(s, SCALAR_LEARNING_RATE, &v)) {
-		text_str(t, ", lr: ");
-		text_python_float(t, v);
+		text_add_string(t, ", lr: ");
+		text_add_python_float(t, v);
 	}
-	text_str(t, overflow ? ", overflow cond: True" : ", overflow cond: False");
-	text_str(t, ", loss_scale: ");
+	text_add_string(t, overflow ? ", overflow cond: True" : ", overflow cond: False");
+	text_add_string(t, ", loss_scale: ");
 	if (find_kept(s, SCALAR_LOSS_SCALE, &v))
-		text_python_float(t, v);
+		text_add_python_float(t, v);
 	else
-		text_str(t, "unavailable");
-	text_str(t, ", global_norm: ");
+		text_add_string(t, "unavailable");
+	text_add_string(t, ", global_norm: ");
 	if (normed)
-		text_numpy_single(t, (float)norm);
+		text_add_numpy_single(t, (float)norm);
 	else
-		text_str(t, "None");
+		text_add_string(t, "None");
 	if (find_kept(s, SCALAR_MODEL_FLOPS, &v)) {
-		text_str(t, ", train_throughput_per_npu: ");
+		text_add_string(t, ", train_throughput_per_npu: ");
 		text_fixed(t, v, 0, 3);
-		text_char(t, 'T');
+		text_add_char(t, 'T');
 	}
-	text_char(t, '\n');
+	text_add_char(t, '\n');
 }
 
 /* Returns samples per second and card; 0: not known. */
@@ -356,16 +356,16 @@ static void write_progress_line(struct text *t, const struct log_place *p, doubl
 	uint64_t left = p->total > p->global ? p->total - p->global : 0;
 	int full = share >= 1 ? CELLS : (int)(share * CELLS);
 
-	text_str(t, "  ");
+	text_add_string(t, "  ");
 	text_fixed(t, share * 100, 4, 1);
-	text_str(t, "% |");
+	text_add_string(t, "% |");
 	for (int i = 0; i < CELLS; i++)
-		text_str(t, i < full ? "\xe2\x96\x88" : " ");
-	text_str(t, "| ");
+		text_add_string(t, i < full ? "\xe2\x96\x88" : " ");
+	text_add_string(t, "| ");
 	text_fixed(t, rate, 0, 5);
-	text_str(t, " samples/s/p  ");
-	text_timedelta(t, (uint64_t)(ms * (double)left / 1e3));
-	text_str(t, " }\n");
+	text_add_string(t, " samples/s/p  ");
+	text_add_timedelta(t, (uint64_t)(ms * (double)left / 1e3));
+	text_add_string(t, " }\n");
 }
 
 /* Returns the metric to which a number belongs; MONITOR_LOG_WORDS: none. */
@@ -400,20 +400,20 @@ static void write_metric_line(
 	struct text *t, const struct kept_number *n, const struct log_place *p)
 {
 	write_log_place(t, p);
-	text_char(t, ' ');
+	text_add_char(t, ' ');
 	/* MindSpore Transformers uses this name for the local loss in its log. */
 	if (n->which == SCALAR_LOCAL_LOSS || n->which == SCALAR_MICRO_LOSS)
-		text_str(t, "micro_local_lm_loss");
+		text_add_string(t, "micro_local_lm_loss");
 	else
-		text_str(t, n->which < SCALARS ? scalar_names[n->which]
-					       : train_kinds[n->which - SCALARS].word);
+		text_add_string(t, n->which < SCALARS ? scalar_names[n->which]
+						      : train_kinds[n->which - SCALARS].word);
 	if (n->which >= SCALARS) {
-		text_char(t, '/');
+		text_add_char(t, '/');
 		text_escaped(t, n->name);
 	}
-	text_str(t, ": ");
-	text_python_float(t, n->value);
-	text_char(t, '\n');
+	text_add_string(t, ": ");
+	text_add_python_float(t, n->value);
+	text_add_char(t, '\n');
 }
 
 /* Appends a line. Returns false if there is no memory. */
@@ -455,7 +455,7 @@ static bool add_loss_lines(
 	struct monitor_log *m, const struct step_numbers *s, const struct log_place *p)
 {
 	char buf[LINE_BYTES];
-	struct text line = text_over(buf, sizeof(buf));
+	struct text line = text_init(buf, sizeof(buf));
 	double ms = get_step_time(s), loss;
 
 	/*
@@ -487,7 +487,7 @@ static bool add_metric_lines(
 
 	for (size_t i = 0; i < s->n; i++) {
 		char buf[LINE_BYTES];
-		struct text line = text_over(buf, sizeof(buf));
+		struct text line = text_init(buf, sizeof(buf));
 		unsigned metric = get_number_metric(s->at[i]->which);
 
 		if (metric == MONITOR_LOG_WORDS || !(words >> metric & 1))
@@ -550,14 +550,14 @@ static bool add_tokens_lines(
 static bool add_embedding_line(struct monitor_log *m, const struct step_numbers *s)
 {
 	char buf[LINE_BYTES];
-	struct text line = text_over(buf, sizeof(buf));
+	struct text line = text_init(buf, sizeof(buf));
 	double v;
 
 	if (!find_kept(s, SCALAR_EMBEDDING_NORM, &v))
 		return true;
-	text_str(&line, "embedding_local_norm: ");
-	text_python_single(&line, (float)v);
-	text_char(&line, '\n');
+	text_add_string(&line, "embedding_local_norm: ");
+	text_add_python_single(&line, (float)v);
+	text_add_char(&line, '\n');
 	return add_log_text(m, &line);
 }
 
@@ -572,29 +572,29 @@ static bool add_withheld_lines(
 	const struct alerts_keys *keys = get_alerts_keys(cfg);
 	int64_t limit = keys->global_norm_spike_count_threshold;
 	char buf[LINE_BYTES];
-	struct text line = text_over(buf, sizeof(buf));
+	struct text line = text_init(buf, sizeof(buf));
 	double count, norm = NAN;
 
 	if (!keys->use_skip_data_by_global_norm || !find_kept(s, SCALAR_WITHHELD, &count))
 		return true;
 	find_kept(s, SCALAR_GRAD_NORM, &norm);
 	m->now.withheld++;
-	text_str(&line, "opt_global_step: ");
-	text_u64(&line, p->global - m->now.withheld);
-	text_str(&line, ", skip_data_grad_norm_threshold: ");
-	text_python_float(&line, keys->global_norm_spike_threshold);
-	text_str(&line, ", is_skip: [ True]\n");
+	text_add_string(&line, "opt_global_step: ");
+	text_add_u64(&line, p->global - m->now.withheld);
+	text_add_string(&line, ", skip_data_grad_norm_threshold: ");
+	text_add_python_float(&line, keys->global_norm_spike_threshold);
+	text_add_string(&line, ", is_skip: [ True]\n");
 	if (limit <= 0 || count < (double)limit) {
-		text_str(&line, "Current global norm ");
-		text_numpy_single(&line, (float)norm);
-		text_str(&line, " of step ");
-		text_u64(&line, p->global);
-		text_str(&line, " has been ");
-		text_u64(&line, (uint64_t)count);
-		text_str(&line, isnan(norm) ? " consecutive times not finite, threshold: "
-					    : " consecutive times greater than threshold: ");
-		text_python_float(&line, keys->global_norm_spike_threshold);
-		text_char(&line, '\n');
+		text_add_string(&line, "Current global norm ");
+		text_add_numpy_single(&line, (float)norm);
+		text_add_string(&line, " of step ");
+		text_add_u64(&line, p->global);
+		text_add_string(&line, " has been ");
+		text_add_u64(&line, (uint64_t)count);
+		text_add_string(&line, isnan(norm) ? " consecutive times not finite, threshold: "
+						   : " consecutive times greater than threshold: ");
+		text_add_python_float(&line, keys->global_norm_spike_threshold);
+		text_add_char(&line, '\n');
 	}
 	return add_log_text(m, &line);
 }

@@ -14,13 +14,13 @@
 
 size_t format_monitor_owner(char *buf, size_t cap, const struct journal *j)
 {
-	struct text t = text_over(buf, cap);
+	struct text t = text_init(buf, cap);
 
-	text_str(&t, "{\n ");
+	text_add_string(&t, "{\n ");
 	owner_format(&t, &j->head->owner);
-	text_str(&t, ",\n \"journal_path\": ");
-	text_json(&t, j->head->journal_path);
-	text_str(&t, "\n}\n");
+	text_add_string(&t, ",\n \"journal_path\": ");
+	text_add_json(&t, j->head->journal_path);
+	text_add_string(&t, "\n}\n");
 	return t.len;
 }
 
@@ -52,7 +52,7 @@ static bool has_monitor_rows(int dirfd)
 	return found;
 }
 
-enum monitor_use monitor_folder_use(int dirfd, const struct journal *mine)
+enum monitor_use find_monitor_folder_use(int dirfd, const struct journal *mine)
 {
 	char journal[JOURNAL_PATH_MAX];
 	struct journal_owner o;
@@ -95,7 +95,7 @@ bool was_made_by(int dirfd, const struct journal *mine)
 			      : !err && owner_same(&o, &mine->head->owner);
 }
 
-int claim_monitor_folder(int dirfd, const struct journal *mine)
+int write_monitor_owner(int dirfd, const struct journal *mine)
 {
 	char text[MONITOR_OWNER_MAX];
 	size_t n = format_monitor_owner(text, sizeof(text), mine);
@@ -104,7 +104,7 @@ int claim_monitor_folder(int dirfd, const struct journal *mine)
 	if (mark < 0)
 		return mark;
 	/* Another process may have taken the folder in the meantime. */
-	if (monitor_folder_use(dirfd, mine) != MONITOR_LEFT)
+	if (find_monitor_folder_use(dirfd, mine) != MONITOR_LEFT)
 		err = -EBUSY;
 	else
 		err = io_replace_file(dirfd, MONITOR_OWNER_FILE, text, n);
@@ -112,7 +112,7 @@ int claim_monitor_folder(int dirfd, const struct journal *mine)
 	return err;
 }
 
-void leave_monitor_folder(int dirfd, const struct journal *j)
+void remove_monitor_owner(int dirfd, const struct journal *j)
 {
 	char journal[JOURNAL_PATH_MAX];
 	struct journal_owner o;

@@ -26,7 +26,7 @@ enum monitor_use {
 	MONITOR_UNJUDGED,
 };
 
-enum monitor_use monitor_folder_use(int dirfd, const struct journal *mine);
+enum monitor_use find_monitor_folder_use(int dirfd, const struct journal *mine);
 
 /*
  * True if the folder was made by the process of journal `mine`, which ended right afterwards:
@@ -38,9 +38,9 @@ bool was_made_by(int dirfd, const struct journal *mine);
  * Writes .owner for the process of `mine` if no other process uses the folder. Returns 0, -EBUSY,
  * or -errno.
  */
-int claim_monitor_folder(int dirfd, const struct journal *mine);
+int write_monitor_owner(int dirfd, const struct journal *mine);
 
 /* Removes .owner if it names the process of journal j. */
-void leave_monitor_folder(int dirfd, const struct journal *j);
+void remove_monitor_owner(int dirfd, const struct journal *j);
 
 #endif

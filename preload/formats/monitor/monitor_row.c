@@ -8,38 +8,39 @@
 #include "sink/column.h"
 #include "text/pytext.h"
 
-void monitor_header(struct text *t, uint32_t ops, bool micro, const struct monitor_style *style)
+void monitor_write_header(
+	struct text *t, uint32_t ops, bool micro, const struct monitor_style *style)
 {
 	enum train_op op;
 
-	text_str(t, style->v2 ? "vpp_stage,step,module_name,scope" : "vpp_stage,name,step");
-	text_str(t, micro ? ",micro_step" : "");
+	text_add_string(t, style->v2 ? "vpp_stage,step,module_name,scope" : "vpp_stage,name,step");
+	text_add_string(t, micro ? ",micro_step" : "");
 	for (unsigned i = 0; (op = get_train_op(ops, i)) && op < TRAIN_OPS_END; i++) {
 		write_comma(t);
-		text_str(t, train_op_words[op]);
+		text_add_string(t, train_op_words[op]);
 	}
-	text_str(t, style->v2 ? "\n" : ",shape,dtype\n");
+	text_add_string(t, style->v2 ? "\n" : ",shape,dtype\n");
 }
 
-void monitor_begin_row(
+void monitor_start_row(
 	struct text *t, const struct monitor_row *r, const struct monitor_style *style)
 {
-	text_u64(t, r->vpp_stage);
+	text_add_u64(t, r->vpp_stage);
 	write_comma(t);
 	if (style->v2) {
-		text_u64(t, r->step);
+		text_add_u64(t, r->step);
 		write_comma(t);
 		csv_add_field_max(t, r->name, ROW_STRING_MAX);
 		write_comma(t);
-		text_str(t, r->scope);
+		text_add_string(t, r->scope);
 	} else {
 		csv_add_field_max(t, r->name, ROW_STRING_MAX);
 		write_comma(t);
-		text_u64(t, r->step);
+		text_add_u64(t, r->step);
 	}
 	write_comma(t);
 	if (r->micro_step != UINT32_MAX) {
-		text_u64(t, r->micro_step);
+		text_add_u64(t, r->micro_step);
 		write_comma(t);
 	}
 }
@@ -66,7 +67,7 @@ static void format_rounded(struct text *t, double v, int ndigits)
 	for (int i = 0; i < ndigits; i++)
 		factor *= 10;
 	scaled = v * factor;
-	text_python_float(t, isfinite(scaled) ? find_nearest_integer(scaled) / factor : v);
+	text_add_python_float(t, isfinite(scaled) ? find_nearest_integer(scaled) / factor : v);
 }
 
 /*
@@ -85,50 +86,50 @@ static void write_decimals(struct text *t, double v, int ndigits)
 		return;
 	}
 	if (!(fabs(v) * (double)ten[ndigits] < 4e15)) {
-		text_double(t, v, 17);
+		text_add_double(t, v, 17);
 		return;
 	}
 	scaled = (uint64_t)(fabs(v) * (double)ten[ndigits] + 0.5);
 	whole = scaled / ten[ndigits];
 	part = scaled % ten[ndigits];
 	if (v < 0 && scaled)
-		text_char(t, '-');
-	text_u64(t, whole);
-	text_char(t, '.');
+		text_add_char(t, '-');
+	text_add_u64(t, whole);
+	text_add_char(t, '.');
 	while (digits > 1 && part % 10 == 0) {
 		part /= 10;
 		digits--;
 	}
 	for (int i = digits - 1; i > 0 && part < ten[i]; i--)
-		text_char(t, '0');
-	text_u64(t, part);
+		text_add_char(t, '0');
+	text_add_u64(t, part);
 }
 
 static void write_monitor_number(
 	struct text *t, double v, const struct dtype_info *d, const struct monitor_style *style)
 {
 	if (isnan(v))
-		text_str(t, "nan");
+		text_add_string(t, "nan");
 	else if (isinf(v))
-		text_str(t, v < 0 ? "-inf" : "inf");
+		text_add_string(t, v < 0 ? "-inf" : "inf");
 	else if (style->ndigits >= 0)
 		write_decimals(t, v, style->ndigits);
 	else
-		text_double(t, v == 0 ? 0 : v, d->wide ? 17 : 9);
+		text_add_double(t, v == 0 ? 0 : v, d->wide ? 17 : 9);
 }
 
 static void write_monitor_extreme(struct text *t, const struct dtype_info *d, union stats_value v,
 	const struct monitor_style *style)
 {
 	if (d->cls == DTC_SIGNED)
-		text_i64(t, v.i);
+		text_add_i64(t, v.i);
 	else if (d->cls == DTC_UNSIGNED)
-		text_u64(t, v.u);
+		text_add_u64(t, v.u);
 	else
 		write_monitor_number(t, v.f, d, style);
 }
 
-void monitor_statistics(struct text *t, uint32_t ops, const struct stats *s, uint64_t count,
+void monitor_write_statistics(struct text *t, uint32_t ops, const struct stats *s, uint64_t count,
 	uint8_t dtype, const struct monitor_style *style)
 {
 	const struct dtype_info *d = get_dtype_info(dtype);
@@ -137,13 +138,13 @@ void monitor_statistics(struct text *t, uint32_t ops, const struct stats *s, uin
 
 	for (unsigned i = 0; (op = get_train_op(ops, i)) && op < TRAIN_OPS_END; i++) {
 		if (op == TO_NANS && s->n)
-			text_u64(t, s->nans);
+			text_add_u64(t, s->nans);
 		else if (op == TO_INFS && s->n)
-			text_u64(t, s->infs);
+			text_add_u64(t, s->infs);
 		else if (op == TO_ZEROS && s->n)
 			write_monitor_number(t, (double)s->zeros / (double)s->n, d, style);
 		else if (bad || (op == TO_ID && count != 1))
-			text_str(t, "nan");
+			text_add_string(t, "nan");
 		else if (op == TO_MIN || op == TO_ID)
 			write_monitor_extreme(t, d, s->min, style);
 		else if (op == TO_MAX)
@@ -154,7 +155,7 @@ void monitor_statistics(struct text *t, uint32_t ops, const struct stats *s, uin
 	}
 }
 
-void monitor_end_row(struct text *t, const uint64_t *dim, unsigned ndim, const char *prefix,
+void monitor_close_row(struct text *t, const uint64_t *dim, unsigned ndim, const char *prefix,
 	const char *dtype, const struct monitor_style *style)
 {
 	if (style->v2) {
@@ -162,17 +163,17 @@ void monitor_end_row(struct text *t, const uint64_t *dim, unsigned ndim, const c
 		return;
 	}
 	if (ndim == 255) {
-		text_str(t, "nan");
+		text_add_string(t, "nan");
 	} else {
-		text_str(t, ndim > 1 ? "\"[" : "[");
+		text_add_string(t, ndim > 1 ? "\"[" : "[");
 		for (unsigned i = 0; i < ndim; i++) {
-			text_str(t, i ? ", " : "");
-			text_u64(t, dim[i]);
+			text_add_string(t, i ? ", " : "");
+			text_add_u64(t, dim[i]);
 		}
-		text_str(t, ndim > 1 ? "]\"" : "]");
+		text_add_string(t, ndim > 1 ? "]\"" : "]");
 	}
 	write_comma(t);
 	csv_add_field_max(t, prefix, ROW_STRING_MAX);
-	text_str(t, dtype);
-	text_char(t, '\n');
+	text_add_string(t, dtype);
+	text_add_char(t, '\n');
 }

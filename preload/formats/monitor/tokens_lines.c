@@ -73,7 +73,7 @@ static bool is_tokens_line_wanted(const struct tokens_line *line, const struct t
 {
 	if ((step->micro_steps_before + line->micro_step + 1) % step->interval)
 		return false;
-	return !step->layers->n || (!line->mtp && ranges_contain(step->layers, line->layer));
+	return !step->layers->n || (!line->mtp && ranges_has(step->layers, line->layer));
 }
 
 static bool write_tokens_line(const struct tokens_line *line, const struct token_count *count,
@@ -86,26 +86,26 @@ static bool write_tokens_line(const struct tokens_line *line, const struct token
 
 	if (!buf)
 		return false;
-	t = text_over(buf, bytes);
-	text_str(&t, "{\"iter\": ");
-	text_u64(&t, step->micro_steps_before + line->micro_step + 1);
-	text_str(&t, ", \"step\": ");
-	text_u64(&t, step->step);
-	text_str(&t, ", \"micro_step\": ");
-	text_u64(&t, line->micro_step);
-	text_str(
+	t = text_init(buf, bytes);
+	text_add_string(&t, "{\"iter\": ");
+	text_add_u64(&t, step->micro_steps_before + line->micro_step + 1);
+	text_add_string(&t, ", \"step\": ");
+	text_add_u64(&t, step->step);
+	text_add_string(&t, ", \"micro_step\": ");
+	text_add_u64(&t, line->micro_step);
+	text_add_string(
 		&t, line->mtp ? ", \"block\": \"mtp\", \"mtp_idx\": " : ", \"block\": \"decoder\"");
 	if (line->mtp)
-		text_u64(&t, line->mtp_idx);
-	text_str(&t, ", \"layer\": ");
-	text_u64(&t, line->layer);
-	text_str(&t, ", \"tpe\": [[");
+		text_add_u64(&t, line->mtp_idx);
+	text_add_string(&t, ", \"layer\": ");
+	text_add_u64(&t, line->layer);
+	text_add_string(&t, ", \"tpe\": [[");
 	for (size_t i = 0; i < line->n; i++) {
 		if (i)
-			text_str(&t, ", ");
-		text_u64(&t, count[line->first + i].tokens);
+			text_add_string(&t, ", ");
+		text_add_u64(&t, count[line->first + i].tokens);
 	}
-	text_str(&t, "]]}\n");
+	text_add_string(&t, "]]}\n");
 	ok = add(arg, &t);
 	free(buf);
 	return ok;

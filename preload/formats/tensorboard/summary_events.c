@@ -102,7 +102,7 @@ static int write_summary(struct summary *s, double wall, int64_t x)
 		s->files->j->head->lost_rows += s->events.len != 0;
 		return 0;
 	}
-	tfevent_version(&first, wall);
+	tfevent_write_version(&first, wall);
 	tfevent_session_start(&first, wall, x);
 	at = files_get_table_space(s->files, SUMMARY_FILE, "", first.len + s->events.len, &o);
 	if (!at) {
@@ -138,7 +138,7 @@ static int write_summary_loss(void *state, const struct record_scalar *e)
 	if (e->which != SCALAR_LOSS || e->optimizer ||
 		!get_tensorboard_keys(s->cfg)->summary_loss || !start_summary(s, e->step))
 		return 0;
-	tfevent_scalar(&s->events, wall, (int64_t)e->step + 1, "loss/auto", (float)e->value);
+	tfevent_write_scalar(&s->events, wall, (int64_t)e->step + 1, "loss/auto", (float)e->value);
 	return write_summary(s, wall, (int64_t)e->step + 1);
 }
 
@@ -150,7 +150,7 @@ static int write_summary_histogram(void *state, const struct record_kind *r)
 	double limit[HISTOGRAM_BINS_MAX], wall;
 	struct tfevent_histogram h;
 	char tag[TB_TAG_MAX];
-	struct text t = text_over(tag, sizeof(tag));
+	struct text t = text_init(tag, sizeof(tag));
 
 	if (k->kind != TK_HISTOGRAM || !n || n > HISTOGRAM_BINS_MAX || !start_summary(s, k->step))
 		return 0;
@@ -166,9 +166,9 @@ static int write_summary_histogram(void *state, const struct record_kind *r)
 		h.num += h.bucket[i];
 	}
 	limit[n - 1] = h.max;
-	tb_summary_tag(&t, r);
+	tb_write_summary_tag(&t, r);
 	wall = (double)clock_to_real(&s->files->j->head->clock, k->tick) * 1e-9;
-	tfevent_histogram(&s->events, wall, (int64_t)k->step + 1, tag, &h);
+	tfevent_write_histogram(&s->events, wall, (int64_t)k->step + 1, tag, &h);
 	return write_summary(s, wall, (int64_t)k->step + 1);
 }
 

@@ -39,11 +39,11 @@ static void write_text_event(
 	struct tfevents *e, double wall, const char *key, size_t n, const struct text *text)
 {
 	char tag[256];
-	struct text t = text_over(tag, sizeof(tag));
+	struct text t = text_init(tag, sizeof(tag));
 
-	text_put(&t, key, n < 200 ? n : 200);
-	text_str(&t, "/text_summary");
-	tfevent_text(e, wall, 1, tag, text->buf, text->len);
+	text_add_bytes(&t, key, n < 200 ? n : 200);
+	text_add_string(&t, "/text_summary");
+	tfevent_write_text(e, wall, 1, tag, text->buf, text->len);
 }
 
 /* Writes an object as a table of Markdown. */
@@ -51,14 +51,15 @@ static void write_member_table(struct text *out, const char *json)
 {
 	struct json_span key, value;
 
-	text_str(out, "| | |\n|---|---|\n");
+	text_add_string(out, "| | |\n|---|---|\n");
 	while (json_member_next(&json, &key, &value)) {
-		text_str(out, "| ");
+		text_add_string(out, "| ");
 		text_json_value(out, &key);
-		text_str(out, " | ");
+		text_add_string(out, " | ");
 		for (size_t i = 0; i < value.n; i++)
-			text_str(out, value.at[i] == '|' ? "\\|" : (char[2]){value.at[i], 0});
-		text_str(out, " |\n");
+			text_add_string(
+				out, value.at[i] == '|' ? "\\|" : (char[2]){value.at[i], 0});
+		text_add_string(out, " |\n");
 	}
 }
 
@@ -72,14 +73,14 @@ static void write_run_texts(struct tfevents *e, double wall, const struct journa
 
 	for (unsigned i = 0; i < sizeof(of) / sizeof(*of); i++) {
 		const char *json = get_meta_text(j, of[i].part);
-		struct text t = text_over(buf, TEXT_MAX);
+		struct text t = text_init(buf, TEXT_MAX);
 
 		if (!json)
 			continue;
 		if (*json == '{')
 			write_member_table(&t, json);
 		else
-			text_str(&t, json);
+			text_add_string(&t, json);
 		write_text_event(e, wall, of[i].key, strlen(of[i].key), &t);
 	}
 }
@@ -93,7 +94,7 @@ static void write_training_texts(
 
 	while (json && json_member_next(&json, &key, &value)) {
 		char name[256];
-		struct text n = text_over(name, sizeof(name)), t = text_over(buf, TEXT_MAX);
+		struct text n = text_init(name, sizeof(name)), t = text_init(buf, TEXT_MAX);
 
 		text_json_value(&n, &key);
 		text_json_value(&t, &value);
@@ -107,11 +108,11 @@ void tb_put_start(struct tfevents *e, const struct journal *j, const struct conf
 	const struct tensorboard_keys *keys = get_tensorboard_keys(cfg);
 	char *buf = malloc(TEXT_MAX);
 
-	tfevent_version(e, wall);
+	tfevent_write_version(e, wall);
 	tfevent_session_start(e, wall, first_x);
 	if (buf && keys->tensorboard_tags == TB_TAGS_PROBE) {
 		write_run_texts(e, wall, j, buf);
-		tfevent_layout(e, wall, charts, sizeof(charts) / sizeof(*charts));
+		tfevent_write_layout(e, wall, charts, sizeof(charts) / sizeof(*charts));
 	} else if (buf && keys->tensorboard_tags == TB_TAGS_MINDFORMERS) {
 		write_training_texts(e, wall, j, buf);
 	}

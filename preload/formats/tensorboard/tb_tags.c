@@ -19,13 +19,13 @@ static void format_clean_tag(struct text *out, size_t from)
 			out->buf[i] = '_';
 }
 
-void tb_scalar_tag(struct text *out, const struct record_scalar *e, bool of_samples)
+void tb_write_scalar_tag(struct text *out, const struct record_scalar *e, bool of_samples)
 {
 	size_t from = out->len;
 
 	write_scalar_name(out, e);
 	if (of_samples)
-		text_str(out, " vs samples");
+		text_add_string(out, " vs samples");
 	format_clean_tag(out, from);
 }
 
@@ -40,69 +40,70 @@ bool tb_scalar_has_samples(enum scalar which)
 	return false;
 }
 
-void tb_kind_tag(struct text *out, const struct record_kind *r, const char *what)
+void tb_write_kind_tag(struct text *out, const struct record_kind *r, const char *what)
 {
 	const struct journal_kind_row *k = r->kind;
 	size_t from = out->len;
 
-	text_str(out, r->word);
-	text_char(out, '/');
+	text_add_string(out, r->word);
+	text_add_char(out, '/');
 	/* The chunks of a pipeline have the same names, so the chunk is part of the tag. */
 	if (k->vpp_stage) {
-		text_str(out, "vp");
-		text_u64(out, k->vpp_stage);
-		text_char(out, '.');
+		text_add_string(out, "vp");
+		text_add_u64(out, k->vpp_stage);
+		text_add_char(out, '.');
 	}
 	text_escaped(out, *r->name ? r->name : "model");
-	text_char(out, '/');
+	text_add_char(out, '/');
 	if (k->micro_step != UINT32_MAX && k->micro_step) {
-		text_str(out, "micro");
-		text_u64(out, k->micro_step);
-		text_char(out, '/');
+		text_add_string(out, "micro");
+		text_add_u64(out, k->micro_step);
+		text_add_char(out, '/');
 	}
-	text_str(out, what);
+	text_add_string(out, what);
 	format_clean_tag(out, from);
 }
 
-void tb_metric_tag(struct text *out, const struct record_kind *r)
+void tb_write_metric_tag(struct text *out, const struct record_kind *r)
 {
 	size_t from = out->len;
 
-	text_str(out, r->word);
-	text_char(out, '/');
+	text_add_string(out, r->word);
+	text_add_char(out, '/');
 	text_escaped(out, r->name);
 	format_clean_tag(out, from);
 }
 
-void tb_summary_tag(struct text *out, const struct record_kind *r)
+void tb_write_summary_tag(struct text *out, const struct record_kind *r)
 {
 	size_t from = out->len;
 
 	text_escaped(out, r->name);
-	text_str(out, "/auto");
+	text_add_string(out, "/auto");
 	format_clean_tag(out, from);
 }
 
-const char *tb_monitor_word(const char *word)
+const char *tb_get_monitor_word(const char *word)
 {
 	return strcmp(word, train_kinds[TK_GRAD_UNREDUCED].word) == 0 ? "acc_grad"
 	       : strcmp(word, train_kinds[TK_GRAD_REDUCED].word) == 0 ? "post_grad"
 								      : word;
 }
 
-void tb_monitor_tag(struct text *out, const struct record_kind *r, int32_t rank, const char *what)
+void tb_write_monitor_tag(
+	struct text *out, const struct record_kind *r, int32_t rank, const char *what)
 {
-	text_u64(out, r->kind->vpp_stage);
-	text_char(out, ':');
+	text_add_u64(out, r->kind->vpp_stage);
+	text_add_char(out, ':');
 	text_escaped(out, r->name);
 	if (r->kind->micro_step != UINT32_MAX) {
-		text_char(out, ':');
-		text_u64(out, r->kind->micro_step);
+		text_add_char(out, ':');
+		text_add_u64(out, r->kind->micro_step);
 	}
-	text_str(out, "/rank");
-	text_i64(out, rank);
-	text_char(out, '/');
-	text_str(out, tb_monitor_word(r->word));
-	text_char(out, '_');
-	text_str(out, what);
+	text_add_string(out, "/rank");
+	text_add_i64(out, rank);
+	text_add_char(out, '/');
+	text_add_string(out, tb_get_monitor_word(r->word));
+	text_add_char(out, '_');
+	text_add_string(out, what);
 }

@@ -77,7 +77,7 @@ static bool is_tb_rank(const struct tensorboard *t)
 	if (t->files->from_files)
 		return true;
 	if (keys->tensorboard_ranks.n)
-		return ranges_contain(&keys->tensorboard_ranks, (uint64_t)rank);
+		return ranges_has(&keys->tensorboard_ranks, (uint64_t)rank);
 	if (keys->tensorboard_tags == TB_TAGS_MSPROBE)
 		return true;
 	return rank == 0 || (rank == h->world_size - 1 && t->now.has_loss);
@@ -184,15 +184,15 @@ static void add_scalar_event(struct tensorboard *t, const struct record_scalar *
 	double wall = get_wall_time(e->wall_ns);
 	int64_t x = (int64_t)e->step + 1;
 	char tag[TB_TAG_MAX];
-	struct text out = text_over(tag, sizeof(tag));
+	struct text out = text_init(tag, sizeof(tag));
 
-	tb_scalar_tag(&out, e, false);
-	tfevent_scalar(&t->events, wall, x, tag, (float)get_shown_value(e));
+	tb_write_scalar_tag(&out, e, false);
+	tfevent_write_scalar(&t->events, wall, x, tag, (float)get_shown_value(e));
 	if (!tb_scalar_has_samples((enum scalar)e->which) || !(t->now.batch > 0))
 		return;
-	out = text_over(tag, sizeof(tag));
-	tb_scalar_tag(&out, e, true);
-	tfevent_scalar(&t->events, wall, (int64_t)((double)x * t->now.batch), tag,
+	out = text_init(tag, sizeof(tag));
+	tb_write_scalar_tag(&out, e, true);
+	tfevent_write_scalar(&t->events, wall, (int64_t)((double)x * t->now.batch), tag,
 		(float)get_shown_value(e));
 }
 
@@ -262,19 +262,19 @@ static void write_tb_tag(const struct tensorboard *t, struct text *out, const st
 	const char *what)
 {
 	if (get_tensorboard_keys(t->cfg)->tensorboard_tags == TB_TAGS_MSPROBE)
-		tb_monitor_tag(out, r, get_rank_of_files(t), what);
+		tb_write_monitor_tag(out, r, get_rank_of_files(t), what);
 	else
-		tb_kind_tag(out, r, what);
+		tb_write_kind_tag(out, r, what);
 }
 
 static void add_kind_event(struct tensorboard *t, const struct record_kind *r, double wall,
 	const char *what, double value)
 {
 	char tag[TB_TAG_MAX];
-	struct text out = text_over(tag, sizeof(tag));
+	struct text out = text_init(tag, sizeof(tag));
 
 	write_tb_tag(t, &out, r, what);
-	tfevent_scalar(&t->events, wall, r->kind->step, tag, (float)value);
+	tfevent_write_scalar(&t->events, wall, r->kind->step, tag, (float)value);
 }
 
 static void add_statistics(struct tensorboard *t, const struct record_kind *r, double wall)
@@ -309,7 +309,7 @@ static void add_bins(struct tensorboard *t, const struct record_kind *r, double 
 		.limit = limit,
 		.bucket = r->value + from};
 	char tag[TB_TAG_MAX];
-	struct text out = text_over(tag, sizeof(tag));
+	struct text out = text_init(tag, sizeof(tag));
 
 	for (unsigned i = 0; i < KIND_BINS_EACH; i++) {
 		double mid = -1 + (2.0 * i + 1) / KIND_BINS_EACH;
@@ -320,17 +320,17 @@ static void add_bins(struct tensorboard *t, const struct record_kind *r, double 
 		h.sum_squares += h.bucket[i] * mid * mid;
 	}
 	write_tb_tag(t, &out, r, what);
-	tfevent_histogram(&t->events, wall, r->kind->step, tag, &h);
+	tfevent_write_histogram(&t->events, wall, r->kind->step, tag, &h);
 }
 
 /* Adds {metric}/{parameter}, with the x of scalars. */
 static void add_metric_event(struct tensorboard *t, const struct record_kind *r, double wall)
 {
 	char tag[TB_TAG_MAX];
-	struct text out = text_over(tag, sizeof(tag));
+	struct text out = text_init(tag, sizeof(tag));
 
-	tb_metric_tag(&out, r);
-	tfevent_scalar(&t->events, wall, (int64_t)r->kind->step + 1, tag, (float)r->value[0]);
+	tb_write_metric_tag(&out, r);
+	tfevent_write_scalar(&t->events, wall, (int64_t)r->kind->step + 1, tag, (float)r->value[0]);
 }
 
 /* Metrics computed only for monitor.log have no events. */

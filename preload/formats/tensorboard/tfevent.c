@@ -209,7 +209,7 @@ static struct open_event open_tf_value(
 	return o;
 }
 
-void tfevent_version(struct tfevents *e, double wall)
+void tfevent_write_version(struct tfevents *e, double wall)
 {
 	struct open_event o = start_tf_event(e, wall, 0);
 
@@ -227,7 +227,8 @@ void tfevent_session_start(struct tfevents *e, double wall, int64_t step)
 	close_tf_event(e, &o);
 }
 
-void tfevent_scalar(struct tfevents *e, double wall, int64_t step, const char *tag, float value)
+void tfevent_write_scalar(
+	struct tfevents *e, double wall, int64_t step, const char *tag, float value)
 {
 	struct open_event o = open_tf_value(e, wall, step, tag);
 	unsigned char *to;
@@ -264,7 +265,7 @@ static void write_string_tensor(
 	close_field(e, metadata);
 }
 
-void tfevent_text(
+void tfevent_write_text(
 	struct tfevents *e, double wall, int64_t step, const char *tag, const char *text, size_t n)
 {
 	struct open_event o = open_tf_value(e, wall, step, tag);
@@ -288,7 +289,7 @@ static void put_packed_doubles(struct tfevents *e, unsigned field, const double 
 	}
 }
 
-void tfevent_histogram(struct tfevents *e, double wall, int64_t step, const char *tag,
+void tfevent_write_histogram(struct tfevents *e, double wall, int64_t step, const char *tag,
 	const struct tfevent_histogram *h)
 {
 	struct open_event o = open_tf_value(e, wall, step, tag);
@@ -323,7 +324,8 @@ static void write_layout(struct tfevents *e, const struct tfevent_chart *chart, 
 	}
 }
 
-void tfevent_layout(struct tfevents *e, double wall, const struct tfevent_chart *chart, unsigned n)
+void tfevent_write_layout(
+	struct tfevents *e, double wall, const struct tfevent_chart *chart, unsigned n)
 {
 	struct tfevents layout = {0};
 	struct open_event o;
@@ -344,7 +346,7 @@ void tfevents_free(struct tfevents *e)
 
 /* ---- reading a file ---- */
 
-size_t tfevent_frame(const unsigned char *p, size_t n, uint64_t *mark)
+size_t tfevent_measure_frame(const unsigned char *p, size_t n, uint64_t *mark)
 {
 	uint64_t len;
 	uint32_t crc;
@@ -362,12 +364,12 @@ size_t tfevent_frame(const unsigned char *p, size_t n, uint64_t *mark)
 	return FRAME_HEAD + (size_t)len + FRAME_TAIL;
 }
 
-size_t tfevents_whole(const unsigned char *p, size_t n)
+size_t tfevents_measure_whole(const unsigned char *p, size_t n)
 {
 	size_t at = 0, frame;
 	uint64_t mark;
 
-	while ((frame = tfevent_frame(p + at, n - at, &mark)))
+	while ((frame = tfevent_measure_frame(p + at, n - at, &mark)))
 		at += frame;
 	return at;
 }

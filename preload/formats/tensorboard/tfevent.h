@@ -32,14 +32,15 @@ struct tfevent_histogram {
 };
 
 /* The first event of each file. wall, here and below: seconds of the Unix epoch. */
-void tfevent_version(struct tfevents *e, double wall);
+void tfevent_write_version(struct tfevents *e, double wall);
 /* Events of older files from this step on belong to an earlier run: TensorBoard drops them. */
 void tfevent_session_start(struct tfevents *e, double wall, int64_t step);
-void tfevent_scalar(struct tfevents *e, double wall, int64_t step, const char *tag, float value);
+void tfevent_write_scalar(
+	struct tfevents *e, double wall, int64_t step, const char *tag, float value);
 /* A text, shown by the plug-in `text` (Markdown). */
-void tfevent_text(
+void tfevent_write_text(
 	struct tfevents *e, double wall, int64_t step, const char *tag, const char *text, size_t n);
-void tfevent_histogram(struct tfevents *e, double wall, int64_t step, const char *tag,
+void tfevent_write_histogram(struct tfevents *e, double wall, int64_t step, const char *tag,
 	const struct tfevent_histogram *h);
 
 /*
@@ -49,7 +50,8 @@ void tfevent_histogram(struct tfevents *e, double wall, int64_t step, const char
 struct tfevent_chart {
 	const char *category, *title, *tags;
 };
-void tfevent_layout(struct tfevents *e, double wall, const struct tfevent_chart *chart, unsigned n);
+void tfevent_write_layout(
+	struct tfevents *e, double wall, const struct tfevent_chart *chart, unsigned n);
 
 void tfevents_free(struct tfevents *e);
 
@@ -57,12 +59,12 @@ void tfevents_free(struct tfevents *e);
  * Returns how many of the n bytes complete frames fill. The rest, if any, is a frame that was cut
  * off.
  */
-size_t tfevents_whole(const unsigned char *p, size_t n);
+size_t tfevents_measure_whole(const unsigned char *p, size_t n);
 
 /*
  * Returns the size of the frame at p, of which n bytes are available; 0: incomplete, or not a
  * frame. *mark: a value that differs between frames.
  */
-size_t tfevent_frame(const unsigned char *p, size_t n, uint64_t *mark);
+size_t tfevent_measure_frame(const unsigned char *p, size_t n, uint64_t *mark);
 
 #endif

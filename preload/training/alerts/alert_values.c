@@ -111,7 +111,7 @@ int alert_values_add_kind(struct alert_values *all, const struct record_kind *r)
 int alert_values_add_scalar(struct alert_values *all, const struct record_scalar *r)
 {
 	char name[96];
-	struct text t = text_over(name, sizeof(name));
+	struct text t = text_init(name, sizeof(name));
 	struct alert_seen v = {.source = ALERT_OF_SCALAR,
 		.which = r->which,
 		.step = r->step,

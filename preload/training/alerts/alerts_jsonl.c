@@ -68,16 +68,16 @@ void alerts_set_hooks(const struct alert_hooks *h)
 static void read_alert_names(struct alerts *a, unsigned i)
 {
 	char all[2 * ALERT_NAMES_MAX];
-	struct text t = text_over(all, sizeof(all));
+	struct text t = text_init(all, sizeof(all));
 	const char *names = a->rule[i].names;
 
 	if (!*names)
 		return;
 	for (size_t n; *names; names += n + (names[n] == '\n')) {
 		n = strcspn(names, "\n");
-		text_str(&t, t.len ? "|(" : "(");
-		text_put(&t, names, n);
-		text_char(&t, ')');
+		text_add_string(&t, t.len ? "|(" : "(");
+		text_add_bytes(&t, names, n);
+		text_add_char(&t, ')');
 	}
 	/*
 	 * Patterns were compiled before, when the configuration was read. One that does not
@@ -132,14 +132,14 @@ static void free_alerts(struct alerts *a)
 static void write_checked(struct alerts *a)
 {
 	char part[sizeof(CHECKED_KEY) + ALERT_RULES_MAX * sizeof(", false") + 4];
-	struct text t = text_over(part, sizeof(part));
+	struct text t = text_init(part, sizeof(part));
 
-	text_put(&t, CHECKED_KEY, sizeof(CHECKED_KEY));
+	text_add_bytes(&t, CHECKED_KEY, sizeof(CHECKED_KEY));
 	for (unsigned i = 0; i < a->nrule; i++) {
-		text_str(&t, i ? ", " : "[");
-		text_str(&t, a->checked >> i & 1 ? "true" : "false");
+		text_add_string(&t, i ? ", " : "[");
+		text_add_string(&t, a->checked >> i & 1 ? "true" : "false");
 	}
-	text_char(&t, ']');
+	text_add_char(&t, ']');
 	if (!t.cut &&
 		journal_dict_add(a->files->j, DICT_META, META_ALERTS_CHECKED, part, t.len + 1) >= 0)
 		a->checked_written = a->checked;
@@ -318,46 +318,46 @@ static bool is_name_wanted(struct alerts *a, unsigned rule, const struct alert_s
 static void write_json_number(struct text *t, double v)
 {
 	char digits[48];
-	struct text d = text_over(digits, sizeof(digits));
+	struct text d = text_init(digits, sizeof(digits));
 
 	if (isfinite(v)) {
-		text_double(t, v, (double)(float)v == v ? 9 : 15);
+		text_add_double(t, v, (double)(float)v == v ? 9 : 15);
 		return;
 	}
-	text_double(&d, v, 9);
-	text_json(t, digits);
+	text_add_double(&d, v, 9);
+	text_add_json(t, digits);
 }
 
 static void write_alert_member(struct text *t, const char *key)
 {
-	text_str(t, ", \"");
-	text_str(t, key);
-	text_str(t, "\": ");
+	text_add_string(t, ", \"");
+	text_add_string(t, key);
+	text_add_string(t, "\": ");
 }
 
 static void write_alert_text(struct text *t, const char *key, const char *value)
 {
 	write_alert_member(t, key);
-	text_json(t, value);
+	text_add_json(t, value);
 }
 
 /* Writes the subject for messages: "grad_reduced of fc1.weight". */
 static void write_subject(struct text *t, const struct alert_seen *v)
 {
 	if (v->source == ALERT_OF_KIND) {
-		text_str(t, v->word);
-		text_str(t, " of ");
-		text_str(t, v->name);
+		text_add_string(t, v->word);
+		text_add_string(t, " of ");
+		text_add_string(t, v->name);
 	} else if (v->source == ALERT_OF_SCALAR) {
-		text_str(t, v->name);
+		text_add_string(t, v->name);
 	} else {
-		text_str(t, v->io == IO_IN ? "input " : "output ");
-		text_u64(t, v->index);
-		text_str(t, " of ");
-		text_str(t, v->api);
+		text_add_string(t, v->io == IO_IN ? "input " : "output ");
+		text_add_u64(t, v->index);
+		text_add_string(t, " of ");
+		text_add_string(t, v->api);
 		if (*v->name) {
-			text_str(t, ", ");
-			text_str(t, v->name);
+			text_add_string(t, ", ");
+			text_add_string(t, v->name);
 		}
 	}
 }
@@ -365,30 +365,31 @@ static void write_subject(struct text *t, const struct alert_seen *v)
 static void write_sentence(struct text *t, const struct alert_rule *r, const struct alert_seen *v,
 	const char *op, double value, double history)
 {
-	text_str(t, alert_rule_words[r->rule]);
-	text_str(t, ": ");
+	text_add_string(t, alert_rule_words[r->rule]);
+	text_add_string(t, ": ");
 	write_subject(t, v);
 	if (*op) {
-		text_str(t, ", ");
-		text_str(t, op);
+		text_add_string(t, ", ");
+		text_add_string(t, op);
 	}
-	text_char(t, ' ');
-	text_double(t, value, 6);
-	text_str(t, " in step ");
-	text_u64(t, v->step);
+	text_add_char(t, ' ');
+	text_add_double(t, value, 6);
+	text_add_string(t, " in step ");
+	text_add_u64(t, v->step);
 	if (r->rule == ALERT_STUCK) {
-		text_str(t, ", the same ");
-		text_double(t, r->threshold, 6);
-		text_str(t, " times");
+		text_add_string(t, ", the same ");
+		text_add_double(t, r->threshold, 6);
+		text_add_string(t, " times");
 	} else if (!isnan(history)) {
-		text_str(t, r->rule == ALERT_SLOW ? ", median before it " : ", average before it ");
-		text_double(t, history, 6);
+		text_add_string(
+			t, r->rule == ALERT_SLOW ? ", median before it " : ", average before it ");
+		text_add_double(t, history, 6);
 	} else if (r->rule == ALERT_SPIKE) {
 		if (isfinite(value)) {
-			text_str(t, ", threshold ");
-			text_double(t, r->threshold, 6);
+			text_add_string(t, ", threshold ");
+			text_add_double(t, r->threshold, 6);
 		} else {
-			text_str(t, ", not finite");
+			text_add_string(t, ", not finite");
 		}
 	}
 }
@@ -398,15 +399,15 @@ static char *format_alert_head(const struct alert_rule *r, const struct alert_se
 	const char *op, uint64_t id, double value, double history, const char *sentence)
 {
 	char line[8192];
-	struct text t = text_over(line, sizeof(line));
+	struct text t = text_init(line, sizeof(line));
 
 	write_alert_member(&t, "step");
-	text_u64(&t, v->step);
+	text_add_u64(&t, v->step);
 	write_alert_member(&t, "micro_step");
 	if (v->micro_step == UINT32_MAX)
-		text_str(&t, "null");
+		text_add_string(&t, "null");
 	else
-		text_u64(&t, v->micro_step);
+		text_add_u64(&t, v->micro_step);
 	write_alert_text(&t, "rule", alert_rule_words[r->rule]);
 	write_alert_text(&t, "kind", v->word);
 	write_alert_text(&t, "name", v->name);
@@ -417,14 +418,14 @@ static char *format_alert_head(const struct alert_rule *r, const struct alert_se
 		write_alert_text(&t, "operation", v->operation);
 		write_alert_text(&t, "io", v->io == IO_IN ? "in" : "out");
 		write_alert_member(&t, "index");
-		text_u64(&t, v->index);
+		text_add_u64(&t, v->index);
 		write_alert_member(&t, "seq");
-		text_u64(&t, v->seq);
+		text_add_u64(&t, v->seq);
 		if (v->comm) {
 			write_alert_member(&t, "comm");
-			text_char(&t, '"');
-			text_hex(&t, v->comm, 16);
-			text_char(&t, '"');
+			text_add_char(&t, '"');
+			text_add_hex(&t, v->comm, 16);
+			text_add_char(&t, '"');
 		}
 	}
 	write_alert_member(&t, "value");
@@ -433,40 +434,40 @@ static char *format_alert_head(const struct alert_rule *r, const struct alert_se
 	if (r->has_threshold)
 		write_json_number(&t, r->threshold);
 	else
-		text_str(&t, "null");
+		text_add_string(&t, "null");
 	write_alert_member(&t, "history");
 	if (isnan(history))
-		text_str(&t, "null");
+		text_add_string(&t, "null");
 	else
 		write_json_number(&t, history);
 	write_alert_member(&t, "stack_id");
 	if (v->source == ALERT_OF_CALL && v->stack)
-		text_u64(&t, v->stack);
+		text_add_u64(&t, v->stack);
 	else
-		text_str(&t, "null");
+		text_add_string(&t, "null");
 	write_alert_text(&t, "text", sentence);
 	write_alert_member(&t, "id");
-	text_char(&t, '"');
-	text_hex(&t, id, 16);
-	text_char(&t, '"');
+	text_add_char(&t, '"');
+	text_add_hex(&t, id, 16);
+	text_add_char(&t, '"');
 	write_alert_member(&t, "first_step");
-	text_u64(&t, v->step);
+	text_add_u64(&t, v->step);
 	return t.cut ? NULL : strdup(line);
 }
 
 static void write_alert_line(struct text *t, const struct alert *a, int32_t rank)
 {
-	text_str(t, "{\"rank\": ");
-	text_i64(t, rank);
-	text_str(t, a->head);
+	text_add_string(t, "{\"rank\": ");
+	text_add_i64(t, rank);
+	text_add_string(t, a->head);
 	write_alert_member(t, "last_step");
-	text_u64(t, a->last_step);
+	text_add_u64(t, a->last_step);
 	write_alert_member(t, "last_value");
 	write_json_number(t, a->last_value);
 	write_alert_member(t, "count");
-	text_u64(t, a->count);
+	text_add_u64(t, a->count);
 	write_alert_text(t, "action", a->action);
-	text_str(t, "}\n");
+	text_add_string(t, "}\n");
 }
 
 /* ---- existing lines, of a killed process ---- */
@@ -535,10 +536,10 @@ static struct alert *find_alert(struct alerts *a, uint64_t id)
 static void start_alert_action(struct alerts *a, struct alert *to, const struct alert_rule *r,
 	const struct alert_seen *v, const char *sentence)
 {
-	struct text done = text_over(to->action, sizeof(to->action));
+	struct text done = text_init(to->action, sizeof(to->action));
 
 	if (r->actions >> ALERT_DO_LOG & 1) {
-		text_str(&done, "log");
+		text_add_string(&done, "log");
 		if (a->reported < LINES_SAID)
 			log_info(1, "%s%s", sentence,
 				a->reported + 1 < LINES_SAID
@@ -549,13 +550,13 @@ static void start_alert_action(struct alerts *a, struct alert *to, const struct 
 	for (unsigned i = ALERT_DO_LOG + 1; i < ALERT_ACTIONS; i++) {
 		if (!(r->actions >> i & 1))
 			continue;
-		text_str(&done, done.len ? "; " : "");
-		text_str(&done, alert_action_words[i]);
-		text_str(&done, ": ");
+		text_add_string(&done, done.len ? "; " : "");
+		text_add_string(&done, alert_action_words[i]);
+		text_add_string(&done, ": ");
 		if (hooks)
 			hooks->act((enum alert_action)i, r, v->step, &done);
 		else
-			text_str(&done, "not done: the process had ended");
+			text_add_string(&done, "not done: the process had ended");
 	}
 }
 
@@ -566,7 +567,7 @@ static void emit_alert(struct alerts *a, unsigned rule, const struct alert_seen 
 	uint64_t id = hash_str(hash_u64(v->key, rule + 1), op);
 	struct alert *to = find_alert(a, id);
 	char sentence[2048];
-	struct text t = text_over(sentence, sizeof(sentence));
+	struct text t = text_init(sentence, sizeof(sentence));
 	bool again;
 
 	/*
@@ -721,7 +722,7 @@ static void write_alerts(struct alerts *a, int32_t rank)
 
 	if (!buf)
 		return;
-	t = text_over(buf, FILE_BYTES);
+	t = text_init(buf, FILE_BYTES);
 	for (unsigned i = 0; i < a->n; i++) {
 		size_t len = t.len;
 

@@ -137,12 +137,12 @@ static void write_mates(struct text *t, const struct anomaly_place *p, int32_t w
 {
 	uint32_t n = p->nmates ? p->nmates : world > 0 ? (uint32_t)world : 1;
 
-	text_str(t, "  \"group_mates\": [");
+	text_add_string(t, "  \"group_mates\": [");
 	for (uint32_t i = 0; i < n && i < ANOMALY_MATES_MAX; i++) {
-		text_str(t, i ? ",\n   " : "\n   ");
-		text_i64(t, p->nmates ? p->mate[i] : (int32_t)i);
+		text_add_string(t, i ? ",\n   " : "\n   ");
+		text_add_i64(t, p->nmates ? p->mate[i] : (int32_t)i);
 	}
-	text_str(t, "\n  ]\n");
+	text_add_string(t, "\n  ]\n");
 }
 
 static int32_t find_stage(const struct anomaly_place *p)
@@ -155,53 +155,54 @@ static int32_t find_stage(const struct anomaly_place *p)
 
 static void write_tag(struct text *t, const struct anomaly *a, int32_t rank)
 {
-	text_u64(t, a->vpp_stage);
-	text_char(t, ':');
-	text_str(t, a->name);
-	text_str(t, "/rank");
-	text_i64(t, rank);
-	text_char(t, '/');
-	text_str(t, a->word);
+	text_add_u64(t, a->vpp_stage);
+	text_add_char(t, ':');
+	text_add_string(t, a->name);
+	text_add_string(t, "/rank");
+	text_add_i64(t, rank);
+	text_add_char(t, '/');
+	text_add_string(t, a->word);
 }
 
 static void write_count(struct text *t, const char *key, int64_t v)
 {
-	text_str(t, "  \"");
-	text_str(t, key);
-	text_str(t, "\": ");
-	text_i64(t, v);
-	text_str(t, ",\n");
+	text_add_string(t, "  \"");
+	text_add_string(t, key);
+	text_add_string(t, "\": ");
+	text_add_i64(t, v);
+	text_add_string(t, ",\n");
 }
 
 static void write_anomaly(struct text *t, const struct anomaly *a, const struct anomaly_place *p)
 {
 	char buf[2048], tag[1200];
-	struct text line = text_over(buf, sizeof(buf)), name = text_over(tag, sizeof(tag));
+	struct text line = text_init(buf, sizeof(buf)), name = text_init(tag, sizeof(tag));
 
 	write_tag(&name, a, p->rank);
-	text_str(&line, tag);
-	text_fmt(&line, "_step_%u_call_%d", a->step, a->call_id);
-	text_char(t, ' ');
-	text_json(t, buf);
-	text_str(t, ": {\n");
+	text_add_string(&line, tag);
+	text_add_format(&line, "_step_%u_call_%d", a->step, a->call_id);
+	text_add_char(t, ' ');
+	text_add_json(t, buf);
+	text_add_string(t, ": {\n");
 	write_count(t, "rank", p->rank);
 	write_count(t, "step", a->step);
 	write_count(t, "micro_step", a->micro_step);
 	write_count(t, "pp_stage", find_stage(p));
 	write_count(t, "vpp_stage", a->vpp_stage);
 	write_count(t, "call_id", a->call_id);
-	text_str(t, "  \"tag_name\": ");
-	text_json(t, tag);
-	line = text_over(buf, sizeof(buf));
-	text_fmt(&line, "Rule %s reports anomaly signal in ('%s', '%s') at step %u, current value ",
+	text_add_string(t, "  \"tag_name\": ");
+	text_add_json(t, tag);
+	line = text_init(buf, sizeof(buf));
+	text_add_format(&line,
+		"Rule %s reports anomaly signal in ('%s', '%s') at step %u, current value ",
 		a->rule, tag, a->op, a->step);
-	text_double(&line, a->value, 17);
-	text_str(&line, ", history mean ");
-	text_double(&line, a->history, 17);
-	text_char(&line, '.');
-	text_str(t, ",\n  \"message\": ");
-	text_json(t, buf);
-	text_str(t, ",\n");
+	text_add_double(&line, a->value, 17);
+	text_add_string(&line, ", history mean ");
+	text_add_double(&line, a->history, 17);
+	text_add_char(&line, '.');
+	text_add_string(t, ",\n  \"message\": ");
+	text_add_json(t, buf);
+	text_add_string(t, ",\n");
 }
 
 /*
@@ -245,14 +246,14 @@ void anomalies_write(
 	buf = malloc(cap);
 	if (!buf)
 		return;
-	t = text_over(buf, cap);
-	text_str(&t, "{\n");
+	t = text_init(buf, cap);
+	text_add_string(&t, "{\n");
 	for (unsigned i = 0; i < a->n; i++) {
 		write_anomaly(&t, &a->at[i], p);
 		write_mates(&t, p, world);
-		text_str(&t, i + 1 < a->n ? " },\n" : " }\n");
+		text_add_string(&t, i + 1 < a->n ? " },\n" : " }\n");
 	}
-	text_str(&t, "}\n");
+	text_add_string(&t, "}\n");
 	fd = open_anomaly_folder(p, folder);
 	err = fd < 0 ? fd : io_replace_file(fd, "anomaly.json", buf, t.len);
 	if (fd >= 0)

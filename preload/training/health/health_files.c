@@ -123,71 +123,73 @@ int health_write_head(const struct files *f)
 {
 	const struct journal_head *h = f->j->head;
 	char buf[512];
-	struct text t = text_over(buf, sizeof(buf));
+	struct text t = text_init(buf, sizeof(buf));
 
-	text_fmt(&t, "{\"rank\": %d, \"world_size\": %d, \"host\": ", h->rank < 0 ? 0 : h->rank,
+	text_add_format(&t,
+		"{\"rank\": %d, \"world_size\": %d, \"host\": ", h->rank < 0 ? 0 : h->rank,
 		h->world_size);
-	text_json(&t, h->owner.host);
-	text_fmt(&t, ", \"pid\": %d, \"begun_ns\": ", (int)h->owner.pid);
-	text_u64(&t, h->clock.real_ns);
-	text_str(&t, "}\n");
+	text_add_json(&t, h->owner.host);
+	text_add_format(&t, ", \"pid\": %d, \"begun_ns\": ", (int)h->owner.pid);
+	text_add_u64(&t, h->clock.real_ns);
+	text_add_string(&t, "}\n");
 	return write_health_line(f, &t);
 }
 
 static void write_health_value(struct text *t, double v)
 {
 	char digits[48];
-	struct text d = text_over(digits, sizeof(digits));
+	struct text d = text_init(digits, sizeof(digits));
 
-	text_double(&d, v, 15);
+	text_add_double(&d, v, 15);
 	if (isfinite(v))
-		text_str(t, digits);
+		text_add_string(t, digits);
 	else
-		text_json(t, digits);
+		text_add_json(t, digits);
 }
 
 static void write_health_reason(struct text *t, const struct files *f, const struct health_ckpt *c)
 {
 	const struct alerts_keys *keys = get_alerts_keys(f->cfg);
 	char why[HEALTH_WHY_MAX + 200] = "";
-	struct text w = text_over(why, sizeof(why));
+	struct text w = text_init(why, sizeof(why));
 	double most = keys->embedding_local_norm_threshold;
 
 	if (!isfinite(c->value)) {
-		text_str(&w, "the embedding's gradient is not finite");
+		text_add_string(&w, "the embedding's gradient is not finite");
 	} else if (c->value >= most) {
-		text_str(&w, keys->health_norm == HEALTH_L2
-				     ? "the embedding's gradient has a norm of "
-				     : "the embedding's gradient has a sum of squares of ");
-		text_double(&w, c->value, 6);
-		text_str(&w, ", threshold ");
-		text_double(&w, most, 6);
+		text_add_string(&w, keys->health_norm == HEALTH_L2
+					    ? "the embedding's gradient has a norm of "
+					    : "the embedding's gradient has a sum of squares of ");
+		text_add_double(&w, c->value, 6);
+		text_add_string(&w, ", threshold ");
+		text_add_double(&w, most, 6);
 	} else if (*c->alert) {
-		text_str(&w, "alert: ");
-		text_str(&w, c->alert);
+		text_add_string(&w, "alert: ");
+		text_add_string(&w, c->alert);
 	}
-	text_json(t, why);
+	text_add_json(t, why);
 }
 
 int health_write_line(const struct files *f, const struct health_ckpt *c)
 {
 	char buf[LINE_BYTES];
-	struct text t = text_over(buf, sizeof(buf));
+	struct text t = text_init(buf, sizeof(buf));
 
-	text_str(&t, "{\"ckpt_name\": ");
-	text_json(&t, get_file_name(c->path));
-	text_str(&t, ", \"path\": ");
-	text_json(&t, c->path);
-	text_fmt(&t, ", \"folder\": %s, \"step\": %u, \"begun_ns\": ", c->folder ? "true" : "false",
+	text_add_string(&t, "{\"ckpt_name\": ");
+	text_add_json(&t, get_file_name(c->path));
+	text_add_string(&t, ", \"path\": ");
+	text_add_json(&t, c->path);
+	text_add_format(&t,
+		", \"folder\": %s, \"step\": %u, \"begun_ns\": ", c->folder ? "true" : "false",
 		c->step);
-	text_u64(&t, c->begun_ns);
-	text_str(&t, ", \"embedding_local_norm\": ");
+	text_add_u64(&t, c->begun_ns);
+	text_add_string(&t, ", \"embedding_local_norm\": ");
 	write_health_value(&t, c->value);
-	text_str(&t, ", \"threshold\": ");
+	text_add_string(&t, ", \"threshold\": ");
 	write_health_value(&t, get_alerts_keys(f->cfg)->embedding_local_norm_threshold);
-	text_fmt(&t, ", \"is_health\": %d, \"why\": ", !c->healthy);
+	text_add_format(&t, ", \"is_health\": %d, \"why\": ", !c->healthy);
 	write_health_reason(&t, f, c);
-	text_str(&t, "}\n");
+	text_add_string(&t, "}\n");
 	return write_health_line(f, &t);
 }
 
@@ -307,9 +309,9 @@ void health_peers_free(struct health_peers *p)
 
 static void write_health_entry(struct text *t, unsigned *n, bool unhealthy, const char *quoted)
 {
-	text_str(t, (*n)++ ? ",\n    {\n" : "\n    {\n");
-	text_fmt(t, "        \"is_health\": %d,\n        \"ckpt_name\": %s\n    }", unhealthy,
-		quoted);
+	text_add_string(t, (*n)++ ? ",\n    {\n" : "\n    {\n");
+	text_add_format(t, "        \"is_health\": %d,\n        \"ckpt_name\": %s\n    }",
+		unhealthy, quoted);
 }
 
 /* Writes the existing entries, except that of checkpoint `quoted`, in their order. */
@@ -371,20 +373,20 @@ int health_lock_entries(const struct files *f)
 int health_write_entry(const struct files *f, const struct health_ckpt *c)
 {
 	char *old = calloc(1, ENTRIES_BYTES), *buf = malloc(ENTRIES_BYTES), quoted[5000];
-	struct text q = text_over(quoted, sizeof(quoted));
+	struct text q = text_init(quoted, sizeof(quoted));
 	int dir = open(get_files_keys(f->cfg)->output_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	int err = !old || !buf ? -ENOMEM : dir < 0 ? -errno : 0;
 	unsigned n = 0;
 
 	if (!err) {
-		struct text t = text_over(buf, ENTRIES_BYTES);
+		struct text t = text_init(buf, ENTRIES_BYTES);
 
 		io_read_file(dir, HEALTH_FILE, old, ENTRIES_BYTES - 1);
-		text_json(&q, get_file_name(c->path));
-		text_char(&t, '[');
+		text_add_json(&q, get_file_name(c->path));
+		text_add_char(&t, '[');
 		write_old_entries(&t, &n, old, quoted);
 		write_health_entry(&t, &n, c->against != 0, quoted);
-		text_str(&t, "\n]");
+		text_add_string(&t, "\n]");
 		err = t.cut || q.cut ? -EMSGSIZE : io_replace_file(dir, HEALTH_FILE, t.buf, t.len);
 	}
 	if (dir >= 0)

@@ -21,7 +21,7 @@ bool health_is_alone(void)
 {
 	const struct config *cfg = get_config();
 
-	return !*get_kinds_keys(cfg)->kinds && config_metrics(cfg) == METRICS_HEALTH;
+	return !*get_kinds_keys(cfg)->kinds && config_get_metrics(cfg) == METRICS_HEALTH;
 }
 
 /* ---- which parameter is the embedding ---- */
@@ -53,7 +53,7 @@ static bool is_possible_embedding(const struct train_param *p)
 static void handle_missing_embedding(const struct train_params *all)
 {
 	char list[LOSS_TEXT_MAX / 2];
-	struct text t = text_over(list, sizeof(list));
+	struct text t = text_init(list, sizeof(list));
 	unsigned n = 0;
 
 	for (uint32_t i = 0; i < all->n && n < CANDIDATES_SAID; i++) {
@@ -61,8 +61,8 @@ static void handle_missing_embedding(const struct train_params *all)
 
 		if (p->flags & (TP_FROZEN | TP_FLAT) || p->ndim != 2)
 			continue;
-		text_str(&t, n++ ? ", " : "");
-		text_str(&t, p->name);
+		text_add_string(&t, n++ ? ", " : "");
+		text_add_string(&t, p->name);
 	}
 	log_loss(LOSS_HEALTH,
 		"no parameter is an embedding, and checkpoints are not judged; candidates: %s; set "

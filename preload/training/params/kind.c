@@ -72,7 +72,7 @@ static bool is_rank_wanted(
 		else if (axis != AXIS_DATA || !only || !train_is_one_group())
 			return true;
 	}
-	return place < 0 || ranges_contain(wanted, (uint64_t)place);
+	return place < 0 || ranges_has(wanted, (uint64_t)place);
 }
 
 bool train_are_kinds_due(void)

@@ -286,18 +286,18 @@ static uint32_t write_target_matches(
 
 	memcpy(entry, t->text, size);
 	entry[size] = 0;
-	text_str(out, "{\"entry\": ");
-	text_json(out, entry);
-	text_str(out, ", \"names\": [");
+	text_add_string(out, "{\"entry\": ");
+	text_add_json(out, entry);
+	text_add_string(out, ", \"names\": [");
 	for (uint32_t i = 0; i < all->n; i++) {
 		if (!match_target(all->at[i].name, t) || n++ >= NAMES_SHOWN)
 			continue;
-		text_str(out, n > 1 ? ", " : "");
-		text_json(out, all->at[i].name);
+		text_add_string(out, n > 1 ? ", " : "");
+		text_add_json(out, all->at[i].name);
 	}
-	text_str(out, "], \"parameters\": ");
-	text_u64(out, n);
-	text_char(out, '}');
+	text_add_string(out, "], \"parameters\": ");
+	text_add_u64(out, n);
+	text_add_char(out, '}');
 	return n;
 }
 
@@ -309,24 +309,24 @@ static void record_targets(const struct train_params *all, const struct target_s
 {
 	static char part[8192];
 	static bool reported;
-	struct text t = text_over(part, sizeof(part));
+	struct text t = text_init(part, sizeof(part));
 	bool modules = parse_kinds(get_kinds_keys(get_config())->kinds) &
 		       (KIND_BIT(ACTV) | KIND_BIT(ACTV_GRAD));
 
 	if (reported || !s || !s->n || !session.journal.head)
 		return;
 	reported = true;
-	text_put(&t, "targets", sizeof("targets"));
-	text_char(&t, '[');
+	text_add_bytes(&t, "targets", sizeof("targets"));
+	text_add_char(&t, '[');
 	for (unsigned i = 0; i < s->n; i++) {
-		text_str(&t, i ? ", " : "");
+		text_add_string(&t, i ? ", " : "");
 		if (!write_target_matches(&t, &s->at[i], all) && !modules)
 			log_loss(LOSS_CONFIG,
 				"targets: no parameter is named %.*s: no kind is written for it; "
 				"names.csv has the names",
 				(int)s->at[i].len, s->at[i].text);
 	}
-	text_char(&t, ']');
+	text_add_char(&t, ']');
 	if (!t.cut)
 		journal_dict_add(&session.journal, DICT_META, META_TARGETS, part, t.len + 1);
 }

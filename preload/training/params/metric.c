@@ -22,7 +22,7 @@
 
 static bool is_metric_wanted(const struct config *cfg, enum metric m)
 {
-	return config_metrics(cfg) >> m & 1;
+	return config_get_metrics(cfg) >> m & 1;
 }
 
 uint32_t metric_get_kinds(const struct config *cfg)
@@ -262,7 +262,7 @@ void metric_set_expected_values(uint32_t n)
 
 void metric_add_expected_value(uint32_t step)
 {
-	if (!config_metrics(get_config()))
+	if (!config_get_metrics(get_config()))
 		return;
 	step_add_source(write_norms);
 	if (updates.step != step + 1) {
@@ -304,7 +304,7 @@ void metric_handle_value(const struct train_value *v)
 {
 	const struct config *cfg = get_config();
 
-	if (!config_metrics(cfg))
+	if (!config_get_metrics(cfg))
 		return;
 	if (v->kind == TK_GRAD_UNREDUCED && v->micro_step == UINT32_MAX) {
 		step_add_source(write_norms);

@@ -45,7 +45,7 @@ bool stable_rank_is_due(uint32_t step)
 {
 	const struct config *cfg = get_config();
 
-	if (!(config_metrics(cfg) & METRIC_BIT(STABLE_RANK)))
+	if (!(config_get_metrics(cfg) & METRIC_BIT(STABLE_RANK)))
 		return false;
 	return ((uint64_t)step + 1) % (uint64_t)get_training_keys(cfg)->stable_rank_interval == 0 ||
 	       rounds.left || rounds.step == step + 1;
@@ -284,24 +284,24 @@ void stable_rank_write_meta(void)
 {
 	static uint64_t reported;
 	char part[200];
-	struct text t = text_over(part, sizeof(part));
+	struct text t = text_init(part, sizeof(part));
 
 	if (rounds.left || rounds.rows == reported || !is_said(rounds.rounds) ||
 		!session.journal.head)
 		return;
 	reported = rounds.rows;
-	text_put(&t, "stable_rank", sizeof("stable_rank"));
-	text_str(&t, "{\"rounds\": ");
-	text_u64(&t, rounds.rounds);
-	text_str(&t, ", \"seconds\": ");
+	text_add_bytes(&t, "stable_rank", sizeof("stable_rank"));
+	text_add_string(&t, "{\"rounds\": ");
+	text_add_u64(&t, rounds.rounds);
+	text_add_string(&t, ", \"seconds\": ");
 	text_fixed(&t, (double)rounds.cost / 1e9, 0, 6);
-	text_str(&t, ", \"longest_step_s\": ");
+	text_add_string(&t, ", \"longest_step_s\": ");
 	text_fixed(&t, (double)rounds.longest / 1e9, 0, 6);
-	text_str(&t, ", \"rows\": ");
-	text_u64(&t, rounds.rows);
-	text_str(&t, ", \"left_out\": ");
-	text_u64(&t, rounds.skipped_count);
-	text_char(&t, '}');
+	text_add_string(&t, ", \"rows\": ");
+	text_add_u64(&t, rounds.rows);
+	text_add_string(&t, ", \"left_out\": ");
+	text_add_u64(&t, rounds.skipped_count);
+	text_add_char(&t, '}');
 	if (!t.cut)
 		journal_dict_add(&session.journal, DICT_META, META_STABLE_RANK, part, t.len + 1);
 }

@@ -107,20 +107,20 @@ void scalar_is_derived(enum scalar which)
 	static _Atomic uint32_t derived;
 	uint32_t bit = UINT32_C(1) << which, all;
 	char part[512];
-	struct text t = text_over(part, sizeof(part));
+	struct text t = text_init(part, sizeof(part));
 
 	if (atomic_load_explicit(&derived, memory_order_relaxed) & bit || !session.journal.head ||
 		!scalar_is_wanted(which))
 		return;
 	all = atomic_fetch_or(&derived, bit) | bit;
-	text_put(&t, "derived_scalars", sizeof("derived_scalars"));
-	text_char(&t, '[');
+	text_add_bytes(&t, "derived_scalars", sizeof("derived_scalars"));
+	text_add_char(&t, '[');
 	for (unsigned i = 0, n = 0; i < SCALARS; i++)
 		if (all >> i & 1) {
-			text_str(&t, n++ ? ", " : "");
-			text_json(&t, scalar_names[i]);
+			text_add_string(&t, n++ ? ", " : "");
+			text_add_json(&t, scalar_names[i]);
 		}
-	text_char(&t, ']');
+	text_add_char(&t, ']');
 	if (!t.cut)
 		journal_dict_add(&session.journal, DICT_META, META_DERIVED, part, t.len + 1);
 }

@@ -21,12 +21,12 @@ static inline bool scalars_wanted(void)
 {
 	const struct config *cfg = get_config();
 
-	return config_scalars(cfg) | config_metrics(cfg);
+	return config_get_scalars(cfg) | config_get_metrics(cfg);
 }
 
 static inline bool scalar_is_wanted(enum scalar which)
 {
-	return config_scalars(get_config()) >> which & 1;
+	return config_get_scalars(get_config()) >> which & 1;
 }
 
 /*

@@ -75,9 +75,9 @@ bool skip_is_refused(void)
 
 static void write_skip_member(struct text *t, const char *key, bool first)
 {
-	text_str(t, first ? "{" : ", ");
-	text_json(t, key);
-	text_str(t, ": ");
+	text_add_string(t, first ? "{" : ", ");
+	text_add_json(t, key);
+	text_add_string(t, ": ");
 }
 
 /* Writes the part of meta.json after a withheld step, or (changed) after another change. */
@@ -86,30 +86,31 @@ static void write_skip_meta(bool changed)
 	const struct config *cfg = get_config();
 	const struct alerts_keys *keys = get_alerts_keys(cfg);
 	char part[PART_BYTES];
-	struct text t = text_over(part, sizeof(part));
+	struct text t = text_init(part, sizeof(part));
 
 	/* Each text takes space in the dictionary permanently, so not every step is written. */
 	if (!session.journal.head || (!changed && withheld > 16 && withheld & (withheld - 1)))
 		return;
-	text_put(&t, "skip_on_spike", sizeof("skip_on_spike"));
+	text_add_bytes(&t, "skip_on_spike", sizeof("skip_on_spike"));
 	write_skip_member(&t, "state", true);
-	text_json(&t, state_words[atomic_load(&state)]);
+	text_add_json(&t, state_words[atomic_load(&state)]);
 	write_skip_member(&t, "why", false);
-	text_json(&t, atomic_load(&state) == SKIP_WAITING
-			      ? "no step of an optimizer has been seen (a compiled one shows none)"
-			      : refusal);
+	text_add_json(
+		&t, atomic_load(&state) == SKIP_WAITING
+			    ? "no step of an optimizer has been seen (a compiled one shows none)"
+			    : refusal);
 	write_skip_member(&t, "threshold", false);
-	text_double(&t, keys->global_norm_spike_threshold, 17);
+	text_add_double(&t, keys->global_norm_spike_threshold, 17);
 	write_skip_member(&t, "count_threshold", false);
-	text_i64(&t, keys->global_norm_spike_count_threshold);
+	text_add_i64(&t, keys->global_norm_spike_count_threshold);
 	write_skip_member(&t, "withheld", false);
-	text_u64(&t, withheld);
+	text_add_u64(&t, withheld);
 	write_skip_member(&t, "last_step", false);
 	if (withheld)
-		text_u64(&t, last_step);
+		text_add_u64(&t, last_step);
 	else
-		text_str(&t, "null");
-	text_char(&t, '}');
+		text_add_string(&t, "null");
+	text_add_char(&t, '}');
 	if (!t.cut)
 		journal_dict_add(&session.journal, DICT_META, META_SKIP_ON_SPIKE, part, t.len + 1);
 }
@@ -131,29 +132,29 @@ void skip_start(void)
  */
 static void write_peer_text(struct text *t, const char *word)
 {
-	text_str(t, word);
-	text_char(t, ' ');
-	text_i64(t, session.world_size);
-	text_char(t, ' ');
-	text_str(t, session.run);
-	text_char(t, '\n');
+	text_add_string(t, word);
+	text_add_char(t, ' ');
+	text_add_i64(t, session.world_size);
+	text_add_char(t, ' ');
+	text_add_string(t, session.run);
+	text_add_char(t, '\n');
 }
 
 /* Writes the line by which a rank promises, before the first step, to withhold it if necessary. */
 static void format_promise(struct text *t)
 {
-	text_str(t, "from the first step, optimizers: ");
-	text_u64(t, promised);
-	text_char(t, '\n');
+	text_add_string(t, "from the first step, optimizers: ");
+	text_add_u64(t, promised);
+	text_add_char(t, '\n');
 }
 
 static void write_peer_path(struct text *t, int rank)
 {
-	text_str(t, get_files_keys(get_config())->output_dir);
-	text_str(t, "/" PEER_FOLDER);
+	text_add_string(t, get_files_keys(get_config())->output_dir);
+	text_add_string(t, "/" PEER_FOLDER);
 	if (rank >= 0) {
-		text_str(t, "/rank");
-		text_i64(t, rank);
+		text_add_string(t, "/rank");
+		text_add_i64(t, rank);
 	}
 }
 
@@ -164,11 +165,11 @@ static void write_peer_path(struct text *t, int rank)
 static int write_peer_off(const char *text, size_t n)
 {
 	char path[CONFIG_PATH_MAX + 64];
-	struct text p = text_over(path, sizeof(path));
+	struct text p = text_init(path, sizeof(path));
 	int fd, err = 0;
 
 	write_peer_path(&p, -1);
-	text_str(&p, "/" PEER_OFF);
+	text_add_string(&p, "/" PEER_OFF);
 	fd = io_open_regular(
 		AT_FDCWD, path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
 	if (fd < 0)
@@ -189,7 +190,7 @@ static int write_peer_off(const char *text, size_t n)
 static int write_skip_file(const char *word)
 {
 	char path[CONFIG_PATH_MAX + 64], line[PEER_BYTES];
-	struct text p = text_over(path, sizeof(path)), l = text_over(line, sizeof(line));
+	struct text p = text_init(path, sizeof(path)), l = text_init(line, sizeof(line));
 	int err;
 
 	if (session.world_size <= 1)
@@ -199,7 +200,7 @@ static int write_skip_file(const char *word)
 	if (strcmp(word, "on") == 0 && promised)
 		format_promise(&l);
 	err = io_add_folders(path);
-	p = text_over(path, sizeof(path));
+	p = text_init(path, sizeof(path));
 	write_peer_path(&p, session.world_rank);
 	if (!err)
 		err = write_peer_off(line, strcmp(word, "off") == 0 ? l.len : 0);
@@ -215,12 +216,12 @@ static int write_skip_file(const char *word)
 static bool has_peer_left(void)
 {
 	char path[CONFIG_PATH_MAX + 64], line[PEER_BYTES], *have = malloc(PEER_OFF_BYTES);
-	struct text p = text_over(path, sizeof(path)), l = text_over(line, sizeof(line));
+	struct text p = text_init(path, sizeof(path)), l = text_init(line, sizeof(line));
 	ssize_t n = -1;
 	bool left;
 
 	write_peer_path(&p, -1);
-	text_str(&p, "/" PEER_OFF);
+	text_add_string(&p, "/" PEER_OFF);
 	write_peer_text(&l, "off");
 	if (have)
 		n = io_read_file(AT_FDCWD, path, have, PEER_OFF_BYTES);
@@ -236,14 +237,14 @@ static bool has_peer_left(void)
 static int find_unready_peer(bool first)
 {
 	char path[CONFIG_PATH_MAX + 64], line[PEER_BYTES], have[PEER_BYTES];
-	struct text l = text_over(line, sizeof(line)), p;
+	struct text l = text_init(line, sizeof(line)), p;
 	ssize_t n;
 
 	write_peer_text(&l, "on");
 	if (first)
 		format_promise(&l);
 	for (int r = 0; r < session.world_size; r++) {
-		p = text_over(path, sizeof(path));
+		p = text_init(path, sizeof(path));
 		write_peer_path(&p, r);
 		n = io_read_file(AT_FDCWD, path, have, sizeof(have));
 		if (n < 0 || (size_t)n < l.len || memcmp(have, line, l.len) != 0)
@@ -332,13 +333,13 @@ static void print_first_withheld(double norm)
 {
 	static bool reported;
 	char value[32], most[32];
-	struct text v = text_over(value, sizeof(value)), m = text_over(most, sizeof(most));
+	struct text v = text_init(value, sizeof(value)), m = text_init(most, sizeof(most));
 
 	if (reported)
 		return;
 	reported = true;
-	text_double(&v, norm, 9);
-	text_double(&m, get_alerts_keys(get_config())->global_norm_spike_threshold, 9);
+	text_add_double(&v, norm, 9);
+	text_add_double(&m, get_alerts_keys(get_config())->global_norm_spike_threshold, 9);
 	log_info(1,
 		"step %u is withheld: its global norm %s is %s%s: weights and optimizer "
 		"state stay as they are, a learning rate scheduler that the script steps "
@@ -401,24 +402,24 @@ bool skip_reached_limit(char *text, size_t cap)
 {
 	const struct config *cfg = get_config();
 	const struct alerts_keys *keys = get_alerts_keys(cfg);
-	struct text t = text_over(text, cap);
+	struct text t = text_init(text, cap);
 	int64_t limit = keys->global_norm_spike_count_threshold;
 
 	if (!was_withheld || limit <= 0 || last_count < (uint64_t)limit)
 		return false;
 	was_withheld = false;
-	text_str(&t, "Current global norm ");
-	text_numpy_single(&t, (float)last_norm);
-	text_str(&t, " of step ");
-	text_u64(&t, (uint64_t)last_step + 1);
-	text_str(&t, " has been ");
-	text_u64(&t, last_count);
+	text_add_string(&t, "Current global norm ");
+	text_add_numpy_single(&t, (float)last_norm);
+	text_add_string(&t, " of step ");
+	text_add_u64(&t, (uint64_t)last_step + 1);
+	text_add_string(&t, " has been ");
+	text_add_u64(&t, last_count);
 	if (isnan(last_norm)) {
-		text_str(&t, " consecutive times not finite, stop training...");
+		text_add_string(&t, " consecutive times not finite, stop training...");
 		return true;
 	}
-	text_str(&t, " consecutive times greater than threshold ");
-	text_python_float(&t, keys->global_norm_spike_threshold);
-	text_str(&t, ", stop training...");
+	text_add_string(&t, " consecutive times greater than threshold ");
+	text_add_python_float(&t, keys->global_norm_spike_threshold);
+	text_add_string(&t, ", stop training...");
 	return true;
 }

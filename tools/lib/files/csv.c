@@ -68,7 +68,7 @@ static ssize_t measure_csv_line(struct csv *c, bool *quoted)
  * Splits a line without quotes at its commas. Returns the number of fields, which may exceed
  * CSV_COLUMNS_MAX.
  */
-static unsigned split_plain_line(struct csv_text *field, const char *p, size_t n)
+static unsigned parse_plain_line(struct csv_text *field, const char *p, size_t n)
 {
 	const uint64_t low = UINT64_C(0x7f7f7f7f7f7f7f7f), commas = UINT64_C(0x2c2c2c2c2c2c2c2c);
 	const char *start = p, *end = p + n;
@@ -116,7 +116,7 @@ static inline uint32_t find_equal_bytes(__m128i first, __m128i second, __m128i b
  * with nothing changed, if the line has quotes or is too near the end of the buffer to read whole blocks.
  * Nearly all lines have neither.
  */
-static unsigned split_usual_line(struct csv *c)
+static unsigned parse_usual_line(struct csv *c)
 {
 	const __m128i comma = _mm_set1_epi8(','), newline = _mm_set1_epi8('\n'),
 		      quote = _mm_set1_epi8('"');
@@ -152,7 +152,7 @@ static unsigned split_usual_line(struct csv *c)
 	return 0;
 }
 #else
-static unsigned split_usual_line(struct csv *c)
+static unsigned parse_usual_line(struct csv *c)
 {
 	(void)c;
 	return 0;
@@ -250,7 +250,7 @@ static bool is_row_whole(struct csv *c)
  */
 static unsigned read_csv_row(struct csv *c)
 {
-	unsigned usual = split_usual_line(c);
+	unsigned usual = parse_usual_line(c);
 	bool quoted;
 	ssize_t n;
 
@@ -283,7 +283,7 @@ static unsigned read_csv_row(struct csv *c)
 
 	if (!quoted) {
 		c->at += (size_t)n + 1;
-		return split_plain_line(
+		return parse_plain_line(
 			c->field, p, n && p[n - 1] == '\r' ? (size_t)n - 1 : (size_t)n);
 	}
 
@@ -369,7 +369,7 @@ void csv_set_text(struct csv *c, const char *text, size_t n, unsigned ncolumns)
 	c->ncolumns = ncolumns;
 }
 
-void csv_skip_to(struct csv *c, uint64_t offset)
+void csv_set_position(struct csv *c, uint64_t offset)
 {
 	bool quoted;
 	ssize_t n;
@@ -413,7 +413,7 @@ char *csv_copy_field(const struct csv_text *t)
 	bool marked = has_formula_guard(t);
 	char *text = tool_strndup(t->s + marked, t->n - marked);
 
-	text[text_unescape(text, text, strlen(text))] = 0; /* a damaged field may hold a NUL */
+	text[text_parse_escapes(text, text, strlen(text))] = 0; /* a damaged field may hold a NUL */
 	return text;
 }
 
@@ -425,15 +425,15 @@ void csv_copy_field_to(char *to, size_t cap, const struct csv_text *t)
 	free(text);
 }
 
-uint32_t csv_intern_field(const struct csv_text *t)
+uint32_t csv_get_field_id(const struct csv_text *t)
 {
 	char *text;
 	uint32_t id;
 
 	if (!memchr(t->s, '\\', t->n) && !has_formula_guard(t))
-		return intern_text(t->s, t->n);
+		return intern_add_text(t->s, t->n);
 	text = csv_copy_field(t);
-	id = intern_text(text, strlen(text));
+	id = intern_add_text(text, strlen(text));
 	free(text);
 	return id;
 }

@@ -57,7 +57,7 @@ void csv_set_text(struct csv *c, const char *text, size_t n, unsigned ncolumns);
  * Continues with the first row that begins after byte `offset` of the file. Does nothing if the
  * position is already farther or the file is compressed.
  */
-void csv_skip_to(struct csv *c, uint64_t offset);
+void csv_set_position(struct csv *c, uint64_t offset);
 
 /* Returns the index of the column `name`, or -1. */
 int csv_find_column(const struct csv *c, const char *name);
@@ -83,7 +83,7 @@ static inline const struct csv_text *csv_get_field(const struct csv *c, int colu
 /* Returns the original text of the field: undoes the escapes of csv_add_field() (sink/column.h). malloc'd. */
 char *csv_copy_field(const struct csv_text *t);
 /* Like csv_copy_field(), interned (tools/lib/intern.h). */
-uint32_t csv_intern_field(const struct csv_text *t);
+uint32_t csv_get_field_id(const struct csv_text *t);
 /* Like csv_copy_field(), cut to cap - 1 bytes. */
 void csv_copy_field_to(char *to, size_t cap, const struct csv_text *t);
 

@@ -26,9 +26,9 @@ static void print_json_text(const char *s)
 {
 	size_t cap = 6 * strlen(s) + 3;
 	char *buf = tool_alloc(cap);
-	struct text t = text_over(buf, cap);
+	struct text t = text_init(buf, cap);
 
-	text_json(&t, s);
+	text_add_json(&t, s);
 	fputs(buf, get_json_stream());
 	free(buf);
 }

@@ -47,7 +47,7 @@ void json_close(struct json_in *j)
 	*j = (struct json_in){.src.fd = -1};
 }
 
-int json_seek(struct json_in *j, uint64_t offset)
+int json_set_position(struct json_in *j, uint64_t offset)
 {
 	if (j->src.gz)
 		return -ESPIPE;
@@ -75,7 +75,7 @@ static enum json_token record_json_error(struct json_in *j, const char *why)
 }
 
 /* Returns the next byte without consuming it, or -1. */
-static int peek_json_byte(struct json_in *j)
+static int get_next_json_byte(struct json_in *j)
 {
 	ssize_t n;
 
@@ -96,11 +96,11 @@ static int peek_json_byte(struct json_in *j)
 	return (unsigned char)j->buf[0];
 }
 
-static int peek_after_json_space(struct json_in *j)
+static int get_byte_after_json_space(struct json_in *j)
 {
 	int c;
 
-	while ((c = peek_json_byte(j)) == ' ' || c == '\n' || c == '\t' || c == '\r')
+	while ((c = get_next_json_byte(j)) == ' ' || c == '\n' || c == '\t' || c == '\r')
 		j->at++;
 	return c;
 }
@@ -139,7 +139,7 @@ static bool read_json_hex(struct json_in *j, uint32_t *v)
 {
 	*v = 0;
 	for (unsigned i = 0; i < 4; i++) {
-		int c = peek_json_byte(j), low = c | 32;
+		int c = get_next_json_byte(j), low = c | 32;
 		uint32_t d = c >= '0' && c <= '9'	? (uint32_t)(c - '0')
 			     : low >= 'a' && low <= 'f' ? (uint32_t)(low - 'a' + 10)
 							: 16;
@@ -160,16 +160,16 @@ static bool read_json_escape(struct json_in *j)
 	if (!read_json_hex(j, &c))
 		return false;
 	while (c >= 0xd800 && c < 0xdc00) {
-		if (peek_json_byte(j) != '\\')
+		if (get_next_json_byte(j) != '\\')
 			return write_json_character(j, 0xfffd);
 		j->at++;
-		if (peek_json_byte(j) != 'u') {
+		if (get_next_json_byte(j) != 'u') {
 			/*
 			 * The character after the backslash is read here, because the backslash is
 			 * consumed already.
 			 */
 			static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
-			int e = peek_json_byte(j);
+			int e = get_next_json_byte(j);
 			const char *at = e > 0 ? strchr(from, e) : NULL;
 
 			if (!at || !*at)
@@ -197,7 +197,7 @@ static bool read_json_text(struct json_in *j)
 
 	j->len = 0;
 	for (;;) {
-		int c = peek_json_byte(j);
+		int c = get_next_json_byte(j);
 		const char *at;
 
 		if (c < 0)
@@ -210,7 +210,7 @@ static bool read_json_text(struct json_in *j)
 				return record_json_error(j, "a string is too long") && false;
 			continue;
 		}
-		c = peek_json_byte(j);
+		c = get_next_json_byte(j);
 		j->at += c >= 0;
 		at = c > 0 ? strchr(from, c) : NULL;
 		if (c == 'u' ? !read_json_escape(j) : !at || !write_json_byte(j, to[at - from]))
@@ -232,7 +232,7 @@ static enum json_token read_json_word(struct json_in *j)
 	int c;
 
 	j->len = 0;
-	while ((c = peek_json_byte(j)) >= 0 &&
+	while ((c = get_next_json_byte(j)) >= 0 &&
 		(c == '-' || c == '+' || c == '.' || (c >= '0' && c <= '9') ||
 			((c | 32) >= 'a' && (c | 32) <= 'z'))) {
 		if (!write_json_byte(j, (char)c))
@@ -312,7 +312,7 @@ enum json_token json_read_token(struct json_in *j)
 		return JSON_WRONG;
 	if (j->place == JSON_AT_END && j->part)
 		return JSON_DONE;
-	c = peek_after_json_space(j);
+	c = get_byte_after_json_space(j);
 	j->offset = j->base + j->at;
 	if (j->why)
 		return JSON_WRONG;
@@ -336,7 +336,7 @@ enum json_token json_read_token(struct json_in *j)
 			if (c != ',')
 				return record_json_error(j, "a comma is missing");
 			j->at++;
-			c = peek_after_json_space(j);
+			c = get_byte_after_json_space(j);
 			j->offset = j->base + j->at;
 		}
 		if (!list) {
@@ -352,13 +352,13 @@ enum json_token json_read_token(struct json_in *j)
 		if (c != ':')
 			return record_json_error(j, "a colon is missing");
 		j->at++;
-		c = peek_after_json_space(j);
+		c = get_byte_after_json_space(j);
 		j->offset = j->base + j->at;
 	}
 	return read_json_value(j, c);
 }
 
-bool json_skip(struct json_in *j, enum json_token first)
+bool json_read_rest(struct json_in *j, enum json_token first)
 {
 	unsigned depth = 0;
 

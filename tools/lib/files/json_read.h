@@ -37,7 +37,7 @@ struct json_in {
 	size_t cap, at, end;
 	uint64_t base; /* offset of `buf` in the file */
 	bool eof, begun;
-	bool part; /* set by json_seek(): the document ends after one value */
+	bool part; /* set by json_set_position(): the document ends after one value */
 	/* A key, string or number, NUL-terminated; the escapes in strings are replaced. */
 	char *text;
 	size_t len, text_cap;
@@ -58,7 +58,7 @@ void json_close(struct json_in *j);
  * Continues with the value whose first token begins at `offset`. json_read_token() returns JSON_DONE
  * after that value, whatever follows it. Returns 0, or -ESPIPE if the file is compressed.
  */
-int json_seek(struct json_in *j, uint64_t offset);
+int json_set_position(struct json_in *j, uint64_t offset);
 
 enum json_token json_read_token(struct json_in *j);
 
@@ -66,7 +66,7 @@ enum json_token json_read_token(struct json_in *j);
  * Skips the rest of the value that began with the token `first`. Returns false if the JSON is
  * invalid.
  */
-bool json_skip(struct json_in *j, enum json_token first);
+bool json_read_rest(struct json_in *j, enum json_token first);
 
 /* ---- trees ---- */
 

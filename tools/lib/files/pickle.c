@@ -3,12 +3,12 @@
 
 #include <string.h>
 
-void pickle_begin(struct target *t)
+void pickle_start(struct target *t)
 {
 	target_write(t, "\x80\x02", 2); /* PROTO 2 */
 }
 
-void pickle_end(struct target *t)
+void pickle_stop(struct target *t)
 {
 	target_write(t, ".", 1); /* STOP */
 }
@@ -44,7 +44,7 @@ static size_t measure_character(const unsigned char *s)
 	return n;
 }
 
-void pickle_text(struct target *t, const char *s)
+void pickle_write_text(struct target *t, const char *s)
 {
 	size_t n = 0, k;
 
@@ -61,7 +61,7 @@ void pickle_text(struct target *t, const char *s)
 	}
 }
 
-void pickle_int(struct target *t, int64_t v)
+void pickle_write_int(struct target *t, int64_t v)
 {
 	if (v >= INT32_MIN && v <= INT32_MAX) {
 		target_write(t, "J", 1); /* BININT */
@@ -72,32 +72,32 @@ void pickle_int(struct target *t, int64_t v)
 	}
 }
 
-void pickle_bool(struct target *t, bool v)
+void pickle_write_bool(struct target *t, bool v)
 {
 	target_write(t, v ? "\x88" : "\x89", 1);
 }
 
-void pickle_begin_dict(struct target *t)
+void pickle_start_dict(struct target *t)
 {
 	target_write(t, "}(", 2); /* EMPTY_DICT MARK */
 }
 
-void pickle_end_dict(struct target *t)
+void pickle_close_dict(struct target *t)
 {
 	target_write(t, "u", 1); /* SETITEMS */
 }
 
-void pickle_begin_list(struct target *t)
+void pickle_start_list(struct target *t)
 {
 	target_write(t, "](", 2); /* EMPTY_LIST MARK */
 }
 
-void pickle_end_list(struct target *t)
+void pickle_close_list(struct target *t)
 {
 	target_write(t, "e", 1); /* APPENDS */
 }
 
-void pickle_pair(struct target *t)
+void pickle_write_pair(struct target *t)
 {
 	target_write(t, "\x86", 1); /* TUPLE2 */
 }

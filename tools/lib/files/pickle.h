@@ -8,19 +8,19 @@
 
 #include "tools/lib/target.h"
 
-void pickle_begin(struct target *t);
-void pickle_end(struct target *t);
+void pickle_start(struct target *t);
+void pickle_stop(struct target *t);
 
-void pickle_text(struct target *t, const char *s);
-void pickle_int(struct target *t, int64_t v);
-void pickle_bool(struct target *t, bool v);
+void pickle_write_text(struct target *t, const char *s);
+void pickle_write_int(struct target *t, int64_t v);
+void pickle_write_bool(struct target *t, bool v);
 
 /* A dict: its keys and values follow alternately. A list: its elements follow. */
-void pickle_begin_dict(struct target *t);
-void pickle_end_dict(struct target *t);
-void pickle_begin_list(struct target *t);
-void pickle_end_list(struct target *t);
+void pickle_start_dict(struct target *t);
+void pickle_close_dict(struct target *t);
+void pickle_start_list(struct target *t);
+void pickle_close_list(struct target *t);
 /* Makes a tuple of the last two values. */
-void pickle_pair(struct target *t);
+void pickle_write_pair(struct target *t);
 
 #endif

@@ -135,7 +135,7 @@ static bool push_counted_text(struct machine *m, unsigned bytes)
 }
 
 /* Reads a two's complement number of any length. */
-static bool push_long_int(struct machine *m, unsigned bytes)
+static bool add_pickled_long_int(struct machine *m, unsigned bytes)
 {
 	const unsigned char *at;
 	uint64_t n, v = 0;
@@ -159,7 +159,7 @@ static void add_pickled_item(struct pickled *to, struct pickled *v)
  * Removes the values above the last mark from the stack. Returns the first of them; *n: their
  * number.
  */
-static struct pickled **pop_to_mark(struct machine *m, unsigned *n)
+static struct pickled **remove_values_to_mark(struct machine *m, unsigned *n)
 {
 	unsigned at;
 
@@ -174,7 +174,7 @@ static struct pickled **pop_to_mark(struct machine *m, unsigned *n)
 	return m->stack + at;
 }
 
-static bool push_group(struct machine *m, enum pickled_kind kind, unsigned n)
+static bool add_pickled_group(struct machine *m, enum pickled_kind kind, unsigned n)
 {
 	struct pickled *v = add_pickled(m, kind);
 
@@ -186,10 +186,10 @@ static bool push_group(struct machine *m, enum pickled_kind kind, unsigned n)
 	return push_pickled(m, v);
 }
 
-static bool push_group_to_mark(struct machine *m, enum pickled_kind kind)
+static bool add_pickled_group_to_mark(struct machine *m, enum pickled_kind kind)
 {
 	unsigned n;
-	struct pickled **at = pop_to_mark(m, &n), *v = at ? add_pickled(m, kind) : NULL;
+	struct pickled **at = remove_values_to_mark(m, &n), *v = at ? add_pickled(m, kind) : NULL;
 
 	for (unsigned i = 0; v && i < n; i++)
 		add_pickled_item(v, at[i]);
@@ -200,7 +200,7 @@ static bool push_group_to_mark(struct machine *m, enum pickled_kind kind)
 static bool add_to_mark(struct machine *m)
 {
 	unsigned n;
-	struct pickled **at = pop_to_mark(m, &n);
+	struct pickled **at = remove_values_to_mark(m, &n);
 
 	if (!at || m->n <= get_stack_floor(m))
 		return record_pickle_error(m, wrong);
@@ -231,14 +231,14 @@ static bool set_memo(struct machine *m, uint64_t index)
 	return true;
 }
 
-static bool push_memo(struct machine *m, uint64_t index)
+static bool add_pickled_memo(struct machine *m, uint64_t index)
 {
 	if (index >= m->nmemo || !m->memo[index])
 		return record_pickle_error(m, wrong);
 	return push_pickled(m, m->memo[index]);
 }
 
-static bool push_global(
+static bool add_pickled_global(
 	struct machine *m, const char *module, size_t nm, const char *name, size_t n)
 {
 	char *text = tool_format("%.*s %.*s", (int)nm, module, (int)n, name);
@@ -248,7 +248,7 @@ static bool push_global(
 	return good;
 }
 
-static bool push_call(struct machine *m, struct pickled *call, struct pickled *args)
+static bool add_pickled_call(struct machine *m, struct pickled *call, struct pickled *args)
 {
 	struct pickled *v = call && args ? add_pickled(m, PICKLED_CALL) : NULL;
 
@@ -345,7 +345,7 @@ static bool remove_mark(struct machine *m)
 {
 	unsigned n;
 
-	return pop_to_mark(m, &n) != NULL || !m->u->why;
+	return remove_values_to_mark(m, &n) != NULL || !m->u->why;
 }
 
 /* Handles an opcode that is followed by a number or a string. */
@@ -367,9 +367,9 @@ static bool handle_value_opcode(struct machine *m, unsigned char op)
 	case 'M':
 		return read_pickle_number(m, 2, &v) && push_pickled_int(m, (int64_t)v);
 	case 0x8a:
-		return push_long_int(m, 1);
+		return add_pickled_long_int(m, 1);
 	case 0x8b:
-		return push_long_int(m, 4);
+		return add_pickled_long_int(m, 4);
 	case 'F':
 		return read_pickle_line(m, &s, &n) && push_pickled_double(m, strtod(s, NULL));
 	case 'G':
@@ -391,19 +391,19 @@ static bool handle_value_opcode(struct machine *m, unsigned char op)
 		return push_counted_text(m, 8);
 	case 'c':
 		return read_pickle_line(m, &s, &n) && read_pickle_line(m, &t, &k) &&
-		       push_global(m, s, n, t, k);
+		       add_pickled_global(m, s, n, t, k);
 	case 'p':
 		return read_pickle_line(m, &s, &n) && set_memo(m, strtoull(s, NULL, 10));
 	case 'g':
-		return read_pickle_line(m, &s, &n) && push_memo(m, strtoull(s, NULL, 10));
+		return read_pickle_line(m, &s, &n) && add_pickled_memo(m, strtoull(s, NULL, 10));
 	case 'q':
 		return read_pickle_number(m, 1, &v) && set_memo(m, v);
 	case 'r':
 		return read_pickle_number(m, 4, &v) && set_memo(m, v);
 	case 'h':
-		return read_pickle_number(m, 1, &v) && push_memo(m, v);
+		return read_pickle_number(m, 1, &v) && add_pickled_memo(m, v);
 	case 'j':
-		return read_pickle_number(m, 4, &v) && push_memo(m, v);
+		return read_pickle_number(m, 4, &v) && add_pickled_memo(m, v);
 	case 'P':
 		return read_pickle_line(m, &s, &n) && push_pickled_text(m, PICKLED_TEXT, s, n) &&
 		       push_stored(m, pop_pickled(m));
@@ -425,18 +425,18 @@ static bool handle_call_opcode(struct machine *m, unsigned char op)
 	case 0x81:
 		b = pop_pickled(m);
 		a = pop_pickled(m);
-		return push_call(m, a, b);
+		return add_pickled_call(m, a, b);
 	case 0x92:
 		kw = pop_pickled(m);
 		b = pop_pickled(m);
 		a = pop_pickled(m);
-		return kw && push_call(m, a, b);
+		return kw && add_pickled_call(m, a, b);
 	case 0x93:
 		b = pop_pickled(m);
 		a = pop_pickled(m);
 		if (!a || !b || a->kind != PICKLED_TEXT || b->kind != PICKLED_TEXT)
 			return record_pickle_error(m, wrong);
-		return push_global(m, a->text, a->length, b->text, b->length);
+		return add_pickled_global(m, a->text, a->length, b->text, b->length);
 	case 'Q':
 		return push_stored(m, pop_pickled(m));
 	case 'b':
@@ -472,16 +472,16 @@ static bool handle_opcode(struct machine *m, unsigned char op)
 	case ')':
 		return push_pickled(m, add_pickled(m, PICKLED_TUPLE));
 	case 't':
-		return push_group_to_mark(m, PICKLED_TUPLE);
+		return add_pickled_group_to_mark(m, PICKLED_TUPLE);
 	case 'l':
 	case 0x91:
-		return push_group_to_mark(m, PICKLED_LIST);
+		return add_pickled_group_to_mark(m, PICKLED_LIST);
 	case 'd':
-		return push_group_to_mark(m, PICKLED_DICT);
+		return add_pickled_group_to_mark(m, PICKLED_DICT);
 	case 0x85:
 	case 0x86:
 	case 0x87:
-		return push_group(m, PICKLED_TUPLE, op - 0x84u);
+		return add_pickled_group(m, PICKLED_TUPLE, op - 0x84u);
 	case 'e':
 	case 'u':
 	case 0x90:

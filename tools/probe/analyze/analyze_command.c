@@ -163,7 +163,7 @@ int verb_analyze(int argc, char **argv)
 		if (!ok)
 			return STATUS_USAGE;
 	}
-	status = print_first_anomalies(&q, dir ? dir : folders_default(), json);
+	status = print_first_anomalies(&q, dir ? dir : folders_get_default(), json);
 	free(q.span);
 	return tool_close_output(status);
 }

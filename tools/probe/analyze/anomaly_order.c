@@ -245,34 +245,34 @@ static int compare_anomalies(const void *x, const void *y)
 
 static void write_analysed_number(struct text *t, const char *key, int64_t v)
 {
-	text_str(t, "  \"");
-	text_str(t, key);
-	text_str(t, "\": ");
-	text_i64(t, v);
-	text_str(t, ",\n");
+	text_add_string(t, "  \"");
+	text_add_string(t, key);
+	text_add_string(t, "\": ");
+	text_add_i64(t, v);
+	text_add_string(t, ",\n");
 }
 
 static void write_analysed_anomaly(struct text *t, const struct anomaly_read *a)
 {
-	text_char(t, ' ');
-	text_json(t, a->key);
-	text_str(t, ": {\n");
+	text_add_char(t, ' ');
+	text_add_json(t, a->key);
+	text_add_string(t, ": {\n");
 	write_analysed_number(t, "rank", a->rank);
 	write_analysed_number(t, "step", a->step);
 	write_analysed_number(t, "micro_step", a->micro_step);
 	write_analysed_number(t, "pp_stage", a->pp_stage);
 	write_analysed_number(t, "vpp_stage", a->vpp_stage);
 	write_analysed_number(t, "call_id", a->call_id);
-	text_str(t, "  \"tag_name\": ");
-	text_json(t, a->tag);
-	text_str(t, ",\n  \"message\": ");
-	text_json(t, a->message);
-	text_str(t, ",\n  \"group_mates\": [");
+	text_add_string(t, "  \"tag_name\": ");
+	text_add_json(t, a->tag);
+	text_add_string(t, ",\n  \"message\": ");
+	text_add_json(t, a->message);
+	text_add_string(t, ",\n  \"group_mates\": [");
 	for (unsigned i = 0; i < a->nmates; i++) {
-		text_str(t, i ? ",\n   " : "\n   ");
-		text_i64(t, a->mate[i]);
+		text_add_string(t, i ? ",\n   " : "\n   ");
+		text_add_i64(t, a->mate[i]);
 	}
-	text_str(t, a->nmates ? "\n  ]\n }" : "]\n }");
+	text_add_string(t, a->nmates ? "\n  ]\n }" : "]\n }");
 }
 
 static int write_analysis(const struct anomaly_set *s, unsigned n, const char *dir)
@@ -288,13 +288,13 @@ static int write_analysis(const struct anomaly_set *s, unsigned n, const char *d
 				   strlen(s->at[i].message)) +
 		       24 * (size_t)s->at[i].nmates;
 	buf = tool_alloc(cap);
-	t = text_over(buf, cap);
-	text_str(&t, n ? "{\n" : "{");
+	t = text_init(buf, cap);
+	text_add_string(&t, n ? "{\n" : "{");
 	for (unsigned i = 0; i < n; i++) {
 		write_analysed_anomaly(&t, &s->at[i]);
-		text_str(&t, i + 1 < n ? ",\n" : "\n");
+		text_add_string(&t, i + 1 < n ? ",\n" : "\n");
 	}
-	text_char(&t, '}');
+	text_add_char(&t, '}');
 	err = io_add_folders(dir);
 	fd = err ? -1 : open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0 && !err)

@@ -207,7 +207,7 @@ static int write_stage_contents(const char *root, const char *name, const struct
 	for (unsigned i = 0; i < folders->n; i++) {
 		const struct rank_dir *d = &folders->dir[i];
 
-		fprintf(f, "%-5d %-11s %s  %lld  %s\n", d->rank, rank_state_key(d->state),
+		fprintf(f, "%-5d %-11s %s  %lld  %s\n", d->rank, rank_state_get_key(d->state),
 			d->meta.has_owner ? d->meta.owner.host : "?",
 			d->meta.has_owner ? (long long)d->meta.owner.pid : -1, d->name);
 	}
@@ -419,7 +419,7 @@ static bool set_calls(struct asked *a, const char *text)
 static void set_bundle_defaults(struct asked *a)
 {
 	if (!a->dir)
-		a->dir = folders_default();
+		a->dir = folders_get_default();
 	if (!a->output)
 		a->output = a->stream ? "-" : "probe_bundle.tar.gz";
 	if (!a->calls_named)

@@ -87,19 +87,20 @@ static int write_health_file(const struct checkpoints *c, const char *dir)
 	for (unsigned i = 0; i < c->n; i++)
 		cap += 128 + 6 * strlen(c->at[i].name);
 	buf = tool_alloc(cap);
-	t = text_over(buf, cap);
-	text_char(&t, '[');
+	t = text_init(buf, cap);
+	text_add_char(&t, '[');
 	for (unsigned i = 0; i < c->n; i++) {
 		const struct checkpoint *at = &c->at[i];
 
 		if (at->state != CKPT_COMPLETE || !at->judged)
 			continue;
-		text_str(&t, n++ ? ",\n    {\n" : "\n    {\n");
-		text_fmt(&t, "        \"is_health\": %d,\n        \"ckpt_name\": ", !at->healthy);
-		text_json(&t, at->name);
-		text_str(&t, "\n    }");
+		text_add_string(&t, n++ ? ",\n    {\n" : "\n    {\n");
+		text_add_format(
+			&t, "        \"is_health\": %d,\n        \"ckpt_name\": ", !at->healthy);
+		text_add_json(&t, at->name);
+		text_add_string(&t, "\n    }");
 	}
-	text_str(&t, n ? "\n]" : "]");
+	text_add_string(&t, n ? "\n]" : "]");
 	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	err = fd < 0 ? -errno : io_replace_file(fd, HEALTH_FILE, buf, t.len);
 	if (fd >= 0)

@@ -92,7 +92,7 @@ static void record_embedding_scalar(
 /* Returns true if the job's configuration asks for the l2 norm. */
 static bool is_l2_configured(const struct rank_dir *dir)
 {
-	char *json = meta_config_text(dir->path);
+	char *json = meta_read_config(dir->path);
 	bool l2 = json && strstr(json, "\"health_norm\": \"l2\"");
 
 	free(json);

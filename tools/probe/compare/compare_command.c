@@ -149,7 +149,7 @@ struct rank_sums *add_rank_sums(struct comparison *c, int64_t step, int64_t rank
 
 bool is_number_wanted(const struct ranges *r, int64_t n)
 {
-	return n < 0 || ranges_contain(r, (uint64_t)n);
+	return n < 0 || ranges_has(r, (uint64_t)n);
 }
 
 static void free_comparison(struct comparison *c)

@@ -51,11 +51,11 @@ static void add_kept_number(
 	void *arg, uint64_t step, const struct csv_text *text, double v, uint64_t wall_ns)
 {
 	struct number_side *s = arg;
-	uint32_t name = intern_text(text->s, text->n);
+	uint32_t name = intern_add_text(text->s, text->n);
 	struct kept_number *k;
 
 	(void)wall_ns;
-	if (!ranges_contain(s->steps, step) ||
+	if (!ranges_has(s->steps, step) ||
 		(!is_listed_number(intern_get_name(name), set_numbers) &&
 			!is_listed_number(intern_get_name(name), computed_numbers)))
 		return;
@@ -64,7 +64,7 @@ static void add_kept_number(
 		k->value = v;
 }
 
-static bool are_numbers_equal(double a, double b)
+static bool is_same_number(double a, double b)
 {
 	if (isnan(a) || isnan(b))
 		return isnan(a) && isnan(b);
@@ -148,7 +148,7 @@ static void read_kind_row(const struct kind_reading *r, const struct csv *c, con
 	struct kind_value *k;
 	uint64_t step, key;
 
-	if (!csv_parse_u64(csv_get_field(c, col[2]), &step) || !ranges_contain(&r->c->steps, step))
+	if (!csv_parse_u64(csv_get_field(c, col[2]), &step) || !ranges_has(&r->c->steps, step))
 		return;
 	key = compute_text_hash(
 		compute_text_hash(r->kind, csv_get_field(c, col[0])), csv_get_field(c, col[1]));
@@ -163,7 +163,7 @@ static void read_kind_row(const struct kind_reading *r, const struct csv *c, con
 	r->c->numbers += r->of_b ? PARTS : 0;
 	/* The norm comes first, because it says most about the whole tensor. */
 	for (unsigned i = PARTS; r->of_b && i-- > 0;)
-		if (!are_numbers_equal(k->part[i], part[i])) {
+		if (!is_same_number(k->part[i], part[i])) {
 			record_first_kind(
 				r, step, csv_get_field(c, col[1]), parts[i], k->part[i], part[i]);
 			return;
@@ -223,7 +223,7 @@ void compare_numbers(struct comparison *c, const struct rank_dir *a, const struc
 		const struct kept_number *other = table_find(&y.values, k->key.a, k->key.b);
 
 		c->numbers += other != NULL;
-		if (other && !are_numbers_equal(k->value, other->value))
+		if (other && !is_same_number(k->value, other->value))
 			record_first_number(
 				c, (uint32_t)k->key.a, k->key.b, a->rank, k->value, other->value);
 	}

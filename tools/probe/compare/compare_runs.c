@@ -151,7 +151,7 @@ static void set_run_level_keys(const struct run_step *s, uint64_t *key[SEQUENCE_
 	}
 }
 
-static bool are_places_equal(const struct run_step *a, const struct run_step *b)
+static bool has_same_places(const struct run_step *a, const struct run_step *b)
 {
 	bool equal = a->n == b->n;
 
@@ -173,7 +173,7 @@ static void match_run_calls(
 {
 	uint64_t *key_a[SEQUENCE_LEVELS], *key_b[SEQUENCE_LEVELS];
 
-	if (are_places_equal(a, b)) {
+	if (has_same_places(a, b)) {
 		for (unsigned i = 0; i < a->n; i++)
 			partner[i] = i;
 		memset(used, 1, b->n * sizeof(*used));
@@ -357,7 +357,7 @@ bool is_rank_gone(const struct rank_dir *d)
 static void open_run_side(struct comparison *c, struct run_calls *r, const struct rank_dir *d,
 	uint32_t rank, struct overlay *o)
 {
-	char *problem = is_rank_gone(d) ? overlay_make(o, d) : NULL;
+	char *problem = is_rank_gone(d) ? overlay_open(o, d) : NULL;
 
 	if (problem)
 		add_compare_note(c, "%s: %s", d->path, problem);

@@ -153,9 +153,9 @@ static void print_paired_share(const struct comparison *c, const struct rank_sum
 		"for these alone.",
 		out_format_count(total->paired), out_format_count(total->calls_a + c->lone_a),
 		out_format_count(total->paired), out_format_count(total->calls_b + c->lone_b));
-	printf("%s", out_style(STYLE_WARN));
+	printf("%s", out_get_style(STYLE_WARN));
 	out_print_wrapped(text, 0, 0);
-	printf("%s\n", out_plain());
+	printf("%s\n", out_get_plain());
 	free(text);
 }
 
@@ -194,7 +194,7 @@ static void print_first(const struct first_diff *f, const char *title, enum styl
 
 	if (!f)
 		return;
-	printf("%s%s%s ", out_style(style), title, out_plain());
+	printf("%s%s%s ", out_get_style(style), title, out_get_plain());
 	print_place(f->step, f->rank);
 	text = tool_format("%s, %s: %s", f->name, f->what, f->values);
 	out_print_wrapped(text, 4, 4);
@@ -285,7 +285,7 @@ static void print_first_number(const struct first_number *f, const char *title)
 
 	if (!f->any)
 		return;
-	printf("%s%s%s ", out_style(STYLE_HEAD), title, out_plain());
+	printf("%s%s%s ", out_get_style(STYLE_HEAD), title, out_get_plain());
 	rank = f->rank < 0 ? tool_strdup("") : tool_format(", rank %d", f->rank);
 	text = tool_format(
 		"%s, step %" PRIu64 "%s: %.9g, in B %.9g", f->name, f->step, rank, f->a, f->b);
@@ -303,7 +303,8 @@ static void print_call_differences(struct comparison *c, const struct rank_sums 
 	print_rank_table(c);
 	printf("\n");
 	if (!first && status == STATUS_DONE) {
-		printf("%sNo difference%s in %s of %s.\n", out_style(STYLE_GOOD), out_plain(),
+		printf("%sNo difference%s in %s of %s.\n", out_get_style(STYLE_GOOD),
+			out_get_plain(),
 			out_format_plural(total->rows - total->unwritten - total->unrecorded_values,
 				"value", "values"),
 			out_format_plural(total->paired, "call", "calls"));
@@ -346,7 +347,7 @@ int print_comparison(struct comparison *c)
 		print_call_differences(c, &all, status);
 	else if (status == STATUS_DONE)
 		printf("%sNo difference%s in %s of steps and parameters; there are no calls.\n",
-			out_style(STYLE_GOOD), out_plain(),
+			out_get_style(STYLE_GOOD), out_get_plain(),
 			out_format_plural(c->numbers, "number", "numbers"));
 	print_first_number(&c->first_number, "First number of a step that differs:");
 	print_first_number(&c->first_kind, "First parameter or gradient that differs:");

@@ -170,7 +170,7 @@ int find_side_contents(struct compared *s, const char *path)
 
 	*s = (struct compared){.path = path};
 	if (stat(path, &st) < 0) {
-		folders_report_missing("compare: ", path, errno);
+		folders_print_missing("compare: ", path, errno);
 		return STATUS_USAGE;
 	}
 	if (S_ISREG(st.st_mode)) {
@@ -178,7 +178,7 @@ int find_side_contents(struct compared *s, const char *path)
 		s->dump[s->ndump++] = (struct dump_place){-1, -1, tool_strdup(path)};
 	} else {
 		find_dumps(s, path);
-		if (folders_have_rank(path))
+		if (folders_has_rank(path))
 			s->contents |= CONTENT_CALLS;
 	}
 	if (s->ndump)

@@ -94,7 +94,7 @@ static void add_point(struct curves *s, const char *name, uint64_t step, double 
 {
 	struct curve *c;
 
-	if (!ranges_contain(s->steps, step) || !is_curve_wanted(s, name))
+	if (!ranges_has(s->steps, step) || !is_curve_wanted(s, name))
 		return;
 	c = get_curve(s, name);
 	if (!c) {
@@ -281,7 +281,7 @@ static int read_run_curves(struct curves *s, const char *path, const struct rang
 	for (unsigned i = 0; i < f.n; i++) {
 		s->rank = f.dir[i].rank;
 		s->meta = &f.dir[i].meta;
-		if (s->rank < 0 || ranges_contain(ranks, (uint64_t)s->rank))
+		if (s->rank < 0 || ranges_has(ranks, (uint64_t)s->rank))
 			read_curve_folder(s, f.dir[i].path);
 	}
 	folders_close(&f);
@@ -295,9 +295,9 @@ static void write_page_text(struct target *t, const char *text)
 {
 	size_t cap = 6 * strlen(text) + 16;
 	char *json = tool_alloc(cap);
-	struct text out = text_over(json, cap);
+	struct text out = text_init(json, cap);
 
-	text_json(&out, text);
+	text_add_json(&out, text);
 	for (const char *p = json; *p; p++)
 		if (*p == '<')
 			target_write_text(t, "\\u003c");
@@ -319,7 +319,7 @@ static double get_page_value(const struct curve *c, unsigned i)
 }
 
 /* Keeps the minimum and the maximum of each part of a long curve. */
-static void mark_extreme_points(const struct curve *c, bool *keep)
+static void set_extreme_points(const struct curve *c, bool *keep)
 {
 	unsigned part = c->n <= SHOWN_MAX ? 1 : c->n / (SHOWN_MAX / 2) + 1;
 
@@ -367,7 +367,7 @@ static bool is_equal_on_page(double a, double b)
  * page compares points of one step. The first point that differs and the point that differs most are
  * included. Both curves are sorted by step, each step at most once.
  */
-static void mark_different_points(
+static void set_different_points(
 	const struct curve *a, bool *keep_a, const struct curve *b, bool *keep_b)
 {
 	unsigned first[2] = {0, 0}, most[2] = {0, 0};
@@ -405,13 +405,13 @@ static bool *find_shown_points(const struct curves *s, const struct curve *c)
 	bool *keep = tool_alloc(c->n + 1), *keep_other;
 
 	memset(keep, 0, c->n + 1);
-	mark_extreme_points(c, keep);
+	set_extreme_points(c, keep);
 	if (!other || (c->n <= SHOWN_MAX && other->n <= SHOWN_MAX))
 		return keep;
 	keep_other = tool_alloc(other->n + 1);
 	memset(keep_other, 0, other->n + 1);
-	mark_extreme_points(other, keep_other);
-	mark_different_points(c, keep, other, keep_other);
+	set_extreme_points(other, keep_other);
+	set_different_points(c, keep, other, keep_other);
 	free(keep_other);
 	return keep;
 }

@@ -246,7 +246,7 @@ static char *format_item_name(const struct item *i)
 		"%s%.*s %s", "", (int)(i->state == ITEM_PARAM ? 9 : word - tail), tail, word + 1);
 }
 
-static bool are_cells_equal(const struct cell *a, const struct cell *b)
+static bool is_same_cell(const struct cell *a, const struct cell *b)
 {
 	return strcmp(a->text, b->text) == 0 ||
 	       (a->kind == CELL_NUMBER && b->kind == CELL_NUMBER && a->v == b->v);
@@ -274,7 +274,7 @@ static char *format_row_difference(const struct row *r)
 	for (unsigned k = 0; k < STATS_COUNT; k++) {
 		unsigned s = (k + STAT_NORM) % STATS_COUNT;
 
-		if (!r->diff[s] || are_cells_equal(&r->a->stat[s], &r->b->stat[s]))
+		if (!r->diff[s] || is_same_cell(&r->a->stat[s], &r->b->stat[s]))
 			continue;
 		if (r->a->scalar)
 			return tool_format("%s, in B %s", r->a->stat[s].text, r->b->stat[s].text);

@@ -156,16 +156,17 @@ static void record_value_of_b(
 
 static void read_weight_row(void *arg, struct calls *s, const struct call *c)
 {
-	const struct csv_text *io = calls_column(s, COL_io), *name = calls_column(s, COL_name);
+	const struct csv_text *io = calls_get_column(s, COL_io),
+			      *name = calls_get_column(s, COL_name);
 	struct weights *w = arg;
 	struct weight_value v;
 	struct moment now = {.step = c->step, .seq = c->seq, .any = true};
 	struct weight *x;
 	char *text;
 
-	if (!io->n || !ranges_contain(w->steps, c->step) ||
-		!parse_sum(calls_column(s, COL_crc32), &v.crc) ||
-		!csv_parse_u64(calls_column(s, COL_bytes), &v.bytes) || !v.bytes)
+	if (!io->n || !ranges_has(w->steps, c->step) ||
+		!parse_sum(calls_get_column(s, COL_crc32), &v.crc) ||
+		!csv_parse_u64(calls_get_column(s, COL_bytes), &v.bytes) || !v.bytes)
 		return;
 	w->sums++;
 	if (w->of_b)
@@ -199,13 +200,13 @@ static int read_weight_side(struct weights *w, const char *path, const struct ra
 		struct overlay o = {0};
 
 		w->rank = f.dir[i].rank;
-		if (w->rank >= 0 && !ranges_contain(ranks, (uint64_t)w->rank))
+		if (w->rank >= 0 && !ranges_has(ranks, (uint64_t)w->rank))
 			continue;
-		free(is_rank_gone(&f.dir[i]) ? overlay_make(&o, &f.dir[i]) : NULL);
+		free(is_rank_gone(&f.dir[i]) ? overlay_open(&o, &f.dir[i]) : NULL);
 		calls_open(&calls, &f.dir[i], i, &o);
 		calls.row = read_weight_row;
 		calls.row_arg = w;
-		while (calls_next(&calls, &c))
+		while (calls_read_next(&calls, &c))
 			;
 		calls_close(&calls);
 		overlay_remove(&o);

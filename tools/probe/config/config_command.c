@@ -177,7 +177,7 @@ static int print_config(const char *file, bool explained, bool common)
 		if (list)
 			puts("# instead: the copy in libprobe.so");
 	}
-	report_unknown_words(&now, file, environ, list, print_config_problem, &problems);
+	emit_unknown_words(&now, file, environ, list, print_config_problem, &problems);
 	if (getenv("PROBE_DISABLE") && now.disable)
 		puts("# PROBE_DISABLE is set: nothing is recorded");
 	if (explained && list)

@@ -66,7 +66,7 @@ bool compute_run_cost(struct cost *c, const struct rank_dir *dir)
 	*c = (struct cost){.once_bytes = compute_fixed_bytes(dir->path)};
 	calls_open(&s, dir, 0, NULL);
 	table_init(&steps, sizeof(struct one_step), STEPS_MAX);
-	while (calls_next(&s, &k)) {
+	while (calls_read_next(&s, &k)) {
 		struct one_step *t = table_get(&steps, k.step, 0);
 
 		rows += k.rows;
@@ -75,7 +75,7 @@ bool compute_run_cost(struct cost *c, const struct rank_dir *dir)
 			t->calls++;
 		}
 		/* A new step begins. */
-		if (!t || (calls_done(&s) > COST_BYTES && t->calls == 1 && steps.n > 1))
+		if (!t || (calls_get_bytes_read(&s) > COST_BYTES && t->calls == 1 && steps.n > 1))
 			break;
 	}
 	c->steps = steps.n;
@@ -83,7 +83,7 @@ bool compute_run_cost(struct cost *c, const struct rank_dir *dir)
 		uint64_t recorded = dir->meta.recorded;
 
 		c->rows = compute_step_median(&steps, offsetof(struct one_step, rows));
-		c->step_bytes = c->rows * (double)calls_done(&s) / (double)rows;
+		c->step_bytes = c->rows * (double)calls_get_bytes_read(&s) / (double)rows;
 		if (recorded)
 			c->step_ns = dir->meta.own_calls_s * 1e9 / (double)recorded *
 				     compute_step_median(&steps, offsetof(struct one_step, calls));

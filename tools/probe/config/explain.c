@@ -70,9 +70,9 @@ static unsigned get_section_count(const struct wraplist *w, uint32_t section)
 }
 
 /* Reports entries on stderr that are not a function of the libraries exported by libprobe.so. */
-static unsigned count_unknown_entries(const struct wraplist *w, uint32_t section)
+static unsigned print_unknown_entries(const struct wraplist *w, uint32_t section)
 {
-	char *word = tool_format(" %s ", wraplist_text(w, w->section[section].name));
+	char *word = tool_format(" %s ", wraplist_get_text(w, w->section[section].name));
 	unsigned n = 0;
 
 	if (strstr(" " COMPILED_LIBRARIES " ", word))
@@ -84,7 +84,7 @@ static unsigned count_unknown_entries(const struct wraplist *w, uint32_t section
 
 static bool has_entries(const struct wraplist *w, const char *library)
 {
-	uint32_t s = wraplist_section(w, library);
+	uint32_t s = wraplist_find_section(w, library);
 
 	return s != WRAPLIST_NONE && get_section_count(w, s) > 0;
 }
@@ -118,12 +118,12 @@ static void print_listed_functions(const struct wraplist *w, bool exports)
 	}
 
 	for (uint32_t s = 0; s < w->nsection; s++) {
-		const char *name = wraplist_text(w, w->section[s].name);
+		const char *name = wraplist_get_text(w, w->section[s].name);
 		unsigned n = get_section_count(w, s);
 
 		if (!n || !has_wrappers(name))
 			continue;
-		bad = exports ? count_unknown_entries(w, s) : 0;
+		bad = exports ? print_unknown_entries(w, s) : 0;
 		if (bad)
 			print_explained(head, "%s: %s, and %s that libprobe does not know", name,
 				out_format_plural(n - bad, "entry", "entries"),
@@ -136,7 +136,7 @@ static void print_listed_functions(const struct wraplist *w, bool exports)
 	if (*head)
 		print_explained(head, "none: nothing is recorded");
 	for (uint32_t s = 0; s < w->nsection; s++) {
-		const char *name = wraplist_text(w, w->section[s].name);
+		const char *name = wraplist_get_text(w, w->section[s].name);
 
 		if (!get_section_count(w, s) || has_wrappers(name))
 			continue;
@@ -179,7 +179,7 @@ static void print_first_steps(const struct config *c, const char *head)
 static void check_marker(
 	const char *marker, const struct wraplist *w, char *const *export, unsigned nexport)
 {
-	const uint32_t custom = wraplist_section(w, "custom");
+	const uint32_t custom = wraplist_find_section(w, "custom");
 	const char *near;
 
 	if (!*marker || strpbrk(marker, ":/.( ") || !nexport)
@@ -304,7 +304,7 @@ static void print_tensors(const struct config *c)
 
 static const char *without_effect;
 
-static void explain_useless_key(const char *key, bool set, bool because, const char *why)
+static void print_useless_key(const char *key, bool set, bool because, const char *why)
 {
 	if (!set || !because)
 		return;
@@ -322,32 +322,32 @@ static void print_useless_keys(const struct config *c, const struct wraplist *w)
 #define SET(key) (c->key != d.key)
 	static const char no_statistics[] = "statistics is off";
 
-	explain_useless_key("eps", c->eps > d.eps || c->eps < d.eps, !c->statistics, no_statistics);
-	explain_useless_key("checksum", SET(checksum), !c->statistics, no_statistics);
-	explain_useless_key("stats_isa", SET(stats_isa), !c->statistics, no_statistics);
-	explain_useless_key("stats_threads", SET(stats_threads), !c->statistics, no_statistics);
-	explain_useless_key("stats_threads_min_bytes", SET(stats_threads_min_bytes),
+	print_useless_key("eps", c->eps > d.eps || c->eps < d.eps, !c->statistics, no_statistics);
+	print_useless_key("checksum", SET(checksum), !c->statistics, no_statistics);
+	print_useless_key("stats_isa", SET(stats_isa), !c->statistics, no_statistics);
+	print_useless_key("stats_threads", SET(stats_threads), !c->statistics, no_statistics);
+	print_useless_key("stats_threads_min_bytes", SET(stats_threads_min_bytes),
 		!c->statistics || !c->stats_threads,
 		c->statistics ? "stats_threads is 0" : no_statistics);
-	explain_useless_key("device", SET(device), !c->statistics, no_statistics);
-	explain_useless_key("device_copy_mib", SET(device_copy_mib),
+	print_useless_key("device", SET(device), !c->statistics, no_statistics);
+	print_useless_key("device_copy_mib", SET(device_copy_mib),
 		!c->statistics || c->device == CONFIG_DEVICE_OFF,
 		c->statistics ? "device is off" : no_statistics);
-	explain_useless_key("max_bytes", SET(max_bytes), !c->statistics, no_statistics);
-	explain_useless_key("stack_depth", SET(stack_depth), !c->stack, "stack is off");
-	explain_useless_key("stack_blacklist", *c->stack_blacklist, !c->stack, "stack is off");
-	explain_useless_key("backward", c->backward, !has_entries(w, "aten"),
+	print_useless_key("max_bytes", SET(max_bytes), !c->statistics, no_statistics);
+	print_useless_key("stack_depth", SET(stack_depth), !c->stack, "stack is off");
+	print_useless_key("stack_blacklist", *c->stack_blacklist, !c->stack, "stack is off");
+	print_useless_key("backward", c->backward, !has_entries(w, "aten"),
 		"the list has no entry in the section aten");
-	explain_useless_key("custom_apis", *c->custom_apis, !has_entries(w, "custom"),
+	print_useless_key("custom_apis", *c->custom_apis, !has_entries(w, "custom"),
 		"the list has no entry in the section custom");
-	explain_useless_key("start_step", SET(start_step),
+	print_useless_key("start_step", SET(start_step),
 		c->step_interval <= 1 && c->start_step <= c->start_iteration,
 		"not above start_iteration, the first step");
-	explain_useless_key("step_marker_count", SET(step_marker_count), !*c->step_marker,
+	print_useless_key("step_marker_count", SET(step_marker_count), !*c->step_marker,
 		"step_marker is empty");
-	explain_useless_key(
+	print_useless_key(
 		"step_anchor", *c->step_anchor, *c->step_marker, "step_marker defines the step");
-	explain_useless_key("part_mib", SET(part_mib),
+	print_useless_key("part_mib", SET(part_mib),
 		c->output_limit_mib && c->part_mib >= c->output_limit_mib,
 		"not below output_limit_mib, which counts");
 #undef SET
@@ -426,14 +426,15 @@ static void set_known_entries(struct wraplist *w, const char *library, void *arg
 	/* C++ functions are listed by their qualified names. */
 	for (unsigned i = 0; i < e->n; i++)
 		wraplist_match(w, library,
-			demangle_symbol(e->name[i], cxx, sizeof(cxx), NULL) > 0 ? cxx : e->name[i]);
+			format_cxx_symbol(e->name[i], cxx, sizeof(cxx), NULL) > 0 ? cxx
+										  : e->name[i]);
 }
 
 static void print_unknown_entry(struct wraplist *w, const char *library, void *arg)
 {
 	struct exports *e = arg;
 
-	wraplist_report_unknown(w, library, e->report, e->arg);
+	wraplist_emit_unknown(w, library, e->report, e->arg);
 }
 
 void print_config_explanation(

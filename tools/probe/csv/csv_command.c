@@ -162,7 +162,7 @@ static void write_csv_of_file(
 static uint64_t read_part_bytes(const char *folder)
 {
 	static const char key[] = "\"part_mib\": ";
-	char *config = meta_config_text(folder), *at = config ? strstr(config, key) : NULL;
+	char *config = meta_read_config(folder), *at = config ? strstr(config, key) : NULL;
 	uint64_t mib = at ? strtoull(at + sizeof(key) - 1, NULL, 10) : 0;
 
 	free(config);
@@ -275,7 +275,7 @@ static bool is_folder_complete(const struct rank_dir *d)
 {
 	if (d->state == RANK_FINISHED || d->state == RANK_RECOVERED)
 		return true;
-	tool_error("csv: %s: %s; %s", d->path, rank_state_name(d->state),
+	tool_error("csv: %s: %s; %s", d->path, rank_state_get_name(d->state),
 		d->state == RANK_RUNNING ? "-o OUT writes what is there so far to another folder"
 					 : "complete it with probe recover first, or use -o OUT");
 	return false;
@@ -326,7 +326,7 @@ int verb_csv(int argc, char **argv)
 			return STATUS_USAGE;
 		}
 	}
-	if (folders_open(&f, dir ? dir : folders_default()))
+	if (folders_open(&f, dir ? dir : folders_get_default()))
 		return STATUS_USAGE;
 	for (unsigned i = 0; i < f.n; i++)
 		done &= write_csv_of_rank(&f.dir[i], out, &files, &rows);

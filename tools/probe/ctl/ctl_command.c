@@ -226,7 +226,7 @@ static void read_ctl_file(struct ctl *c)
 	char *path = format_ctl_file_path(c), *text = NULL;
 	size_t len;
 
-	if (reader_slurp(path, &text, &len) == 0 &&
+	if (reader_read_file(path, &text, &len) == 0 &&
 		(ctl_parse(&c->file, path, text, len, print_ctl_problem, NULL) ||
 			!is_file_of_run(c)))
 		ctl_free(&c->file);
@@ -326,7 +326,7 @@ static unsigned report_misspelt_words(
 		return 0;
 	for (unsigned i = 0; i < c->f.n && !json; i++)
 		if (is_rank_alive(&c->f.dir[i]))
-			json = meta_config_text(c->f.dir[i].path);
+			json = meta_read_config(c->f.dir[i].path);
 	place = tool_format("set %s", word);
 	if (json && config_load_text(
 			    &job, "meta.json", json, strlen(json), NULL, "/", NULL, NULL) == 0) {
@@ -335,7 +335,7 @@ static unsigned report_misspelt_words(
 			config_set(&job, config_key_find(keys[i], strlen(keys[i]), false), "[]", 2,
 				NULL);
 		config_set(&job, k, value, strlen(value), NULL);
-		n = report_words_of(&job, place, NULL, print_ctl_problem, NULL);
+		n = emit_unknown_words_of_list(&job, place, NULL, print_ctl_problem, NULL);
 		config_free(&job);
 	}
 	free(place);
@@ -357,7 +357,7 @@ static int parse_change(struct ctl *c, const char *word)
 	if (!eq) {
 		tool_error("ctl: set %s: accepted: KEY=VALUE", word);
 	} else if (!k) {
-		near = config_key_near(word, (size_t)(eq - word));
+		near = config_find_similar_key(word, (size_t)(eq - word));
 		if (near)
 			tool_error("ctl: set %s: no such key; did you mean %s?", word, near->name);
 		else
@@ -407,7 +407,7 @@ static void print_status_text(const struct ctl *c)
 
 		snprintf(text, sizeof(text), "%d", r->rank);
 		out_add_cell(&t, r->rank < 0 ? r->name : text);
-		out_add_cell(&t, rank_state_name(r->state));
+		out_add_cell(&t, rank_state_get_name(r->state));
 		out_add_cell(&t, out_format_count(r->meta.step_now));
 		out_add_cell(&t, r->meta.cfg_dynamic_on ? "on" : "off");
 		out_add_cell(&t, out_format_count(r->meta.config_from_step));
@@ -439,7 +439,7 @@ static void print_status_json(const struct ctl *c)
 
 		json_object(NULL);
 		json_i64("rank", r->rank);
-		json_string("state", rank_state_key(r->state));
+		json_string("state", rank_state_get_key(r->state));
 		json_u64("step", r->meta.step_now);
 		json_bool("on", r->meta.cfg_dynamic_on);
 		json_u64("since_step", r->meta.config_from_step);

@@ -94,8 +94,8 @@ static void add_dot_call(struct dot *d, const struct walk_call *w)
 	}
 	n->ranks++;
 	n->open |= c->bits & CALL_OPEN;
-	if (call_bytes(c) > n->bytes)
-		n->bytes = call_bytes(c);
+	if (call_get_bytes(c) > n->bytes)
+		n->bytes = call_get_bytes(c);
 	if (t->last && t->last != n->number) {
 		edge = table_get(&d->edges, t->last, n->number);
 		if (edge && !edge->ranks++)
@@ -133,7 +133,7 @@ static void write_dot_node(struct dot *d, struct target *t, const struct dot_nod
 		target_print(t, " #%lld", (long long)n->seq);
 	if (n->comm) {
 		target_write_text(t, "\\n");
-		write_dot_text(t, comm_label(&d->e->report.g.comms, n->comm, label));
+		write_dot_text(t, comm_format_label(&d->e->report.g.comms, n->comm, label));
 	}
 	target_print(t, "\\n%s, %s",
 		n->ranks == 1 ? "1 rank" : out_format_plural(n->ranks, "rank", "ranks"),
@@ -167,7 +167,7 @@ static void write_dot(struct dot *d, struct target *t)
 	target_write_text(t, "}\n");
 }
 
-int export_dot(struct export *e)
+int export_write_dot(struct export *e)
 {
 	struct dot d = {.e = e};
 	const struct walk_call *c;
@@ -194,7 +194,7 @@ int export_dot(struct export *e)
 	table_init(&d.nodes, sizeof(struct dot_node), NODES_MAX);
 	table_init(&d.edges, sizeof(struct dot_edge), EDGES_MAX);
 	table_init(&d.threads, sizeof(struct dot_thread), 1u << 20);
-	export_walk(e, &w);
+	export_open_walk(e, &w);
 	progress_start(&e->bar, true, w.bytes);
 	while (on && (c = walk_next(&w))) {
 		add_dot_call(&d, c);

@@ -22,7 +22,7 @@ struct export
 	bool *want; /* by folder */
 	unsigned nwant;
 	const struct overlay **overlay;
-	/* Shallow copies of the dir[] entries of the selected folders, for comms_settle(). */
+	/* Shallow copies of the dir[] entries of the selected folders, for comms_set_present_members(). */
 	struct folders chosen;
 	uint64_t limit; /* maximum number of bytes without --all */
 	uint64_t base_ns; /* time that the format writes as 0 */
@@ -42,9 +42,9 @@ int export_check_part(const struct export *e);
 /* Reports that steps lo to hi of the run in `dir` have no calls, and which steps have some. */
 void export_print_no_calls(const char *dir, uint64_t lo, uint64_t hi);
 
-void export_walk(const struct export *e, struct walk *w);
-/* Like export_walk(), for one folder only. */
-void export_walk_rank(const struct export *e, struct walk *w, unsigned folder_index);
+void export_open_walk(const struct export *e, struct walk *w);
+/* Like export_open_walk(), for one folder only. */
+void export_open_rank_walk(const struct export *e, struct walk *w, unsigned folder_index);
 
 /* Returns "main (train.c:50)", or "" if the stack is not known. */
 const char *export_get_stack(struct export *e, uint32_t rank, uint32_t id);
@@ -66,15 +66,15 @@ char *export_format_path(const struct export *e, const char *default_name);
 char *export_format_part(const struct export *e);
 
 /* The formats. Each returns 0 or STATUS_USAGE (reported). */
-int export_trace(struct export *e);
-int export_flight_recorder(struct export *e);
-int export_dot(struct export *e);
-int export_insight(struct export *e);
+int export_write_trace(struct export *e);
+int export_write_flight_recorder(struct export *e);
+int export_write_dot(struct export *e);
+int export_write_insight(struct export *e);
 
 /* Writes both memory files of a rank's profile, if the rank recorded memory (insight_memory.c). */
 int write_insight_memory(struct export *e, const char *dir, unsigned folder_index);
 
 /* The trace of one folder, as --per-rank writes it. */
-int export_rank_trace(struct export *e, const char *path, int folder_index);
+int export_write_rank_trace(struct export *e, const char *path, int folder_index);
 
 #endif

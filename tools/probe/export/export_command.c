@@ -109,10 +109,10 @@ static const struct {
 	enum output_format
 		sink; /* if `write` is NULL: the format whose sink is fed from the files */
 } formats[] = {
-	{"trace", export_trace, false, 0},
-	{"flight-recorder", export_flight_recorder, true, 0},
-	{"dot", export_dot, false, 0},
-	{"insight", export_insight, false, 0},
+	{"trace", export_write_trace, false, 0},
+	{"flight-recorder", export_write_flight_recorder, true, 0},
+	{"dot", export_write_dot, false, 0},
+	{"insight", export_write_insight, false, 0},
 	{"dump", NULL, true, FORMAT_DUMP},
 	{"monitor", NULL, true, FORMAT_MONITOR},
 	{"tensorboard", NULL, true, FORMAT_TENSORBOARD},
@@ -240,7 +240,7 @@ static int read_export_options(
 		return 1 + STATUS_USAGE;
 	}
 	/* A name without the extension of a file names a folder. */
-	if (formats[*format].write == export_trace && e->output && strcmp(e->output, "-") &&
+	if (formats[*format].write == export_write_trace && e->output && strcmp(e->output, "-") &&
 		fnmatch("*.json", e->output, 0) && fnmatch("*.gz", e->output, 0))
 		e->per_rank = true;
 	if (e->per_rank && e->output && strcmp(e->output, "-") == 0) {
@@ -281,7 +281,7 @@ static int feed_format(
 		struct tb_export tb = e->tb;
 
 		tb.feed = o;
-		return export_tensorboard(&tb);
+		return export_write_tensorboard(&tb);
 	}
 	return feed_folders(&o);
 }
@@ -301,7 +301,7 @@ int verb_export(int argc, char **argv)
 		return tool_close_output(status - 1);
 	}
 	if (!e->dir)
-		e->dir = folders_default();
+		e->dir = folders_get_default();
 	if (!formats[format].write) {
 		status = feed_format(e, &g, formats[format].sink);
 		ranges_free(&g.ranks);

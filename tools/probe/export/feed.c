@@ -226,7 +226,7 @@ static int feed_rank(
 {
 	struct feed *f = tool_alloc(sizeof(*f));
 	struct config cfg;
-	char *json = meta_config_text(dir->path), *slash, *out = realpath(dir->path, NULL);
+	char *json = meta_read_config(dir->path), *slash, *out = realpath(dir->path, NULL);
 	int err = -ENOMEM;
 
 	*f = (struct feed){.options = o, .dir = dir, .overlay = overlay};
@@ -289,11 +289,11 @@ int feed_folders(const struct feed_options *o)
 		struct overlay overlay = {0};
 		char *wrong;
 
-		if (!ranges_contain(&o->ranks, (uint64_t)(d->rank < 0 ? 0 : d->rank)))
+		if (!ranges_has(&o->ranks, (uint64_t)(d->rank < 0 ? 0 : d->rank)))
 			continue;
 		n++;
 		/* The journal of a running process is not read, only its files. */
-		wrong = d->journal && d->state != RANK_RUNNING ? overlay_make(&overlay, d) : NULL;
+		wrong = d->journal && d->state != RANK_RUNNING ? overlay_open(&overlay, d) : NULL;
 		if (wrong)
 			tool_warn("export: %s: %s", d->label, wrong);
 		free(wrong);

@@ -26,14 +26,14 @@ static int64_t get_fed_number(const struct calls *s, enum column c, int64_t none
 {
 	int64_t v;
 
-	return csv_parse_i64(calls_column(s, c), &v) ? v : none;
+	return csv_parse_i64(calls_get_column(s, c), &v) ? v : none;
 }
 
 static double get_fed_real(const struct calls *s, enum column c)
 {
 	double v;
 
-	return csv_parse_double(calls_column(s, c), &v) ? v : NAN;
+	return csv_parse_double(calls_get_column(s, c), &v) ? v : NAN;
 }
 
 static uint8_t find_word_number(const struct csv_text *t, const char *(*word)(unsigned), unsigned n)
@@ -110,11 +110,12 @@ static void start_call_record(
 		.tag = c->tag == NO_NUMBER ? JOURNAL_NONE : (int32_t)c->tag,
 		.stack = c->stack,
 		.tid = c->thread,
-		.redop = find_word_number(calls_column(s, COL_redop), get_redop_word, REDOP_COUNT),
-		.phase = find_word_number(calls_column(s, COL_phase), get_phase_word, PHASES)};
+		.redop = find_word_number(
+			calls_get_column(s, COL_redop), get_redop_word, REDOP_COUNT),
+		.phase = find_word_number(calls_get_column(s, COL_phase), get_phase_word, PHASES)};
 	e->e.type = JE_CALL;
 	atomic_store(&e->e.state, JCS_CLOSED);
-	read_flag_words(e, calls_column(s, COL_flags));
+	read_flag_words(e, calls_get_column(s, COL_flags));
 	if (number && !number->n)
 		number->n = (uint16_t)fed_calls->numbers.n;
 	e->api = number ? number->n : 0;
@@ -169,13 +170,13 @@ static void read_fed_statistics(struct journal_tensor *t, const struct calls *s)
 	const struct dtype_info *d = get_dtype_info(t->dtype);
 	bool pairs = d->component != t->dtype;
 
-	if (!calls_column(s, COL_nans)->n)
+	if (!calls_get_column(s, COL_nans)->n)
 		return;
 	t->stats = (struct stats){.n = t->count * (pairs ? 2 : 1),
 		.nans = (uint64_t)get_fed_number(s, COL_nans, 0),
 		.infs = (uint64_t)get_fed_number(s, COL_infs, 0),
-		.min = read_extreme(calls_column(s, COL_min), d),
-		.max = read_extreme(calls_column(s, COL_max), d),
+		.min = read_extreme(calls_get_column(s, COL_min), d),
+		.max = read_extreme(calls_get_column(s, COL_max), d),
 		.mean = get_fed_real(s, COL_mean),
 		.norm = get_fed_real(s, COL_norm)};
 	t->stats.zeros = (uint64_t)llround(get_fed_real(s, COL_zeros) * (double)t->stats.n);
@@ -188,7 +189,8 @@ static bool has_flag(const struct csv_text *flags, const char *word)
 
 static void add_fed_tensor(struct feed_call *f, const struct calls *s)
 {
-	const struct csv_text *name = calls_column(s, COL_name), *crc = calls_column(s, COL_crc32);
+	const struct csv_text *name = calls_get_column(s, COL_name),
+			      *crc = calls_get_column(s, COL_crc32);
 	const struct journal_call *e = &f->entry;
 	int64_t comm_seq = get_fed_number(s, COL_comm_seq, JOURNAL_NONE64);
 	int64_t peer = get_fed_number(s, COL_peer, JOURNAL_NONE),
@@ -204,10 +206,10 @@ static void add_fed_tensor(struct feed_call *f, const struct calls *s)
 	r->t.peer = peer == e->peer ? JOURNAL_NONE : (int32_t)peer;
 	r->t.tag = tag == e->tag ? JOURNAL_NONE : (int32_t)tag;
 	r->t.index = (uint16_t)get_fed_number(s, COL_index, 0);
-	r->t.io = csv_is(calls_column(s, COL_io), "in") ? IO_IN : IO_OUT;
-	r->t.dtype = read_fed_dtype(calls_column(s, COL_dtype));
-	r->t.ndim = read_fed_shape(calls_column(s, COL_shape), r->dim);
-	r->t.flags = has_flag(calls_column(s, COL_flags), call_flag_words[CF_BIT_NOSTATS].word)
+	r->t.io = csv_is(calls_get_column(s, COL_io), "in") ? IO_IN : IO_OUT;
+	r->t.dtype = read_fed_dtype(calls_get_column(s, COL_dtype));
+	r->t.ndim = read_fed_shape(calls_get_column(s, COL_shape), r->dim);
+	r->t.flags = has_flag(calls_get_column(s, COL_flags), call_flag_words[CF_BIT_NOSTATS].word)
 			     ? TF_NOSTATS
 			     : 0;
 	read_fed_statistics(&r->t, s);
@@ -229,7 +231,7 @@ static void handle_call_row(void *arg, struct calls *s, const struct call *c)
 		f->reading->n = 0;
 		start_call_record(f, s, c);
 	}
-	if (calls_column(s, COL_io)->n)
+	if (calls_get_column(s, COL_io)->n)
 		add_fed_tensor(f->reading, s);
 }
 
@@ -279,7 +281,7 @@ static void read_fed_calls(struct feed_calls *f, struct feed_call *reuse)
 	while (f->n < AHEAD_MAX) {
 		f->reading = reuse ? reuse : tool_alloc(sizeof(*f->reading));
 		reuse = NULL;
-		if (!calls_next(&f->reader, &f->reading->call)) {
+		if (!calls_read_next(&f->reader, &f->reading->call)) {
 			free_fed_call(f->reading);
 			break;
 		}

@@ -86,7 +86,7 @@ static void find_block_files(struct feed *f, const char *path, bool overlay,
 			!is_kind_in_list(f->options->kinds, b.word))
 			continue;
 		if (f->overlay && !overlay)
-			b.limit = overlay_limit(f->overlay, e->d_name);
+			b.limit = overlay_get_limit(f->overlay, e->d_name);
 		b.path = tool_format("%s/%s", path, e->d_name);
 		TOOL_GROW(*files, *n, *cap);
 		(*files)[(*n)++] = b;
@@ -496,7 +496,7 @@ static int feed_comms(struct feed *f, const char *folder, int (*end_pass)(struct
 			.lib = lib,
 			.kind = kind,
 			.name = name,
-			.world_ranks = ranks && are_ranks_plausible(ranks) ? ranks : ""};
+			.world_ranks = ranks && is_plausible_rank_list(ranks) ? ranks : ""};
 
 		err = GIVE(f, sink_give_comm(&f->sink, &r));
 		free(lib);

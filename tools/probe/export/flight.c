@@ -148,13 +148,13 @@ static void record_flight_op(struct flight *f, const struct walk_call *w)
 
 static void write_flight_sizes(struct target *t, const char *key, bool known, uint64_t count)
 {
-	pickle_text(t, key);
-	pickle_begin_list(t);
-	pickle_begin_list(t);
+	pickle_write_text(t, key);
+	pickle_start_list(t);
+	pickle_start_list(t);
 	if (known)
-		pickle_int(t, (int64_t)count);
-	pickle_end_list(t);
-	pickle_end_list(t);
+		pickle_write_int(t, (int64_t)count);
+	pickle_close_list(t);
+	pickle_close_list(t);
 }
 
 static void write_dtypes(struct target *t, const char *key, uint32_t dtype)
@@ -169,11 +169,11 @@ static void write_dtypes(struct target *t, const char *key, uint32_t dtype)
 	for (unsigned i = 0; i < sizeof(name) / sizeof(*name); i++)
 		if (strcmp(text, name[i].ours) == 0)
 			text = name[i].theirs;
-	pickle_text(t, key);
-	pickle_begin_list(t);
+	pickle_write_text(t, key);
+	pickle_start_list(t);
 	if (*text)
-		pickle_text(t, text);
-	pickle_end_list(t);
+		pickle_write_text(t, text);
+	pickle_close_list(t);
 }
 
 /* Writes "train.py:12 step" or "module!function+0x10". */
@@ -195,18 +195,18 @@ static void write_frame(struct target *t, const char *f, size_t n)
 		name = bang + 1;
 		nname = n - nfile - 1;
 	}
-	pickle_begin_dict(t);
-	pickle_text(t, "name");
+	pickle_start_dict(t);
+	pickle_write_text(t, "name");
 	s = tool_strndup(name, nname);
-	pickle_text(t, s);
+	pickle_write_text(t, s);
 	free(s);
-	pickle_text(t, "filename");
+	pickle_write_text(t, "filename");
 	s = tool_strndup(file, nfile);
-	pickle_text(t, s);
+	pickle_write_text(t, s);
 	free(s);
-	pickle_text(t, "line");
-	pickle_int(t, line);
-	pickle_end_dict(t);
+	pickle_write_text(t, "line");
+	pickle_write_int(t, line);
+	pickle_close_dict(t);
 }
 
 static void write_frames(struct flight *f, struct target *t, const struct call *c)
@@ -215,14 +215,14 @@ static void write_frames(struct flight *f, struct target *t, const struct call *
 	const char *p;
 	size_t n;
 
-	pickle_text(t, "frames");
-	pickle_begin_list(t);
+	pickle_write_text(t, "frames");
+	pickle_start_list(t);
 	s = f->e->level ? stacks_get(&f->e->report.stacks, c->rank, c->stack) : NULL;
 	for (unsigned i = 0;
 		s && i < FRAMES_MAX && (p = stack_frame(*s->python ? s->python : s->native, i, &n));
 		i++)
 		write_frame(t, p, n);
-	pickle_end_list(t);
+	pickle_close_list(t);
 }
 
 static const char *get_flight_backend(const struct call *c)
@@ -359,39 +359,40 @@ static void write_flight_entry(struct flight *f, struct target *t, const struct 
 		snprintf(name, sizeof(name), "%s:%s%s", get_flight_backend(c), n->name,
 			has_wrong_product(n, &s, c->size) ? "_v" : "");
 	}
-	pickle_begin_dict(t);
-	pickle_text(t, "record_id");
-	pickle_int(t, (int64_t)(*record)++);
-	pickle_text(t, "pg_id");
-	pickle_int(t, 0);
-	pickle_text(t, "process_group");
-	pickle_text(t, group);
-	pickle_text(t, message ? group : comm_label(&f->e->report.g.comms, c->comm, label));
-	pickle_pair(t);
-	pickle_text(t, "collective_seq_id");
-	pickle_int(t, c->comm_seq);
-	pickle_text(t, "p2p_seq_id");
-	pickle_int(t, message ? c->comm_seq : 0);
-	pickle_text(t, "op_id");
-	pickle_int(t, (int64_t)c->seq);
-	pickle_text(t, "profiling_name");
-	pickle_text(t, name);
+	pickle_start_dict(t);
+	pickle_write_text(t, "record_id");
+	pickle_write_int(t, (int64_t)(*record)++);
+	pickle_write_text(t, "pg_id");
+	pickle_write_int(t, 0);
+	pickle_write_text(t, "process_group");
+	pickle_write_text(t, group);
+	pickle_write_text(
+		t, message ? group : comm_format_label(&f->e->report.g.comms, c->comm, label));
+	pickle_write_pair(t);
+	pickle_write_text(t, "collective_seq_id");
+	pickle_write_int(t, c->comm_seq);
+	pickle_write_text(t, "p2p_seq_id");
+	pickle_write_int(t, message ? c->comm_seq : 0);
+	pickle_write_text(t, "op_id");
+	pickle_write_int(t, (int64_t)c->seq);
+	pickle_write_text(t, "profiling_name");
+	pickle_write_text(t, name);
 	write_flight_sizes(t, "input_sizes", s.known, s.in);
 	write_flight_sizes(t, "output_sizes", s.known, s.out);
 	write_dtypes(t, "input_dtypes", s.known ? s.in_dtype : 0);
 	write_dtypes(t, "output_dtypes", s.known ? s.out_dtype : 0);
-	pickle_text(t, "state");
-	pickle_text(t, c->bits & CALL_OPEN ? "started" : "completed");
-	pickle_text(t, "time_created_ns");
-	pickle_int(t, (int64_t)c->start);
-	pickle_text(t, "duration_ms");
-	pickle_int(t, (int64_t)(c->dur / 1000000));
-	pickle_text(t, "is_p2p");
-	pickle_bool(t, message);
-	pickle_text(t, "retired");
-	pickle_bool(t, !(c->bits & CALL_OPEN));
+	pickle_write_text(t, "state");
+	pickle_write_text(t, c->bits & CALL_OPEN ? "started" : "completed");
+	pickle_write_text(t, "time_created_ns");
+	pickle_write_int(t, (int64_t)c->start);
+	pickle_write_text(t, "duration_ms");
+	pickle_write_int(t, (int64_t)(c->dur / 1000000));
+	pickle_write_text(t, "is_p2p");
+	pickle_write_bool(t, message);
+	pickle_write_text(t, "retired");
+	pickle_write_bool(t, !(c->bits & CALL_OPEN));
 	write_frames(f, t, c);
-	pickle_end_dict(t);
+	pickle_close_dict(t);
 	f->e->calls++;
 }
 
@@ -406,7 +407,7 @@ static void write_members(struct target *t, const struct comm_info *k)
 	for (unsigned i = 0; i < k->nmember; i++)
 		n += (size_t)sprintf(all + n, "%s%d", i ? ", " : "", k->member[i]);
 	all[n++] = ']';
-	pickle_text(t, all);
+	pickle_write_text(t, all);
 	free(all);
 }
 
@@ -414,8 +415,8 @@ static void write_groups(struct flight *f, struct target *t, const struct table 
 {
 	char name[96], label[COMM_LABEL_MAX];
 
-	pickle_text(t, "pg_config");
-	pickle_begin_dict(t);
+	pickle_write_text(t, "pg_config");
+	pickle_start_dict(t);
 	for (uint32_t i = 0; i < used->n; i++) {
 		const struct flight_pair *p = table_at(used, i);
 		const struct comm_info *k = comms_find(&f->e->report.g.comms, p->comm);
@@ -424,26 +425,27 @@ static void write_groups(struct flight *f, struct target *t, const struct table 
 			format_pair_name(name, sizeof(name), p->comm, p->from, p->to, p->tag);
 		else
 			snprintf(name, sizeof(name), "%016llx", (unsigned long long)p->comm);
-		pickle_text(t, name);
-		pickle_begin_dict(t);
-		pickle_text(t, "name");
-		pickle_text(t, name);
-		pickle_text(t, "desc");
-		pickle_text(
-			t, p->from >= 0 ? name : comm_label(&f->e->report.g.comms, p->comm, label));
-		pickle_text(t, "ranks");
+		pickle_write_text(t, name);
+		pickle_start_dict(t);
+		pickle_write_text(t, "name");
+		pickle_write_text(t, name);
+		pickle_write_text(t, "desc");
+		pickle_write_text(
+			t, p->from >= 0 ? name
+					: comm_format_label(&f->e->report.g.comms, p->comm, label));
+		pickle_write_text(t, "ranks");
 		if (p->from >= 0) {
 			snprintf(name, sizeof(name), "[%d, %d]", p->from < p->to ? p->from : p->to,
 				p->from < p->to ? p->to : p->from);
-			pickle_text(t, name);
+			pickle_write_text(t, name);
 		} else if (k && k->member) {
 			write_members(t, k);
 		} else {
-			pickle_text(t, "[]");
+			pickle_write_text(t, "[]");
 		}
-		pickle_end_dict(t);
+		pickle_close_dict(t);
 	}
-	pickle_end_dict(t);
+	pickle_close_dict(t);
 }
 
 static bool is_open_here(const struct export *e, const struct open_call *c, int rank)
@@ -470,14 +472,14 @@ static int write_flight_rank(struct flight *f, unsigned folder_index, const char
 		return status;
 	}
 	table_init(&used, sizeof(struct flight_pair), PAIRS_MAX);
-	export_walk_rank(e, &w, folder_index);
-	pickle_begin(&t);
-	pickle_begin_dict(&t);
-	pickle_text(&t, "version");
-	pickle_text(&t, "2.10");
-	pickle_text(&t, "entries");
+	export_open_rank_walk(e, &w, folder_index);
+	pickle_start(&t);
+	pickle_start_dict(&t);
+	pickle_write_text(&t, "version");
+	pickle_write_text(&t, "2.10");
+	pickle_write_text(&t, "entries");
 	/* The elements are appended one by one. */
-	pickle_begin_list(&t);
+	pickle_start_list(&t);
 	for (uint64_t i = 0; on && (c = walk_next(&w)); i++) {
 		write_flight_entry(f, &t, c, &record, &used);
 		on = i % 256 || export_can_continue(e, &t, &w, c->call.step);
@@ -492,10 +494,10 @@ static int write_flight_rank(struct flight *f, unsigned folder_index, const char
 		if (is_open_here(e, &o->call[i], (int)folder_index))
 			write_flight_entry(f, &t, &open, &record, &used);
 	}
-	pickle_end_list(&t);
+	pickle_close_list(&t);
 	write_groups(f, &t, &used);
-	pickle_end_dict(&t);
-	pickle_end(&t);
+	pickle_close_dict(&t);
+	pickle_stop(&t);
 	walk_close(&w);
 	table_free(&used);
 	e->written += t.bytes;
@@ -504,7 +506,7 @@ static int write_flight_rank(struct flight *f, unsigned folder_index, const char
 	return on ? status : STATUS_USAGE;
 }
 
-int export_flight_recorder(struct export *e)
+int export_write_flight_recorder(struct export *e)
 {
 	struct flight f = {.e = e};
 	const struct opens *o = &e->report.g.opens;
@@ -520,7 +522,7 @@ int export_flight_recorder(struct export *e)
 		return STATUS_USAGE;
 	}
 	table_init(&f.ops, sizeof(struct flight_op), OPERATIONS_MAX);
-	export_walk(e, &w);
+	export_open_walk(e, &w);
 	progress_start(&e->bar, true, w.bytes);
 	for (uint64_t i = 0; on && (c = walk_next(&w)); i++) {
 		struct target none = {0};

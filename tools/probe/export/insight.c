@@ -146,7 +146,7 @@ static void record_insight_call(struct insight *x, const struct walk_call *w)
 	*o = (struct insight_op){.step = c->step,
 		.start = w->start,
 		.dur = dur,
-		.bytes = call_bytes(c),
+		.bytes = call_get_bytes(c),
 		.comm = c->comm,
 		.seq = c->comm_seq,
 		.op = c->op,
@@ -424,12 +424,12 @@ static int write_insight_rank(struct insight *x, unsigned folder_index, const ch
 
 	x->nop = x->nstep = 0;
 	x->waits = (struct shared_waits){0};
-	export_walk_rank(e, &w, folder_index);
+	export_open_rank_walk(e, &w, folder_index);
 	while ((c = walk_next(&w)))
 		record_insight_call(x, c);
 	walk_close(&w);
 	calls = e->calls;
-	status = export_rank_trace(e, trace, (int)folder_index);
+	status = export_write_rank_trace(e, trace, (int)folder_index);
 	e->calls = calls;
 	for (int i = 0; !status && i < INSIGHT_FILES; i++)
 		status = write_insight_file(x, (enum insight_file)i, dir, rank);
@@ -441,7 +441,7 @@ static int write_insight_rank(struct insight *x, unsigned folder_index, const ch
 	return status;
 }
 
-int export_insight(struct export *e)
+int export_write_insight(struct export *e)
 {
 	struct insight x = {.e = e};
 	const struct walk_call *c;
@@ -455,7 +455,7 @@ int export_insight(struct export *e)
 		return STATUS_USAGE;
 	}
 	table_init(&x.last, sizeof(struct insight_last), OPERATIONS_KEPT);
-	export_walk(e, &w);
+	export_open_walk(e, &w);
 	progress_start(&e->bar, true, w.bytes);
 	while (!gather_stop_signal() && (c = walk_next(&w)))
 		record_last_arrival(&x, c);

@@ -58,7 +58,7 @@ static const char *find_device_word(uint32_t device)
 	for (const char *s = intern_get_name(device); *s && n + 1 < sizeof(word); s++)
 		word[n++] = (char)toupper((unsigned char)*s);
 	word[n] = 0;
-	return intern_get_name(intern_text(word, n));
+	return intern_get_name(intern_add_text(word, n));
 }
 
 static void add_memory_line(struct memory_lines *m, const struct memory_line *line)

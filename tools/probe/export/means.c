@@ -42,7 +42,7 @@ static void write_rank_value(
 {
 	char *tag = tool_format("%s/%s", intern_get_name(name), part);
 
-	tfevent_scalar(e, wall, (int64_t)step, tag, (float)v);
+	tfevent_write_scalar(e, wall, (int64_t)step, tag, (float)v);
 	free(tag);
 }
 
@@ -56,7 +56,7 @@ static void write_means_events(const struct means *m, struct target *t)
 	struct tfevents e = {0};
 	double wall = m->first_ns ? (double)m->first_ns / 1e9 : (double)time(NULL);
 
-	tfevent_version(&e, wall);
+	tfevent_write_version(&e, wall);
 	for (unsigned i = 0; i < s->nstep; i++)
 		for (unsigned k = 0; k < s->nname; k++) {
 			const struct step_number *n = step_numbers_find(s, s->step[i], s->name[k]);

@@ -46,7 +46,7 @@ static void read_event_rows(
 		col[i] = csv_find_column(&csv, name[i]);
 	while (csv_read_row(&csv)) {
 		struct memory_event event = {
-			.device = csv_intern_field(csv_get_field(&csv, col[AT_NAME])),
+			.device = csv_get_field_id(csv_get_field(&csv, col[AT_NAME])),
 			.call = read_event_number(&csv, col[AT_CALL]),
 			.bytes = read_event_number(&csv, col[AT_BYTES]),
 			.allocated = read_event_number(&csv, col[AT_ALLOCATED]),
@@ -118,7 +118,7 @@ static void find_memory_calls(
 	for (unsigned i = 0; i < m->n; i++)
 		if (m->event[i].call > 0)
 			table_get(&names, (uint64_t)m->event[i].call, 0);
-	export_walk_rank(e, &w, folder_index);
+	export_open_rank_walk(e, &w, folder_index);
 	while ((c = walk_next(&w))) {
 		n = table_find(&names, c->call.seq, 0);
 		if (n)

@@ -71,7 +71,7 @@ struct tb_folders {
 
 static bool is_wanted_folder(const struct tb_export *o, unsigned rank, uint64_t time)
 {
-	return ranges_contain(&o->feed.ranks, rank) && (!o->from || time >= o->from) &&
+	return ranges_has(&o->feed.ranks, rank) && (!o->from || time >= o->from) &&
 	       (!o->to || time <= o->to);
 }
 
@@ -305,11 +305,11 @@ static int open_tb_target(struct tb_writer *w, const char *output)
 	free(dir);
 	w->open = !status;
 	if (w->open)
-		tfevent_version(&w->events, w->wall);
+		tfevent_write_version(&w->events, w->wall);
 	return status;
 }
 
-static uint64_t hash_field(uint64_t h, const struct csv_text *t)
+static uint64_t update_field_hash(uint64_t h, const struct csv_text *t)
 {
 	for (size_t i = 0; i < t->n; i++)
 		h = hash_u64(h, (unsigned char)t->s[i]);
@@ -322,18 +322,18 @@ static void write_row_tag(struct tb_writer *w, struct text *t, const struct csv_
 {
 	bool live = w->o->layout == TB_LAYOUT_LIVE;
 
-	text_str(t, live ? "" : "vp");
-	text_put(t, vpp->s, vpp->n);
-	text_char(t, ':');
-	text_put(t, name->s, name->n);
+	text_add_string(t, live ? "" : "vp");
+	text_add_bytes(t, vpp->s, vpp->n);
+	text_add_char(t, ':');
+	text_add_bytes(t, name->s, name->n);
 	if (micro->n) {
-		text_str(t, live ? ":" : ":micro");
-		text_put(t, micro->s, micro->n);
+		text_add_string(t, live ? ":" : ":micro");
+		text_add_bytes(t, micro->s, micro->n);
 	}
 	if (live)
-		text_fmt(t, "/rank%u/%s_", w->folder->rank, tb_monitor_word(w->word));
+		text_add_format(t, "/rank%u/%s_", w->folder->rank, tb_get_monitor_word(w->word));
 	else
-		text_char(t, '/');
+		text_add_char(t, '/');
 }
 
 /* Returns 0 or STATUS_USAGE (reported). */
@@ -343,7 +343,8 @@ static int write_tb_row(struct tb_writer *w, const struct csv *c, const int colu
 	const struct csv_text *vpp = csv_get_field(c, column[0]),
 			      *name = csv_get_field(c, column[1]),
 			      *micro = csv_get_field(c, column[3]);
-	uint64_t step, h = hash_field(hash_field(hash_field(1, vpp), name), micro);
+	uint64_t step,
+		h = update_field_hash(update_field_hash(update_field_hash(1, vpp), name), micro);
 	char tag[2048];
 
 	if (!csv_parse_u64(csv_get_field(c, column[2]), &step)) {
@@ -358,7 +359,7 @@ static int write_tb_row(struct tb_writer *w, const struct csv *c, const int colu
 		return STATUS_USAGE;
 	}
 	for (unsigned i = 0; i < nop; i++) {
-		struct text t = text_over(tag, sizeof(tag));
+		struct text t = text_init(tag, sizeof(tag));
 		double v;
 
 		if (op_at[i] < 0)
@@ -366,8 +367,8 @@ static int write_tb_row(struct tb_writer *w, const struct csv *c, const int colu
 		if (!csv_parse_double(csv_get_field(c, op_at[i]), &v))
 			v = (double)NAN;
 		write_row_tag(w, &t, vpp, name, micro);
-		text_str(&t, ops[i]);
-		tfevent_scalar(&w->events, w->wall, (int64_t)step, tag, (float)v);
+		text_add_string(&t, ops[i]);
+		tfevent_write_scalar(&w->events, w->wall, (int64_t)step, tag, (float)v);
 	}
 	w->rows++;
 	if (w->events.len > 1u << 20)
@@ -517,7 +518,7 @@ static int write_tb_folders(const struct tb_export *o, struct tb_folders *f)
 	return status;
 }
 
-int export_tensorboard(struct tb_export *o)
+int export_write_tensorboard(struct tb_export *o)
 {
 	struct tb_folders f = {0};
 	int status;

@@ -27,7 +27,7 @@ struct tb_export {
 uint64_t parse_folder_time(const char *text, size_t n);
 
 /* Returns 0 or STATUS_USAGE (reported). */
-int export_tensorboard(struct tb_export *o);
+int export_write_tensorboard(struct tb_export *o);
 
 /* Returns true if the list of kinds (separated by commas; NULL: all) has this one. */
 bool is_kind_in_list(const char *list, const char *word);

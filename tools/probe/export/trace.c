@@ -191,7 +191,7 @@ static unsigned add_comm_number(struct trace *x, uint64_t comm)
 				write_sort_index(x, COMMS_PID, COMMS_PID);
 			}
 			write_track_name(x, "thread_name", COMMS_PID, c->number,
-				comm_label(&x->e->report.g.comms, comm, label));
+				comm_format_label(&x->e->report.g.comms, comm, label));
 		}
 	}
 	return c->number;
@@ -428,7 +428,7 @@ static unsigned add_stream_track(
 	stream += i * STREAM_LANE;
 	if (i >= s->lanes) {
 		s->lanes = i + 1;
-		comm_label(&x->e->report.g.comms, c->comm, name);
+		comm_format_label(&x->e->report.g.comms, c->comm, name);
 		if (i)
 			snprintf(label, sizeof(label), "%s: %u", name, i + 1);
 		write_track_name(x, "thread_name", get_trace_pid(x, c->rank), STREAM_TID + stream,
@@ -494,7 +494,7 @@ static void write_trace_call(struct trace *x, const struct walk_call *w)
 	if (x->only >= 0 && c->comm && !(c->bits & CALL_NESTED))
 		write_kernel(x, w, tid, dur);
 	if (c->comm)
-		open_flight(x, c->rank, w->start, w->start + dur, call_bytes(c));
+		open_flight(x, c->rank, w->start, w->start + dur, call_get_bytes(c));
 	record_messages(x, w, tid, w->start + dur);
 	if (w->start + dur > x->rank[c->rank].last_end)
 		x->rank[c->rank].last_end = w->start + dur;
@@ -524,7 +524,7 @@ static uint64_t add_comm_track(
 	if (i >= c->lanes) {
 		c->lanes = i + 1;
 		snprintf(label, sizeof(label), "%s: %u",
-			comm_label(&x->e->report.g.comms, comm, name), i + 1);
+			comm_format_label(&x->e->report.g.comms, comm, name), i + 1);
 		if (i)
 			write_track_name(x, "thread_name", COMMS_PID, number + i * LANE_TID, label);
 	}
@@ -579,21 +579,23 @@ static void write_meeting(void *arg, const struct meeting *m, bool complete)
 		(unsigned long long)m->step, (long long)m->seq, m->n, m->want,
 		g->folders.dir[last_rank].rank);
 	target_write_us(&x->t, (int64_t)(last - begin));
-	target_print(&x->t, ",\"bytes\":%llu", (unsigned long long)call_bytes(&m->longest));
+	target_print(&x->t, ",\"bytes\":%llu", (unsigned long long)call_get_bytes(&m->longest));
 	if (m->mismatch)
 		write_text_arg(&x->t, "ranks differ in", meet_mismatch_name(m->mismatch));
 	if (m->open)
 		target_print(&x->t, ",\"open\":%u", m->open);
 	target_write_text(&x->t, "}}");
-	if (complete && !m->open && end > last && call_bytes(&m->longest)) {
+	if (complete && !m->open && end > last && call_get_bytes(&m->longest)) {
 		char label[COMM_LABEL_MAX + 16];
 		char comm[COMM_LABEL_MAX];
 
-		snprintf(label, sizeof(label), "GB/s %s", comm_label(&g->comms, m->comm, comm));
+		snprintf(label, sizeof(label), "GB/s %s",
+			comm_format_label(&g->comms, m->comm, comm));
 		start_event(x, "C", "bandwidth", label);
 		write_place(x, COMMS_PID, track, last);
 		target_write_text(&x->t, ",\"args\":{\"GB/s\":");
-		target_write_double(&x->t, (double)call_bytes(&m->longest) / (double)(end - last));
+		target_write_double(
+			&x->t, (double)call_get_bytes(&m->longest) / (double)(end - last));
 		target_write_text(&x->t, "}}");
 	}
 }
@@ -667,9 +669,9 @@ static int write_trace(struct export *e, const char *path, int only)
 	table_init(&x.messages, sizeof(struct trace_message), MESSAGES_KEPT);
 	if (only < 0) {
 		meet_init(&x.meet, &e->report.g.comms, n, write_meeting, &x);
-		export_walk(e, &w);
+		export_open_walk(e, &w);
 	} else {
-		export_walk_rank(e, &w, (unsigned)only);
+		export_open_rank_walk(e, &w, (unsigned)only);
 	}
 	progress_start(&e->bar, true, w.bytes);
 	write_trace_head(&x);
@@ -704,7 +706,7 @@ static int write_trace(struct export *e, const char *path, int only)
 	return on ? status : STATUS_USAGE;
 }
 
-int export_rank_trace(struct export *e, const char *path, int folder_index)
+int export_write_rank_trace(struct export *e, const char *path, int folder_index)
 {
 	return write_trace(e, path, folder_index);
 }
@@ -734,7 +736,7 @@ static int write_rank_traces(struct export *e)
 	return status;
 }
 
-int export_trace(struct export *e)
+int export_write_trace(struct export *e)
 {
 	char *path;
 	int status;

@@ -50,8 +50,8 @@ void write_collective_args(struct export *e, struct target *t, const struct walk
 		(unsigned long long)w->in_count, (unsigned long long)w->out_count);
 	write_number_arg(t, "Group size", c->size);
 	write_text_arg(t, "Process Group Name", id);
-	write_text_arg(
-		t, "Process Group Description", comm_label(&e->report.g.comms, c->comm, label));
+	write_text_arg(t, "Process Group Description",
+		comm_format_label(&e->report.g.comms, c->comm, label));
 	if (k && k->ranks && *k->ranks) {
 		target_write_text(t, ",\"Process Group Ranks\":\"");
 		target_write_text(t, k->ranks);
@@ -75,7 +75,7 @@ void write_call_args(struct export *e, struct target *t, const struct walk_call 
 	write_number_arg(t, "root", c->root);
 	write_number_arg(t, "peer", c->peer);
 	write_number_arg(t, "tag", c->tag);
-	target_print(t, ",\"bytes\":%llu", (unsigned long long)call_bytes(c));
+	target_print(t, ",\"bytes\":%llu", (unsigned long long)call_get_bytes(c));
 	if (c->bits & CALL_WAITED) {
 		target_write_text(t, ",\"wait_us\":");
 		target_write_us(t, (int64_t)c->wait);

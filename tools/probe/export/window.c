@@ -64,7 +64,7 @@ static bool set_recorded_window(struct export *e)
 {
 	const struct gather *g = &e->report.g;
 	struct config cfg;
-	char *json = g->folders.n ? meta_config_text(g->folders.dir[0].path) : NULL;
+	char *json = g->folders.n ? meta_read_config(g->folders.dir[0].path) : NULL;
 	bool has = json && !recorded_config_text(&cfg, json, e->dir);
 
 	free(json);
@@ -80,7 +80,7 @@ static bool set_recorded_window(struct export *e)
 	for (unsigned i = 0; !e->all && !e->asked_ranks && cfg.profile_rank.n && i < g->folders.n;
 		i++)
 		if (g->folders.dir[i].rank >= 0 && e->nwant < EXPORT_RANKS_MAX &&
-			ranges_contain(&cfg.profile_rank, (uint64_t)g->folders.dir[i].rank))
+			ranges_has(&cfg.profile_rank, (uint64_t)g->folders.dir[i].rank))
 			add_wanted_rank(e, (int)i);
 	config_free(&cfg);
 	return has;
@@ -120,7 +120,7 @@ void export_set_part(struct export *e)
 			e->base_ns = clock_set_right(&g->skew[i], g->first_ns);
 	}
 	/* Ranks that are not exported do not count. */
-	comms_settle(&g->comms, e->chosen.dir, e->chosen.n);
+	comms_set_present_members(&g->comms, e->chosen.dir, e->chosen.n);
 	table_init(&e->brief, sizeof(struct table_key) + sizeof(char *), STACKS_KEPT);
 }
 
@@ -162,7 +162,7 @@ int export_check_part(const struct export *e)
 	struct walk w;
 	bool has;
 
-	export_walk(e, &w);
+	export_open_walk(e, &w);
 	has = walk_next(&w) != NULL;
 	walk_close(&w);
 	for (unsigned i = 0; i < o->n && !has; i++)
@@ -174,13 +174,13 @@ int export_check_part(const struct export *e)
 	return STATUS_USAGE;
 }
 
-void export_walk(const struct export *e, struct walk *w)
+void export_open_walk(const struct export *e, struct walk *w)
 {
 	walk_open(w, &e->report.g.folders, e->want, e->overlay, e->report.g.skew, e->step_lo,
 		e->step_hi);
 }
 
-void export_walk_rank(const struct export *e, struct walk *w, unsigned folder_index)
+void export_open_rank_walk(const struct export *e, struct walk *w, unsigned folder_index)
 {
 	bool *want = tool_alloc(e->report.g.folders.n * sizeof(*want));
 

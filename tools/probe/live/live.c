@@ -97,7 +97,7 @@ static void read_live_numbers(struct live_rank *r)
 		    at_value = csv_find_column(&c, "value");
 
 		if (bytes > TAIL_BYTES)
-			csv_skip_to(&c, bytes - TAIL_BYTES);
+			csv_set_position(&c, bytes - TAIL_BYTES);
 		while (csv_read_row(&c))
 			if (csv_parse_u64(csv_get_field(&c, at_step), &step) &&
 				csv_parse_double(csv_get_field(&c, at_value), &v))
@@ -173,7 +173,7 @@ static void read_live_opens(struct live *l)
 	for (unsigned i = 0; i < l->folders.n; i++)
 		if (l->folders.dir[i].state != RANK_FINISHED &&
 			l->folders.dir[i].state != RANK_RECOVERED)
-			free(opens_journal(&o, &l->folders.dir[i], i, true));
+			free(opens_read_journal(&o, &l->folders.dir[i], i, true));
 	for (unsigned i = 0; i < o.n; i++) {
 		const struct open_call *c = &o.call[i];
 		struct live_rank *r = &l->rank[c->call.rank];
@@ -184,7 +184,7 @@ static void read_live_opens(struct live *l)
 		r->open_stack = c->call.stack;
 		free(r->open);
 		r->open = c->call.comm ? tool_format("%s on %s", intern_get_name(c->call.api),
-						 comm_label(&l->comms, c->call.comm, label))
+						 comm_format_label(&l->comms, c->call.comm, label))
 				       : tool_strdup(intern_get_name(c->call.api));
 	}
 	opens_free(&o);
@@ -236,7 +236,7 @@ int live_read(struct live *l, const char *path)
 		read_live_numbers(r);
 		read_live_alerts(l, r);
 	}
-	comms_settle(&l->comms, l->folders.dir, l->folders.n);
+	comms_set_present_members(&l->comms, l->folders.dir, l->folders.n);
 	live_read_calls(l);
 	read_live_opens(l);
 	for (unsigned i = 0; i < l->folders.n; i++)

@@ -76,7 +76,7 @@ const char *live_format_bucket(uint64_t bucket, char buf[LIVE_BUCKET_MAX])
 
 static struct live_op *find_live_op(struct live_rank *r, const struct call *c)
 {
-	uint64_t bucket = get_size_bucket(call_bytes(c));
+	uint64_t bucket = get_size_bucket(call_get_bytes(c));
 
 	for (unsigned i = 0; i < r->nop; i++) {
 		struct live_op *o = &r->op[i];
@@ -105,13 +105,13 @@ static void update_live_op(struct live_rank *r, const struct call *c)
 	if (!o)
 		return;
 	o->n++;
-	if (!c->dur || !call_bytes(c))
+	if (!c->dur || !call_get_bytes(c))
 		return;
-	gbs = (double)call_bytes(c) / (double)c->dur;
+	gbs = (double)call_get_bytes(c) / (double)c->dur;
 	o->timed++;
 	o->us += (double)c->dur / 1e3;
 	o->log_algorithm += log(gbs);
-	o->log_bus += log(gbs * call_bus_factor(c));
+	o->log_bus += log(gbs * call_get_bus_factor(c));
 }
 
 /* ---- collectives that ranks have in common ---- */
@@ -204,7 +204,7 @@ static void set_last_call(const struct live *l, struct live_rank *r, const struc
 	if (c->comm_seq != NO_NUMBER)
 		snprintf(number, sizeof(number), " #%lld", (long long)c->comm_seq);
 	r->last_call = tool_format("%s%s on %s", intern_get_name(c->api), number,
-		comm_label(&l->comms, c->comm, label));
+		comm_format_label(&l->comms, c->comm, label));
 	r->last_end_ns = c->start + c->dur;
 	r->last_step = c->step;
 	r->stack = c->stack;
@@ -220,7 +220,7 @@ static void read_calls_of_rank(struct live *l, struct live_calls *a, uint32_t ra
 	struct calls s;
 
 	calls_open_tail(&s, r->dir, rank, CALLS_BYTES);
-	for (; calls_next(&s, &c); first = false) {
+	for (; calls_read_next(&s, &c); first = false) {
 		if ((first && s.cut) || c.bits & (CALL_NESTED | CALL_OPEN))
 			continue;
 		if (!timed)

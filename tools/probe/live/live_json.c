@@ -38,7 +38,7 @@ static void write_live_ops(const struct live *l, const struct live_rank *r)
 		json_string("op", intern_get_name(o->op));
 		snprintf(id, sizeof(id), "%016llx", (unsigned long long)o->comm);
 		json_string("comm", id);
-		json_string("comm_name", comm_label(&l->comms, o->comm, label));
+		json_string("comm_name", comm_format_label(&l->comms, o->comm, label));
 		if (o->size != NO_NUMBER)
 			json_i64("size", o->size);
 		json_string("message_size", live_format_bucket(o->bucket, bucket));
@@ -59,7 +59,7 @@ static void write_live_rank(const struct live *l, const struct live_rank *r)
 	json_i64("rank", r->rank);
 	json_string("host", r->dir->meta.owner.host);
 	json_i64("pid", r->dir->meta.owner.pid);
-	json_string("state", rank_state_key(r->dir->state));
+	json_string("state", rank_state_get_key(r->dir->state));
 	json_u64("step", r->step);
 	if (r->dir->alive_ns && r->dir->alive_ns < l->now)
 		json_double("silent_s", (double)(l->now - r->dir->alive_ns) / 1e9);

@@ -90,7 +90,7 @@ static void record_extent(struct rank_info *r, const struct call *c)
 		r->last = *c;
 	if (c->step > r->last_step)
 		r->last_step = c->step;
-	r->bytes += call_bytes(c);
+	r->bytes += call_get_bytes(c);
 	if (c->bits & CALL_ERROR && end > r->error_end)
 		r->error_end = end;
 }
@@ -132,7 +132,7 @@ static void record_longer_round(struct diagnose *to, const struct rank_dir *d, c
 {
 	struct call k = *c;
 
-	k.step = count_rounds_before(d->longer, d->nlonger, c->start, c->seq);
+	k.step = get_rounds_before(d->longer, d->nlonger, c->start, c->seq);
 	diagnose_longer_round(to, &k);
 }
 
@@ -209,7 +209,7 @@ static void gather_call(struct gather *g, const struct call *c)
 						 g->first_error.start + g->first_error.dur)))
 		g->first_error = *c;
 	if (c->bits & CALL_OPEN)
-		opens_row(&g->opens, &g->folders.dir[c->rank], c);
+		opens_add_row(&g->opens, &g->folders.dir[c->rank], c);
 }
 
 /*
@@ -343,7 +343,7 @@ static void gather_turn(struct gather *g, struct reader *r, struct relay *join, 
 
 	c[0] = r->next;
 	for (; n < turn && r->has; read_next_call(r, ++n < turn ? &c[n] : &r->next)) {
-		comms_number_call(&g->comms, &c[n], g->folders.dir[c[n].rank].rank);
+		comms_set_call_numbers(&g->comms, &c[n], g->folders.dir[c[n].rank].rank);
 		gather_call(g, &c[n]);
 	}
 	relay_pass(join, n);
@@ -409,7 +409,7 @@ static void open_readers(struct gather *g, struct reader *reader, struct shares 
 		s->buffer = buffer;
 		s->bad = bad_add;
 		s->bad_arg = &g->bad;
-		g->bytes_read += calls_bytes(s);
+		g->bytes_read += calls_get_bytes(s);
 	}
 }
 
@@ -448,7 +448,7 @@ static int choose_ranks(struct gather *g, const struct ranges *want)
 	for (unsigned i = 0; i < f->n; i++) {
 		struct rank_dir t = f->dir[i];
 
-		if (t.rank < 0 || !ranges_contain(want, (uint64_t)t.rank))
+		if (t.rank < 0 || !ranges_has(want, (uint64_t)t.rank))
 			continue;
 		/* Swapped instead of overwritten, so that every folder is freed at the end. */
 		f->dir[i] = f->dir[n];
@@ -460,7 +460,7 @@ static int choose_ranks(struct gather *g, const struct ranges *want)
 			f->path, f->path);
 		return STATUS_USAGE;
 	}
-	folders_keep(f, n);
+	folders_remove_after(f, n);
 	return 0;
 }
 
@@ -525,13 +525,13 @@ static void prepare_gather(struct gather *g, const struct gather_options *o)
 		if (meta_has_steps(&d->meta))
 			diagnose_steps(&g->diagnose);
 		if (gather_gone(g, d))
-			r->journal_wrong = overlay_make(&r->overlay, d);
+			r->journal_wrong = overlay_open(&r->overlay, d);
 		if (r->overlay.members)
-			meta_take_members(&g->folders.dir[i].meta, r->overlay.members);
+			meta_copy_members(&g->folders.dir[i].meta, r->overlay.members);
 		comms_read(&g->comms, d, &r->overlay);
 		name_site_folders(&g->diagnose.sites, i, d->path, r->overlay.path);
 	}
-	comms_settle(&g->comms, g->folders.dir, n);
+	comms_set_present_members(&g->comms, g->folders.dir, n);
 	if (!stopped)
 		number_steps(g, &o->division);
 }
@@ -572,7 +572,7 @@ static void add_call_given_up(struct gather *g, uint32_t i)
 			(strcmp(d->meta.end.how, "exit") != 0 || d->meta.end.code <= 0)))
 		return;
 	c.bits = (c.bits & ~(uint32_t)CALL_ASYNC) | CALL_OPEN;
-	opens_row(&g->opens, d, &c);
+	opens_add_row(&g->opens, d, &c);
 }
 
 static bool has_said_its_end(const struct rank_dir *d)
@@ -612,11 +612,11 @@ static void finish_gather(struct gather *g)
 			d->state == RANK_UNSEEN || d->state == RANK_UNWRITTEN ||
 			d->state == RANK_RECOVERED) {
 			unsigned before = g->opens.n;
-			char *wrong = opens_journal(&g->opens, d, i, !gather_gone(g, d));
+			char *wrong = opens_read_journal(&g->opens, d, i, !gather_gone(g, d));
 
 			for (unsigned k = before; k < g->opens.n; k++)
-				comms_number_call(&g->comms, &g->opens.call[k].call, d->rank);
-			/* The message of overlay_make() is more detailed. */
+				comms_set_call_numbers(&g->comms, &g->opens.call[k].call, d->rank);
+			/* The message of overlay_open() is more detailed. */
 			if (g->rank[i].journal_wrong)
 				free(wrong);
 			else

@@ -83,7 +83,7 @@ static void read_part_of_run(struct host *h, struct calls *s, uint64_t lo, uint6
 
 	s->step_lo = lo;
 	s->step_hi = hi;
-	for (unsigned k = 0; k < CALLS_MAX && calls_next(s, &c); k++) {
+	for (unsigned k = 0; k < CALLS_MAX && calls_read_next(s, &c); k++) {
 		if (!c.comm || c.comm_seq == NO_NUMBER || (uint64_t)c.comm_seq % each ||
 			!is_synchronising_op(c.op) || !moves_anything(&c) ||
 			c.bits & (CALL_OPEN | CALL_ASYNC | CALL_ERROR | CALL_LOCAL | CALL_NESTED |
@@ -493,7 +493,7 @@ void skew_estimate(struct skew_result *r, struct clock_fix *skew, const struct f
 		h->folder[h->folders++] = i;
 	}
 	if (n > 1)
-		do_for_each(n, threads, read_host, &(struct reading){host, f, lo, hi});
+		handle_each_in_threads(n, threads, read_host, &(struct reading){host, f, lo, hi});
 	if (n > 1)
 		align_all(host, n);
 	for (unsigned i = 0; n > 1 && i < n; i++) {

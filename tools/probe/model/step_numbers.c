@@ -28,7 +28,7 @@ struct number_adding {
 static void add_step_number(
 	struct step_numbers *s, uint64_t step, const struct csv_text *name, double v, uint32_t rank)
 {
-	struct step_number *n = table_get(&s->table, step, intern_text(name->s, name->n));
+	struct step_number *n = table_get(&s->table, step, intern_add_text(name->s, name->n));
 
 	if (!n)
 		return;

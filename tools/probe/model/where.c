@@ -209,8 +209,9 @@ static void read_where_symbols(struct where_file *f, Elf *e, GElf_Word type)
 				continue;
 			TOOL_GROW(f->symbol, f->nsymbol, cap);
 			f->symbol[f->nsymbol++] = (struct where_symbol){
-				tool_strdup(demangle_frame(name, plain, sizeof(plain)) > 0 ? plain
-											   : name),
+				tool_strdup(format_frame_symbol(name, plain, sizeof(plain)) > 0
+						    ? plain
+						    : name),
 				sym.st_value, sym.st_size};
 		}
 	}
@@ -362,7 +363,7 @@ const char *where_find(
 	if (f && !f->looked)
 		look_at_file(f);
 	if (f && !w->lines)
-		w->lines = lines_new();
+		w->lines = lines_open();
 	if (f && bang)
 		find_function_line(w, f, bang + 1, offset, buf, cap);
 	else if (f && lines_find(w->lines, &f->module, offset, buf, cap) < 0)

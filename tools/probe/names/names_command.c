@@ -264,7 +264,7 @@ int verb_names(int argc, char **argv)
 			"names: %s can only be used with --messages", steps ? "--step" : "--json");
 		return STATUS_USAGE;
 	}
-	if (folders_open(&f, dir ? dir : folders_default()))
+	if (folders_open(&f, dir ? dir : folders_get_default()))
 		return STATUS_USAGE;
 	status = print_parts(&f, rank, show ? show : SHOW_NAMES | SHOW_GROUPS, steps, json);
 	folders_close(&f);

@@ -128,14 +128,14 @@ static bool init_message(
 		return false;
 	if ((!send && !is_op(c->op, "recv")) || (c->bits & (CALL_NESTED | CALL_ERROR)))
 		return false;
-	peer = comm_member_at(k, c->peer);
+	peer = comm_get_member(k, c->peer);
 	if (c->peer < 0 || peer < 0 || peer == rank)
 		return false;
 	*m = (struct pipe_message){.step = c->step,
 		.seq = c->seq,
 		.comm = c->comm,
 		.count = c->count,
-		.bytes = call_bytes(c),
+		.bytes = call_get_bytes(c),
 		.start = c->start,
 		.op = c->op,
 		.dtype = c->dtype,
@@ -196,7 +196,7 @@ static void read_rank_messages(struct pipelines *p, const struct folders *f, uns
 		s.step_lo = p->step_lo;
 		s.step_hi = p->step_hi;
 	}
-	while (calls_next(&s, &c)) {
+	while (calls_read_next(&s, &c)) {
 		const struct stack_ways *w;
 
 		if (any && (c.step < p->step_lo || c.step > p->step_hi))

@@ -186,7 +186,7 @@ static bool print_stages(const struct pipelines *p, const struct comms *comms)
 				    order[i - 1]->first == order[i]->first;
 
 			write_stage(&t, p, order[i],
-				same ? "" : comm_label(comms, order[i]->key.a, label), step);
+				same ? "" : comm_format_label(comms, order[i]->key.a, label), step);
 		}
 		out_print_table(&t);
 	}
@@ -301,7 +301,7 @@ bool print_groups(const struct folders *f, int64_t rank, bool groups, bool messa
 	comms_init(&comms);
 	for (unsigned i = 0; i < f->n; i++)
 		comms_read(&comms, &f->dir[i], NULL);
-	comms_settle(&comms, f->dir, f->n);
+	comms_set_present_members(&comms, f->dir, f->n);
 	pipelines_read(&p, f, &comms, lo, hi);
 	if (groups) {
 		any |= print_comm_roles(f, rank);

@@ -115,7 +115,7 @@ static void copy_rows(
 		if (!csv_parse_u64(csv_get_field(&c, seq), &a) ||
 			!csv_parse_u64(csv_get_field(&c, start), &b))
 			continue;
-		at = count_rounds_before(r->end, r->n, b, a);
+		at = get_rounds_before(r->end, r->n, b, a);
 		if (!open_block(s, &c, at))
 			break;
 		s->last = at > s->last ? at : s->last;
@@ -286,7 +286,7 @@ static void update_folder_steps(int dirfd, const struct folders *f, struct fill_
 	free(r.end);
 }
 
-void fill_steps(const char *path, struct fill_info *out)
+void write_missing_steps(const char *path, struct fill_info *out)
 {
 	int dirfd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	struct folders f;

@@ -32,6 +32,6 @@ extern const char *const fill_name[]; /* names of enum fill_result in JSON */
  * journal must have been recovered. New files are written beside the old ones and replace them when
  * all are complete. If this is interrupted, it can be run again.
  */
-void fill_steps(const char *path, struct fill_info *out);
+void write_missing_steps(const char *path, struct fill_info *out);
 
 #endif

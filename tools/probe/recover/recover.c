@@ -117,7 +117,7 @@ static void add_recovered_folder(
 	close(fd);
 	if (w->steps && d->info.result != RECOVER_LIVES && d->info.result != RECOVER_FAILED) {
 		d->filled = true;
-		fill_steps(path, &d->fill);
+		write_missing_steps(path, &d->fill);
 	}
 }
 
@@ -439,11 +439,11 @@ static int recover_path(const char *path, const struct wish *w)
 {
 	struct list l = {0};
 	int status = STATUS_DONE;
-	char *full = realpath(path ? path : folders_default(), NULL), *of = NULL;
+	char *full = realpath(path ? path : folders_get_default(), NULL), *of = NULL;
 
 	/* A folder that no longer exists may still have journals outside of it. */
 	if (!full && (!w->clean || (path && errno != ENOENT))) {
-		folders_report_missing("recover: ", path ? path : folders_default(), errno);
+		folders_print_missing("recover: ", path ? path : folders_get_default(), errno);
 		return STATUS_USAGE;
 	}
 	if (full && (path || !w->clean))

@@ -239,7 +239,7 @@ static int read_options(struct asked *a, int argc, char **argv)
 		return 1 + STATUS_USAGE;
 	}
 	if (!a->gather.path)
-		a->gather.path = folders_default();
+		a->gather.path = folders_get_default();
 	if (!a->gather.division.parts && !a->follow)
 		division_by_launcher(&a->gather.division);
 	if (a->gather.division.parts > 1 && a->follow) {

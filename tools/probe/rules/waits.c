@@ -40,7 +40,7 @@ int index_of_peer(const struct report *r, const struct call *c)
 	if (c->peer == NO_NUMBER || c->peer < 0)
 		return -1;
 	if (k && k->ranks && *k->ranks)
-		rank = comm_member_at(k, c->peer);
+		rank = comm_get_member(k, c->peer);
 	else if (c->size == (int64_t)r->g.folders.n)
 		rank = (int)c->peer;
 	return rank < 0 ? -1 : gather_index(&r->g, rank);

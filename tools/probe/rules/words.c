@@ -153,7 +153,7 @@ char *report_call(const struct report *r, const struct call *c)
 	char label[COMM_LABEL_MAX];
 	const char *op = intern_get_name(c->op), *api = intern_get_name(c->api);
 	char number[32] = "", who[64] = "";
-	int64_t peer = comm_number_in_group(comms_find(&r->g.comms, c->comm), c->peer);
+	int64_t peer = comm_get_number_in_group(comms_find(&r->g.comms, c->comm), c->peer);
 
 	if (!*op)
 		return tool_strdup(api);
@@ -169,8 +169,8 @@ char *report_call(const struct report *r, const struct call *c)
 			(long long)c->tag);
 	if (!c->comm)
 		return tool_format("%s%s (%s)", op, who, api);
-	return tool_format(
-		"%s%s%s on %s (%s)", op, number, who, comm_label(&r->g.comms, c->comm, label), api);
+	return tool_format("%s%s%s on %s (%s)", op, number, who,
+		comm_format_label(&r->g.comms, c->comm, label), api);
 }
 
 char *report_kind(const struct report *r, const struct stuck *s)
@@ -194,11 +194,11 @@ static void print_frames(struct report *r, const struct stack_text *t, bool pyth
 	for (unsigned i = 0; (f = stack_frame(text, i, &n)); i++) {
 		char *one = python ? tool_strndup(f, n) : stack_plain(f, n);
 
-		printf("%*s%s%-8s%s", (int)indent, "", out_style(STYLE_FAINT),
+		printf("%*s%s%-8s%s", (int)indent, "", out_get_style(STYLE_FAINT),
 			i	 ? ""
 			: python ? "python"
 				 : "native",
-			out_plain());
+			out_get_plain());
 		out_print_clean(one);
 		if (!python)
 			where_find(&r->stacks.where, (uint32_t)t->key.a, f, n, line, sizeof(line));

@@ -125,7 +125,7 @@ static char *find_skip_reason(const struct check *k)
 		all_known &= p->told;
 		record += p->record;
 		chosen |= p->record && (p->rank < 0 || !k->cfg.rank.n ||
-					       ranges_contain(&k->cfg.rank, (uint64_t)p->rank));
+					       ranges_has(&k->cfg.rank, (uint64_t)p->rank));
 	}
 	if (!all_known || chosen)
 		return NULL;
@@ -278,7 +278,7 @@ static void print_library(const struct check *k, const struct library *l)
 		if (checked_function_at(k, i)->lib == l->name)
 			list[n++] = checked_function_at(k, i);
 	qsort(list, n, sizeof(*list), compare_hits);
-	printf("%s%s%s: ", out_style(STYLE_HEAD), intern_get_name(l->name), out_plain());
+	printf("%s%s%s: ", out_get_style(STYLE_HEAD), intern_get_name(l->name), out_get_plain());
 	if (!l->found && !l->hits) {
 		printf("%u functions exported; no loaded library defines them\n", l->n);
 		if (k->all)
@@ -335,7 +335,7 @@ static void print_check_text(const struct check *k, const char *problem, const c
 	struct library *lib;
 	unsigned n;
 
-	printf("%slibprobe.so %s%s\n", out_style(STYLE_HEAD), k->library, out_plain());
+	printf("%slibprobe.so %s%s\n", out_get_style(STYLE_HEAD), k->library, out_get_plain());
 	if (k->seen.n)
 		printf("loaded into %s:\n", out_format_plural(k->seen.n, "process", "processes"));
 	print_processes(k);
@@ -364,11 +364,11 @@ static void print_check_text(const struct check *k, const char *problem, const c
 	if (!problem && k->obstacle)
 		printf("note: %s\n", k->obstacle);
 	if (problem) {
-		printf("%sproblem: %s", out_style(STYLE_BAD), out_plain());
+		printf("%sproblem: %s", out_get_style(STYLE_BAD), out_get_plain());
 		out_print_wrapped(problem, 9, 9);
 	} else {
-		printf("%sfine:%s calls of this program will be recorded\n", out_style(STYLE_GOOD),
-			out_plain());
+		printf("%sfine:%s calls of this program will be recorded\n",
+			out_get_style(STYLE_GOOD), out_get_plain());
 	}
 }
 
@@ -487,8 +487,8 @@ static void print_library_exports(const struct check *k, uint32_t lib, unsigned 
 		tool_add_item(&all, " ", "%s%s%s", out ? "(" : "", intern_get_name(f->name),
 			out ? ")" : "");
 	}
-	printf("%s%s%s: %u functions\n  ", out_style(STYLE_HEAD), intern_get_name(lib), out_plain(),
-		total);
+	printf("%s%s%s: %u functions\n  ", out_get_style(STYLE_HEAD), intern_get_name(lib),
+		out_get_plain(), total);
 	out_print_wrapped(all, 2, 2);
 	free(all);
 }

@@ -47,8 +47,8 @@ static void add_checked_function(struct checked *c, struct checked_process *p, c
 	if (!f)
 		return;
 	if (!f->name) {
-		f->name = intern_text(name, strlen(name));
-		f->lib = intern_text(lib, strlen(lib));
+		f->name = intern_add_text(name, strlen(name));
+		f->lib = intern_add_text(lib, strlen(lib));
 		f->where = tool_strdup("");
 		f->note = tool_strdup("");
 	}

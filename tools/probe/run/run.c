@@ -210,7 +210,7 @@ static bool is_seed(const char *s)
 	return *s >= '0' && *s <= '9' && !*end && strlen(s) <= 10 && v <= UINT32_MAX;
 }
 
-unsigned report_words_of(const struct config *cfg, const char *place, char *const env[],
+unsigned emit_unknown_words_of_list(const struct config *cfg, const char *place, char *const env[],
 	config_report_fn *report, void *arg)
 {
 	char *ops = config_find_list(cfg, preload_get_config_base(), ignore_problem, NULL);
@@ -219,7 +219,7 @@ unsigned report_words_of(const struct config *cfg, const char *place, char *cons
 
 	if (!list && ops)
 		list = wraplist_load(NULL, ignore_problem, NULL);
-	n = report_unknown_words(cfg, place, env, list, report, arg);
+	n = emit_unknown_words(cfg, place, env, list, report, arg);
 	if (list)
 		wraplist_free(list);
 	free(ops);
@@ -241,7 +241,7 @@ unsigned print_unknown_words(const char *file)
 	char *cwd = tool_get_absolute_path(".");
 
 	config_load(&cfg, file, environ, cwd, ignore_problem, NULL);
-	report_words_of(&cfg, file, environ, print_word_problem, &in_file);
+	emit_unknown_words_of_list(&cfg, file, environ, print_word_problem, &in_file);
 	config_free(&cfg);
 	free(cwd);
 	return in_file;

@@ -7,9 +7,9 @@
 
 /*
  * Reports the words of cfg's keys skip and only that name nothing in the list that cfg names. place, env: as in
- * report_unknown_words(). Returns how many there are.
+ * emit_unknown_words(). Returns how many there are.
  */
-unsigned report_words_of(const struct config *cfg, const char *place, char *const env[],
+unsigned emit_unknown_words_of_list(const struct config *cfg, const char *place, char *const env[],
 	config_report_fn *report, void *arg);
 
 /*

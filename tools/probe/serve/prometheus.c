@@ -45,7 +45,7 @@ static void write_label(FILE *f, const char *sep, const char *key, const char *v
 {
 	fprintf(f, "%s%s=\"", sep, key);
 	while (*value) {
-		int n = text_utf8_len(value);
+		int n = text_measure_utf8(value);
 
 		if (*value == '\\' || *value == '"') {
 			putc('\\', f);
@@ -193,7 +193,7 @@ static void write_rank_metrics(const struct live *l, FILE *f)
 		fputs("probe_rank_info", f);
 		write_rank_label(f, "{", &l->rank[k]);
 		write_label(f, ",", "node", l->rank[k].dir->meta.owner.host);
-		write_label(f, ",", "state", rank_state_key(l->rank[k].dir->state));
+		write_label(f, ",", "state", rank_state_get_key(l->rank[k].dir->state));
 		write_label(f, ",", "version",
 			l->rank[k].dir->meta.version ? l->rank[k].dir->meta.version : "");
 		write_sample_value(f, 1);
@@ -317,7 +317,7 @@ static void write_op_labels(const struct live *l, FILE *f, struct table *nodes,
 	write_rank_label(f, ",", r);
 	snprintf(text, sizeof(text), "%016" PRIx64, o->comm);
 	write_label(f, ",", "comm_id", text);
-	write_label(f, ",", "comm_name", comm_label(&l->comms, o->comm, text));
+	write_label(f, ",", "comm_name", comm_format_label(&l->comms, o->comm, text));
 	snprintf(text, sizeof(text), "%u", get_op_nodes(l, nodes, o));
 	write_label(f, ",", "n_nodes", text);
 	snprintf(text, sizeof(text), "%lld", (long long)(o->size == NO_NUMBER ? 0 : o->size));

@@ -106,7 +106,7 @@ static void update_serving(struct serving *s)
 		return;
 	live_free(&s->live);
 	s->have = true;
-	if (folders_have_rank(s->path) && live_read(&s->live, s->path))
+	if (folders_has_rank(s->path) && live_read(&s->live, s->path))
 		live_free(&s->live);
 	if (s->live.folders.n)
 		update_live_verdict(&s->verdict, s->path);
@@ -241,7 +241,7 @@ int verb_serve(int argc, char **argv)
 	if (!ok)
 		return STATUS_USAGE;
 	if (!s.path)
-		s.path = folders_default();
+		s.path = folders_get_default();
 	status = once ? print_metrics_once(&s) : handle_until_signal(&s, address, port);
 	live_free(&s.live);
 	free_live_verdict(&s.verdict);

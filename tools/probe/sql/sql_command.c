@@ -286,7 +286,7 @@ static int parse_sql_options(struct asked *a, int argc, char **argv)
 
 int verb_sql(int argc, char **argv)
 {
-	struct asked a = {.dir = folders_default()};
+	struct asked a = {.dir = folders_get_default()};
 	int status = parse_sql_options(&a, argc, argv);
 
 	if (status)

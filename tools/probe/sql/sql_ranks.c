@@ -68,7 +68,7 @@ void print_ranks_view(FILE *f, const struct folders *folders, const struct clock
 		print_sql_text(f, d->meta.has_owner ? d->meta.owner.host : NULL);
 		fputs(", ", f);
 		print_number_or_null(f, d->meta.has_owner, d->meta.owner.pid);
-		fprintf(f, ", '%s', ", rank_state_key(d->state));
+		fprintf(f, ", '%s', ", rank_state_get_key(d->state));
 		print_number_or_null(f, d->meta.world_size >= 0, d->meta.world_size);
 		if (clock)
 			fprintf(f, ", %lld, %.17g, %llu, ", (long long)clock[i].ahead,

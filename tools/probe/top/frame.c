@@ -23,12 +23,12 @@ static void print_job_line(const struct live *l)
 
 	for (unsigned i = 0; i < l->folders.n; i++)
 		count[l->folders.dir[i].state]++;
-	printf("%s%s%s  step %s  %s  ", out_style(STYLE_HEAD), l->folders.path, out_plain(),
+	printf("%s%s%s  step %s  %s  ", out_get_style(STYLE_HEAD), l->folders.path, out_get_plain(),
 		out_format_count(l->step), out_format_date(l->now));
 	for (unsigned i = 0; i < RANK_STATES; i++)
 		if (count[i]) {
 			printf("%s%s %s", sep, out_format_plural(count[i], "rank", "ranks"),
-				rank_state_name((enum rank_state)i));
+				rank_state_get_name((enum rank_state)i));
 			sep = ", ";
 		}
 	putchar('\n');
@@ -39,20 +39,21 @@ static void print_live_verdict(const struct live_verdict *v, unsigned most, bool
 {
 	if (!v || !v->known)
 		return;
-	printf("%s", v->verdict.faults ? out_style(STYLE_BAD) : out_style(STYLE_HEAD));
+	printf("%s", v->verdict.faults ? out_get_style(STYLE_BAD) : out_get_style(STYLE_HEAD));
 	out_print_clean(v->text);
-	printf("%s\n", out_plain());
+	printf("%s\n", out_get_plain());
 	for (unsigned i = 0; i < v->n && i < most; i++) {
 		printf("  %s  ", v->fault[i].kind);
 		if (*v->fault[i].ranks)
-			printf("%s%s %s named%s: ", out_style(STYLE_BAD),
+			printf("%s%s %s named%s: ", out_get_style(STYLE_BAD),
 				strpbrk(v->fault[i].ranks, ",-") ? "ranks" : "rank",
-				v->fault[i].ranks, out_plain());
+				v->fault[i].ranks, out_get_plain());
 		out_print_clean(v->fault[i].line);
 		putchar('\n');
 	}
 	if (v->n > most)
-		printf("  %sand more: probe report%s\n", out_style(STYLE_FAINT), out_plain());
+		printf("  %sand more: probe report%s\n", out_get_style(STYLE_FAINT),
+			out_get_plain());
 	for (const char *line = v->detail; detail && *line; line += strcspn(line, "\n") + 1) {
 		char *one = tool_strndup(line, strcspn(line, "\n"));
 
@@ -75,7 +76,8 @@ static void print_numbers_line(const struct live *l)
 		if (!n)
 			continue;
 		printf("%s%s %s%.6g%s", any ? "   " : "", scalar_names[shown[i]],
-			!isfinite(n->value) ? out_style(STYLE_BAD) : "", n->value, out_plain());
+			!isfinite(n->value) ? out_get_style(STYLE_BAD) : "", n->value,
+			out_get_plain());
 		any = true;
 	}
 	if (any)
@@ -113,8 +115,8 @@ static void print_speed_line(const struct live *l)
 	}
 	if (!isnan(exposed)) {
 		printf("%sexposed communication %s%s%s", sep,
-			exposed > 0.3 ? out_style(STYLE_WARN) : "", out_format_percent(exposed),
-			out_plain());
+			exposed > 0.3 ? out_get_style(STYLE_WARN) : "", out_format_percent(exposed),
+			out_get_plain());
 		sep = "   ";
 	}
 	if (rate) {
@@ -178,8 +180,8 @@ static void print_step_times(const struct live *l)
 		else
 			putchar(letters[bar]);
 	}
-	printf(" %s%s to", out_style(STYLE_FAINT), out_format_duration(least * 1e6));
-	printf(" %s%s\n", out_format_duration(most * 1e6), out_plain());
+	printf(" %s%s to", out_get_style(STYLE_FAINT), out_format_duration(least * 1e6));
+	printf(" %s%s\n", out_format_duration(most * 1e6), out_get_plain());
 }
 
 /* ---- ranks ---- */
@@ -298,7 +300,7 @@ static void add_rank_cells(struct out_table *t, const struct live *l, const stru
 			view->selects && view->rank == r->rank ? "> " : "", r->rank);
 	out_add_cell(t, number);
 	out_add_cell(t, r->dir->meta.owner.host);
-	out_add_cell(t, rank_state_key(r->dir->state));
+	out_add_cell(t, rank_state_get_key(r->dir->state));
 	out_add_cell(t, out_format_count(r->step));
 	out_add_cell(t, isnan(r->mean_ms) ? "" : out_format_duration(r->mean_ms * 1e6));
 	out_add_cell(t, isnan(r->exposed) ? "" : out_format_percent(r->exposed));
@@ -362,10 +364,10 @@ static void print_ranks(const struct live *l, unsigned most, const struct frame_
 		add_rank_cells(&t, l, sorted[first + i].rank, view, blocked);
 	out_print_table(&t);
 	if (part)
-		printf("  %sand %s more%s%s\n", out_style(STYLE_FAINT),
+		printf("  %sand %s more%s%s\n", out_get_style(STYLE_FAINT),
 			out_format_plural(l->folders.n - n, "rank", "ranks"),
 			view->order == ORDER_TROUBLE && !first ? "; the worst are shown" : "",
-			out_plain());
+			out_get_plain());
 	free(sorted);
 }
 
@@ -383,15 +385,15 @@ static void print_selected_stack(const struct live *l, const struct frame_view *
 		return;
 	call = r->open ? r->open : r->last_call;
 	frames = read_live_stack(r);
-	printf("%srank %d, %s%s%s\n", out_style(STYLE_HEAD), r->rank,
-		r->open ? "in " : "last call ", call ? call : "is not known", out_plain());
+	printf("%srank %d, %s%s%s\n", out_get_style(STYLE_HEAD), r->rank,
+		r->open ? "in " : "last call ", call ? call : "is not known", out_get_plain());
 	for (f = frames; *f && lines < STACK_LINES; f = end + (*end == '\n'), lines++) {
 		end = f + strcspn(f, "\n");
 		printf("    %.*s\n", (int)(end - f), f);
 	}
 	if (!lines)
 		printf("    %sno stack was recorded, or it has not been written yet%s\n",
-			out_style(STYLE_FAINT), out_plain());
+			out_get_style(STYLE_FAINT), out_get_plain());
 	free(frames);
 }
 
@@ -400,8 +402,8 @@ static void print_keys(const struct frame_view *view)
 	static const char *const order[FRAME_ORDERS] = {
 		"trouble", "rank", "step", "time", "late", "NaN, Inf"};
 
-	printf("%ss: order (%s)   j, k: rank   t: stack   q: end%s\n", out_style(STYLE_FAINT),
-		order[view->order], out_plain());
+	printf("%ss: order (%s)   j, k: rank   t: stack   q: end%s\n", out_get_style(STYLE_FAINT),
+		order[view->order], out_get_plain());
 }
 
 static void print_alert_lines(const struct live *l, unsigned most)
@@ -410,11 +412,11 @@ static void print_alert_lines(const struct live *l, unsigned most)
 
 	if (!l->nalert)
 		return;
-	printf("%salerts%s\n", out_style(STYLE_HEAD), out_plain());
+	printf("%salerts%s\n", out_get_style(STYLE_HEAD), out_get_plain());
 	for (unsigned i = 0; i < n; i++) {
 		const struct live_alert *a = &l->alert[i];
 
-		printf("  %srank %d%s  ", out_style(STYLE_WARN), a->rank, out_plain());
+		printf("  %srank %d%s  ", out_get_style(STYLE_WARN), a->rank, out_get_plain());
 		out_print_clean(a->text);
 		if (a->count > 1)
 			printf("  %s times, last in step %s", out_format_count(a->count),
@@ -422,8 +424,8 @@ static void print_alert_lines(const struct live *l, unsigned most)
 		putchar('\n');
 	}
 	if (n < l->nalert)
-		printf("  %sand %u more in alerts.jsonl%s\n", out_style(STYLE_FAINT), l->nalert - n,
-			out_plain());
+		printf("  %sand %u more in alerts.jsonl%s\n", out_get_style(STYLE_FAINT),
+			l->nalert - n, out_get_plain());
 }
 
 void frame_print(const struct live *l, unsigned lines, const struct frame_view *view)

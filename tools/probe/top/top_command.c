@@ -224,7 +224,7 @@ static int print_frame_repeatedly(const struct top *t)
 		struct live l = {0};
 
 		fputs("\033[H\033[2J", stdout);
-		if (!folders_have_rank(t->path)) {
+		if (!folders_has_rank(t->path)) {
 			printf("waiting for %s\n", t->path);
 			wait_for_next_reading(t, NULL, &view);
 			continue;
@@ -296,7 +296,7 @@ int verb_top(int argc, char **argv)
 			return STATUS_USAGE;
 	}
 	if (!t.path)
-		t.path = folders_default();
+		t.path = folders_get_default();
 	if (t.once || t.json || !isatty(1))
 		return tool_close_output(print_single_frame(&t));
 	return tool_close_output(print_frame_repeatedly(&t));

@@ -76,7 +76,7 @@ static void write_run(const struct html *h, struct target *t)
 	for (int s = 0; s < RANK_STATES; s++)
 		if (n[s]) {
 			write_page_separator(t, some++);
-			target_print(t, "\"%s\":%u", rank_state_name((enum rank_state)s), n[s]);
+			target_print(t, "\"%s\":%u", rank_state_get_name((enum rank_state)s), n[s]);
 		}
 	target_write_text(t, "}");
 }
@@ -221,7 +221,7 @@ static char *find_comm_word(void *arg)
 	const struct word_of *w = arg;
 	char label[COMM_LABEL_MAX];
 
-	return tool_strdup(comm_label(&w->h->r->g.comms, w->c->comm, label));
+	return tool_strdup(comm_format_label(&w->h->r->g.comms, w->c->comm, label));
 }
 
 static char *find_stack_word(void *arg)
@@ -324,7 +324,7 @@ static void write_site(const struct html *h, struct target *t, const struct html
 	target_print(t, "{\"calls\":%llu", (unsigned long long)s->calls);
 	write_page_string(t, "api", intern_get_name(s->api));
 	write_page_string(t, "op", intern_get_name(s->op));
-	write_page_string(t, "comm", comm_label(&h->r->g.comms, s->key.a, label));
+	write_page_string(t, "comm", comm_format_label(&h->r->g.comms, s->key.a, label));
 	write_page_string(t, "dtype", intern_get_name(s->dtype));
 	write_page_u64(t, "count", s->count);
 	write_page_string(t, "io", s->out ? "result" : "input");
@@ -479,7 +479,7 @@ int write_report_html(struct report *r, const struct gather_options *o, const ch
 
 	if (status)
 		return status;
-	gather_html(&h, r, o);
+	read_html_rows(&h, r, o);
 	target_write(&t, html_page, (size_t)(place - html_page));
 	write_document(&h, &t);
 	place += strlen(PLACE);

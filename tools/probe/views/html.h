@@ -77,7 +77,7 @@ struct html {
 };
 
 /* Reads all rows of the run. */
-void gather_html(struct html *h, struct report *r, const struct gather_options *o);
+void read_html_rows(struct html *h, struct report *r, const struct gather_options *o);
 void html_free(struct html *h);
 
 /* Returns 0 or STATUS_USAGE (reported). */

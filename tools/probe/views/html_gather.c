@@ -114,7 +114,7 @@ static void record_site(struct html *h, const struct walk_call *w)
 		k->out = out;
 		k->point = tool_alloc(h->ncol * sizeof(*k->point));
 	}
-	k->bytes += call_bytes(c);
+	k->bytes += call_get_bytes(c);
 	col = (c->step - h->step_lo) / h->per;
 	p = &k->point[col < h->ncol ? col : h->ncol - 1];
 	if (!p->n) {
@@ -253,7 +253,7 @@ static void record_window(struct html_window *w, const struct walk_call *c)
 	}
 	*k = (struct html_call){c->start, c->call.dur, c->call.rank, c->call.api, c->call.op,
 		c->call.stack, c->call.bits, c->call.comm, c->call.step, c->call.seq,
-		call_bytes(&c->call), c->call.comm_seq, c->call.peer};
+		call_get_bytes(&c->call), c->call.comm_seq, c->call.peer};
 }
 
 /* The open calls of a running process are not in its files. */
@@ -305,7 +305,7 @@ static void read_step_numbers(struct html *h)
 	step_numbers_list(&h->numbers);
 }
 
-void gather_html(struct html *h, struct report *r, const struct gather_options *o)
+void read_html_rows(struct html *h, struct report *r, const struct gather_options *o)
 {
 	const struct gather *g = &r->g;
 	const struct overlay **overlay = tool_alloc((g->folders.n + 1) * sizeof(struct overlay *));

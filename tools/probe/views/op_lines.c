@@ -36,7 +36,7 @@ char *format_op_line_comm(const struct report *r, const struct op_line *l)
 	char label[COMM_LABEL_MAX];
 
 	if (l->ncomm == 1)
-		return tool_strdup(comm_label(&r->g.comms, l->sum.comm, label));
+		return tool_strdup(comm_format_label(&r->g.comms, l->sum.comm, label));
 	if (!k)
 		return tool_format("%u communicators", l->ncomm);
 	return tool_format("%u x %s of %lld", l->ncomm,

@@ -68,7 +68,7 @@ void write_page_slowest(struct report *r, struct target *t)
 		target_print(t, "{\"ns\":%llu", (unsigned long long)s->call.dur);
 		write_page_u64(t, "step", s->call.step);
 		write_page_string(t, "call", what);
-		write_page_u64(t, "bytes", call_bytes(&s->call));
+		write_page_u64(t, "bytes", call_get_bytes(&s->call));
 		write_page_string(t, "waited", report_rank(r, s->call.rank));
 		write_page_string(t, "last", s->lag ? report_rank(r, s->last_rank) : "");
 		write_page_u64(t, "after", s->lag);

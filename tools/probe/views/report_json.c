@@ -79,7 +79,7 @@ static void write_call_description(struct report *r, const struct call *c)
 	write_number_or_null("count", c->dtype ? (int64_t)c->count : NO_NUMBER);
 	/* While a call's record is in the journal, its bytes may not be known. */
 	write_number_or_null(
-		"bytes", c->rows || call_bytes(c) ? (int64_t)call_bytes(c) : NO_NUMBER);
+		"bytes", c->rows || call_get_bytes(c) ? (int64_t)call_get_bytes(c) : NO_NUMBER);
 	json_u64("start_ns", c->start);
 	json_bool("async", c->bits & CALL_ASYNC);
 }
@@ -159,7 +159,7 @@ static void write_json_head(const struct report *r)
 	json_object("states");
 	for (int s = 0; s < RANK_STATES; s++)
 		if (n[s])
-			json_u64(rank_state_key((enum rank_state)s), n[s]);
+			json_u64(rank_state_get_key((enum rank_state)s), n[s]);
 	json_end();
 	json_u64("hosts", g->hosts.nhost);
 	json_u64("first_ns", g->first_ns);
@@ -174,7 +174,7 @@ static void write_json_head(const struct report *r)
 	json_end();
 	json_u64("calls", g->calls);
 	json_u64("rows", g->rows);
-	json_u64("journal_bytes", folders_journal_bytes(&g->folders));
+	json_u64("journal_bytes", folders_get_journal_bytes(&g->folders));
 	json_u64("bytes", g->bytes);
 	json_u64("errors", g->errors);
 	json_u64("calls_seen", seen);
@@ -611,7 +611,7 @@ static void write_ranks(struct report *r)
 		json_object(NULL);
 		write_rank_number(r, "rank", i);
 		json_string("folder", d->name);
-		json_string("state", rank_state_key(d->state));
+		json_string("state", rank_state_get_key(d->state));
 		json_string("host", d->meta.owner.host);
 		json_i64("pid", d->meta.owner.pid);
 		json_u64("calls", k->calls);

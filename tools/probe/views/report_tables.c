@@ -127,8 +127,9 @@ static void print_slowest_calls(struct report *r)
 		out_add_cell(&t, out_format_duration((double)s->call.dur));
 		out_add_cell(&t, step);
 		out_add_cell(&t, what);
-		out_add_cell(&t,
-			call_bytes(&s->call) ? out_format_bytes((double)call_bytes(&s->call)) : "");
+		out_add_cell(&t, call_get_bytes(&s->call)
+					 ? out_format_bytes((double)call_get_bytes(&s->call))
+					 : "");
 		out_add_cell(&t, report_rank(r, s->call.rank));
 		out_add_cell(&t, s->lag ? report_rank(r, s->last_rank) : "");
 		out_add_cell(&t, s->lag ? out_format_duration((double)s->lag) : "");
@@ -172,7 +173,7 @@ static void print_late_line(const struct report *r, struct out_table *t, const s
 	struct straggler s = report_straggler(r, c);
 	char label[COMM_LABEL_MAX];
 
-	out_add_cell(t, comm_label(&r->g.comms, c->key.a, label));
+	out_add_cell(t, comm_format_label(&r->g.comms, c->key.a, label));
 	out_add_cell(t, out_format_count(c->held));
 	out_add_cell(t, s.who ? report_rank(r, (uint32_t)s.who->key.b) : "-");
 	out_add_cell(t, s.who ? out_format_percent(s.share) : "");

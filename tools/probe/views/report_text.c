@@ -17,7 +17,7 @@
 
 static void print_label(const char *word)
 {
-	printf("%s%-*s%s", out_style(STYLE_FAINT), LABEL, word, out_plain());
+	printf("%s%-*s%s", out_get_style(STYLE_FAINT), LABEL, word, out_get_plain());
 }
 
 /* Formats "4 finished" or "3 running, 1 killed". */
@@ -33,10 +33,10 @@ static char *format_rank_states(const struct gather *g)
 			continue;
 		if (n[s] == g->folders.n)
 			tool_add_text(&all, "%s%s", n[s] > 1 ? "all " : "",
-				rank_state_name((enum rank_state)s));
+				rank_state_get_name((enum rank_state)s));
 		else
 			tool_add_item(
-				&all, ", ", "%u %s", n[s], rank_state_name((enum rank_state)s));
+				&all, ", ", "%u %s", n[s], rank_state_get_name((enum rank_state)s));
 	}
 	return all;
 }
@@ -212,7 +212,7 @@ static void print_time_shares(const struct report *r)
 static void print_journal_size(const struct report *r)
 {
 	const struct folders *f = &r->g.folders;
-	uint64_t bytes = folders_journal_bytes(f);
+	uint64_t bytes = folders_get_journal_bytes(f);
 
 	if (!bytes)
 		return;
@@ -270,12 +270,12 @@ static void print_grounds(const struct finding *f)
 		find_measurement(measurements, f->kind, severity_word(f->severity)));
 	text = tool_format("evidence: %s; %s", f->evidence ? f->evidence : "the text", measured);
 	free(measured);
-	printf("%*s%s", LABEL + 3, "", out_style(STYLE_FAINT));
+	printf("%*s%s", LABEL + 3, "", out_get_style(STYLE_FAINT));
 	out_print_wrapped(text, LABEL + 3, LABEL + 3);
 	/* On one line, however long, so that it can be copied. */
 	if (f->next)
 		printf("%*snext: %s\n", LABEL + 3, "", f->next);
-	fputs(out_plain(), stdout);
+	fputs(out_get_plain(), stdout);
 	free(text);
 }
 
@@ -294,7 +294,7 @@ static void print_findings(const struct report *r, enum severity severity, const
 		if (heading && !any)
 			out_print_heading(heading);
 		any = true;
-		printf("  %s%-9s%s ", out_style(style[f->severity]), f->kind, out_plain());
+		printf("  %s%-9s%s ", out_get_style(style[f->severity]), f->kind, out_get_plain());
 		text = format_finding(f);
 		out_print_wrapped(
 			text, 12 + (strlen(f->kind) > 9 ? (unsigned)strlen(f->kind) - 9 : 0), 12);
@@ -308,12 +308,12 @@ static void print_verdict(const struct report *r)
 	const struct run_verdict *v = &r->verdict;
 	char *text = format_verdict(v);
 
-	fputs(out_style(v->faults		       ? STYLE_BAD
-			: v->incomplete || v->warnings ? STYLE_HEAD
-						       : STYLE_GOOD),
+	fputs(out_get_style(v->faults			   ? STYLE_BAD
+			    : v->incomplete || v->warnings ? STYLE_HEAD
+							   : STYLE_GOOD),
 		stdout);
 	out_print_wrapped(text, 0, 2);
-	fputs(out_plain(), stdout);
+	fputs(out_get_plain(), stdout);
 	free(text);
 }
 
@@ -348,8 +348,9 @@ static void print_absent_ranks(struct report *r, const struct absent *a)
 	char *who = out_format_ranks(a->rank, a->n), *what = NULL;
 
 	printf("      %s%s%s: %s",
-		out_style(a->why == ABSENT_OTHER || a->why == ABSENT_PAST ? STYLE_NONE : STYLE_BAD),
-		who, out_plain(), why_text[a->why]);
+		out_get_style(
+			a->why == ABSENT_OTHER || a->why == ABSENT_PAST ? STYLE_NONE : STYLE_BAD),
+		who, out_get_plain(), why_text[a->why]);
 	if (a->why == ABSENT_OTHER) {
 		what = report_call(r, &a->in->call);
 		printf(" %s for %s", what, out_format_duration((double)a->in->age));
@@ -391,7 +392,7 @@ static void print_stuck_calls(struct report *r, const struct stuck *s)
 {
 	char *what = report_kind(r, s), *who = out_format_ranks(s->rank, s->n);
 
-	printf("  %s%s%s, step %llu\n", out_style(STYLE_HEAD), what, out_plain(),
+	printf("  %s%s%s, step %llu\n", out_get_style(STYLE_HEAD), what, out_get_plain(),
 		(unsigned long long)s->sample->call.step);
 	printf("      %s: %s %s", who,
 		s->sample->call.bits & CALL_ASYNC ? "started and not completed for"

@@ -57,16 +57,17 @@ static int open_watched(const struct watch_alerts *w)
 void watch_alerts_write_mark(const struct watch_alerts *w)
 {
 	char host[80] = "", buf[512];
-	struct text t = text_over(buf, sizeof(buf));
+	struct text t = text_init(buf, sizeof(buf));
 	int fd, err;
 
 	/* Without a command nothing is started. */
 	if (!w->command)
 		return;
 	gethostname(host, sizeof(host) - 1);
-	text_str(&t, "{\"host\": ");
-	text_json(&t, host);
-	text_fmt(&t, ", \"pid\": %d, \"unix_s\": %lld}\n", (int)getpid(), (long long)time(NULL));
+	text_add_string(&t, "{\"host\": ");
+	text_add_json(&t, host);
+	text_add_format(
+		&t, ", \"pid\": %d, \"unix_s\": %lld}\n", (int)getpid(), (long long)time(NULL));
 	fd = open_watched(w);
 	err = fd < 0 ? -errno : io_replace_file(fd, WATCH_FILE, buf, t.len);
 	if (fd >= 0)

@@ -253,7 +253,7 @@ static void wait_for_folder(const struct watch *w)
 {
 	bool said = false;
 
-	while (!folders_have_rank(w->path)) {
+	while (!folders_has_rank(w->path)) {
 		if (!said)
 			fprintf(stderr,
 				"probe: watch: waiting for %s: it has no rank folder yet; a "
@@ -358,7 +358,7 @@ int verb_watch(int argc, char **argv)
 			return STATUS_USAGE;
 	}
 	if (!w.path)
-		w.path = folders_default();
+		w.path = folders_get_default();
 	w.alerts = watch_alerts_init(w.path, w.command);
 	status = print_findings_until_end(&w);
 	watch_alerts_free(w.alerts);

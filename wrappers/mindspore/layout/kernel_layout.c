@@ -100,16 +100,16 @@ static const void *read_path(const void *object, const struct layout_path *w)
 
 	for (unsigned i = 1; i < LAYOUT_STEPS && w->at[i] != LAYOUT_END; i++) {
 		p = *(const char *const *)p;
-		if (!p || !memory_readable((uintptr_t)(p += w->at[i])))
+		if (!p || !is_memory_readable((uintptr_t)(p += w->at[i])))
 			return NULL;
 	}
-	return memory_readable((uintptr_t)p) ? p : NULL;
+	return is_memory_readable((uintptr_t)p) ? p : NULL;
 }
 
 static bool has_dims_values(const struct longs *made, const int64_t *dims, ptrdiff_t n)
 {
 	return made && made->end - made->begin == n && made->begin != dims &&
-	       memory_readable((uintptr_t)made->begin) &&
+	       is_memory_readable((uintptr_t)made->begin) &&
 	       memcmp(made->begin, dims, (size_t)n * sizeof(*dims)) == 0;
 }
 
@@ -203,7 +203,7 @@ static bool has_primitive(const struct kernel_layout *l)
 		return false;
 	new_primitive(primitive, &text, true, 1, false);
 	at = (const void *const *)((const char *)primitive + l->primitive_name);
-	read = memory_readable((uintptr_t)*at) ? ms_read_primitive_name(l, primitive) : NULL;
+	read = is_memory_readable((uintptr_t)*at) ? ms_read_primitive_name(l, primitive) : NULL;
 	return read && strcmp(read, PROBE_NAME) == 0;
 }
 
@@ -247,7 +247,7 @@ static void find_layout_of_release(void)
 	session_record_layout_fact(LAYOUT_MS_KERNELS, holds);
 	if (holds)
 		session_record_layout_fact(LAYOUT_MS_TENSORS,
-			l->host_bytes && has_host_tensor(l) && ms_are_members_valid(l));
+			l->host_bytes && has_host_tensor(l) && ms_has_valid_members(l));
 	layout = l;
 	atomic_store_explicit(&state, holds ? KNOWN : REFUSED, memory_order_release);
 }
@@ -297,7 +297,7 @@ int ms_find_launch_slot(const void *executor)
 	for (size_t i = 0; i < KNOWN_FUNCTIONS; i++) {
 		void *const *at = &functions[layout->known[i]];
 
-		if (!memory_readable((uintptr_t)at))
+		if (!is_memory_readable((uintptr_t)at))
 			return -1;
 		found += is_copy_of(known_functions[i], *at);
 	}

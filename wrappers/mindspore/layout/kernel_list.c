@@ -181,10 +181,10 @@ static bool is_listed_by_python(struct wraplist *w, const char *name)
 	if (!write_plain_name(kernel, name, strlen(name)))
 		return false;
 	for (size_t i = 0; i < PYTHON_SECTIONS; i++) {
-		uint32_t s = wraplist_section(w, python_sections[i]);
+		uint32_t s = wraplist_find_section(w, python_sections[i]);
 
 		for (uint32_t e = 0; s != WRAPLIST_NONE && e < w->n; e++) {
-			const char *text = wraplist_text(w, w->entry[e].name);
+			const char *text = wraplist_get_text(w, w->entry[e].name);
 
 			if (w->entry[e].section != s)
 				continue;
@@ -204,20 +204,20 @@ static bool is_listed_by_python(struct wraplist *w, const char *name)
 static bool is_listed_by_name(struct wraplist *w, const char *name)
 {
 	char qualified[sizeof(QUALIFIER) + 128];
-	struct text t = text_over(qualified, sizeof(qualified));
-	uint32_t s = wraplist_section(w, SECTION);
+	struct text t = text_init(qualified, sizeof(qualified));
+	uint32_t s = wraplist_find_section(w, SECTION);
 	bool hit;
 
 	if (s == WRAPLIST_NONE || w->imported)
 		return false;
-	text_str(&t, QUALIFIER);
-	text_str(&t, name);
+	text_add_string(&t, QUALIFIER);
+	text_add_string(&t, name);
 	hit = wraplist_match(w, SECTION, qualified);
 	if (!is_collective_name(name))
 		return wraplist_match(w, SECTION, name) || hit;
 	for (uint32_t i = w->section[s].first_glob; i != WRAPLIST_NONE && !hit;
 		i = w->entry[i].next_glob)
-		hit = glob_match(wraplist_text(w, w->entry[i].name), name);
+		hit = glob_match(wraplist_get_text(w, w->entry[i].name), name);
 	return hit;
 }
 
@@ -234,11 +234,11 @@ static bool has_kernel_patterns(const struct wraplist *w)
 	if (!w)
 		return false;
 	for (uint32_t e = 0; e < w->n; e++) {
-		const char *section = wraplist_text(w, w->section[w->entry[e].section].name);
+		const char *section = wraplist_get_text(w, w->section[w->entry[e].section].name);
 
 		if (strcmp(section, SECTION) == 0 && !w->imported &&
 			(w->entry[e].glob ||
-				!is_collective_name(wraplist_text(w, w->entry[e].name))))
+				!is_collective_name(wraplist_get_text(w, w->entry[e].name))))
 			return true;
 		for (size_t i = 0; i < PYTHON_SECTIONS; i++)
 			if (strcmp(section, python_sections[i]) == 0)

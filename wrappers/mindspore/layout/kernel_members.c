@@ -98,7 +98,7 @@ static bool has_node_name(const struct kernel_layout *l)
 	return words[l->node_name / 8] == name.text;
 }
 
-bool ms_are_members_valid(const struct kernel_layout *l)
+bool ms_has_valid_members(const struct kernel_layout *l)
 {
 	return has_parameter_name(l) && has_references(l) &&
 	       is_word_returned(REFERENCE_COPY, l->arg_object) && l->py_tensor >= OBJECT_HEAD &&

@@ -18,6 +18,6 @@ bool ms_find_function(const char *name, void **f);
  * True if the offsets in l for names of parameters and nodes, arguments and Python's tensors
  * agree with what MindSpore's own functions return.
  */
-bool ms_are_members_valid(const struct kernel_layout *l);
+bool ms_has_valid_members(const struct kernel_layout *l);
 
 #endif

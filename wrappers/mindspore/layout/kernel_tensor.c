@@ -95,10 +95,10 @@ static bool is_view_readable(const struct kernel_layout *l, const char *view)
 	const void *const *strides = (const void *const *)(view + l->view_strides);
 
 	/* A view without dimensions has neither sizes nor strides. */
-	return memory_readable((uintptr_t)(view + l->view_offset)) &&
-	       memory_readable((uintptr_t)shape) && memory_readable((uintptr_t)strides) &&
-	       (!*shape || memory_readable((uintptr_t)*shape)) &&
-	       (!*strides || memory_readable((uintptr_t)*strides));
+	return is_memory_readable((uintptr_t)(view + l->view_offset)) &&
+	       is_memory_readable((uintptr_t)shape) && is_memory_readable((uintptr_t)strides) &&
+	       (!*shape || is_memory_readable((uintptr_t)*shape)) &&
+	       (!*strides || is_memory_readable((uintptr_t)*strides));
 }
 
 /*
@@ -227,7 +227,7 @@ static const char *read_parameter_name(const void *string)
 {
 	const char *s = *(const char *const *)string;
 
-	if (!s || !memory_readable((uintptr_t)s))
+	if (!s || !is_memory_readable((uintptr_t)s))
 		return NULL;
 	for (unsigned i = 0; i < PARAMETER_NAME_MAX; i++) {
 		if (!s[i])
@@ -296,8 +296,8 @@ const char *ms_read_kernel_name(const struct kernel_layout *l, const void *mod)
 	const char *const *string = (const char *const *)((const char *)mod + l->mod_name);
 	const char *name;
 
-	if (!mod || (!are_names_verified && (!memory_readable((uintptr_t)string) ||
-						    !memory_readable((uintptr_t)*string))))
+	if (!mod || (!are_names_verified && (!is_memory_readable((uintptr_t)string) ||
+						    !is_memory_readable((uintptr_t)*string))))
 		return NULL;
 	name = read_ms_name(string);
 	if (name && !are_names_verified)
@@ -323,8 +323,8 @@ const char *ms_read_node_name(const struct kernel_layout *l, const void *node, c
 	if (!node)
 		return NULL;
 	string = (const char *const *)((const char *)node + l->node_name);
-	if (!are_node_names_verified && (!memory_readable((uintptr_t)string) || !*string ||
-						!memory_readable((uintptr_t)*string)))
+	if (!are_node_names_verified && (!is_memory_readable((uintptr_t)string) || !*string ||
+						!is_memory_readable((uintptr_t)*string)))
 		return NULL;
 	s = *string ? strrchr(*string, '/') : NULL;
 	if (!s || strncmp(s + 1, kernel, n) != 0 || s[n + 1] != '-')

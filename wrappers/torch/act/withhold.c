@@ -174,7 +174,7 @@ static bool copy_group_entries(const void *self)
 
 			if (!py_is_str(k) || py_has_text(k, "params"))
 				continue;
-			e = arena_reserve_bytes(&own(held).arena, sizeof(*e));
+			e = arena_add_bytes(&own(held).arena, sizeof(*e));
 			if (!e)
 				return false;
 			*e = (struct group_entry){
@@ -315,7 +315,7 @@ static bool start_withheld_step(
 	own(held).n = 0;
 	own(held).entries = NULL;
 	own(held).given_up = false;
-	own(held).grad = arena_reserve_bytes(
+	own(held).grad = arena_add_bytes(
 		&own(held).arena, ((size_t)v->nparam + 1) * sizeof(*own(held).grad));
 	if (!own(held).grad || !py_lock_objects(&hold, &why)) {
 		arena_close(&own(held).arena);

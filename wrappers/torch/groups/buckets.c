@@ -40,7 +40,7 @@ static void handle_unknown_buckets(void)
 			     "gradients in buckets get no names; update libprobe");
 }
 
-static bool are_bucket_lengths_valid(const struct grad_bucket *b, uint64_t n, uint64_t elements)
+static bool has_valid_bucket_lengths(const struct grad_bucket *b, uint64_t n, uint64_t elements)
 {
 	struct buffer v;
 	uint64_t filled = 0;
@@ -68,7 +68,7 @@ static void register_bucket(const struct grad_bucket *b)
 
 	if (!t || !n || !torch_read_tensor(b->buffer, &v))
 		return;
-	if (!are_bucket_lengths_valid(b, n, v.count)) {
+	if (!has_valid_bucket_lengths(b, n, v.count)) {
 		handle_unknown_buckets();
 		return;
 	}
@@ -105,7 +105,7 @@ static void set_open_bucket(const struct grad_bucket *b)
 	struct buffer v;
 
 	own(open_bucket) = skip_is_wanted() && n && torch_read_tensor(b->buffer, &v) &&
-					   are_bucket_lengths_valid(b, n, v.count)
+					   has_valid_bucket_lengths(b, n, v.count)
 				   ? b
 				   : NULL;
 }

@@ -54,8 +54,8 @@ static bool read_group_text(const char *at, char *out, size_t cap)
 	if (!len || len >= cap)
 		return false;
 	/* A short text is in the string itself; another address is checked before it is read. */
-	if (text != at + 16 &&
-		(!memory_readable((uintptr_t)text) || !memory_readable((uintptr_t)text + len - 1)))
+	if (text != at + 16 && (!is_memory_readable((uintptr_t)text) ||
+				       !is_memory_readable((uintptr_t)text + len - 1)))
 		return false;
 	for (uint64_t i = 0; i < len; i++)
 		if (text[i] <= ' ' || text[i] > '~')
@@ -90,7 +90,7 @@ static const char *read_group_kind(const char *fields)
 	char text[sizeof(meshes.kind[0])];
 	const char *kind = "group";
 
-	if (!memory_readable((uintptr_t)fields + GROUP_NAME + 2 * GROUP_TEXT) ||
+	if (!is_memory_readable((uintptr_t)fields + GROUP_NAME + 2 * GROUP_TEXT) ||
 		!read_group_text(fields + GROUP_NAME + GROUP_TEXT, text, sizeof(text)) ||
 		strncmp(text, "mesh_", 5) != 0 || strcmp(text, "mesh_default") == 0 ||
 		pthread_mutex_trylock(&meshes.lock) != 0)
@@ -274,7 +274,7 @@ static void record_gradients_sent(struct cxx_work *k, const struct comm *m, bool
 {
 	struct buffer sent;
 
-	/* On a device the call's own description has no address yet (torch_place_on_device()). */
+	/* On a device the call's own description has no address yet (torch_set_device_addresses()). */
 	for (unsigned i = 0; i < k->nin; i++)
 		if (torch_find_buffer(k->in_impl[i], &sent))
 			torch_gradients_sent(&sent);
@@ -432,8 +432,8 @@ bool torch_read_group_call(struct call *c)
 	w->all_out = k->out;
 	/* Gloo's own threads process tensors on the device, on their own streams. */
 	if (row->backend != BACKEND_GLOO) {
-		torch_place_on_device(c, k, false);
-		torch_place_on_device(c, k, true);
+		torch_set_device_addresses(c, k, false);
+		torch_set_device_addresses(c, k, true);
 	}
 	if (k->nin && k->nout && is_same_memory(k))
 		w->flags |= CF_INPLACE;

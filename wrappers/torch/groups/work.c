@@ -17,7 +17,7 @@
 
 struct cxx_work *torch_add_work(struct call *c)
 {
-	return cxx_work_new(c, torch_read_tensor);
+	return cxx_work_add(c, torch_read_tensor);
 }
 
 /* Ticks at which gloo's threads last finished an operation. */

@@ -63,8 +63,8 @@ static void record_shard_group(struct tree *t, const void *group)
 	size_t n = list && py_is_list(list) ? py_get_item_count(list) : 0;
 
 	if (!t->shard) {
-		t->shard = arena_reserve_bytes(t->arena, SHARDS_MAX * sizeof(*t->shard));
-		t->shard_by = arena_reserve_bytes(t->arena, SHARD_SLOTS * sizeof(*t->shard_by));
+		t->shard = arena_add_bytes(t->arena, SHARDS_MAX * sizeof(*t->shard));
+		t->shard_by = arena_add_bytes(t->arena, SHARD_SLOTS * sizeof(*t->shard_by));
 	}
 	if (!t->shard || !t->shard_by)
 		return;

@@ -37,7 +37,7 @@ void arena_close(struct arena *a)
 	a->base = NULL;
 }
 
-void *arena_reserve_bytes(struct arena *a, size_t bytes)
+void *arena_add_bytes(struct arena *a, size_t bytes)
 {
 	void *p = a->base + a->used;
 
@@ -50,7 +50,7 @@ void *arena_reserve_bytes(struct arena *a, size_t bytes)
 
 static const char *copy_text_to_arena(struct arena *a, const char *text, size_t n)
 {
-	char *to = arena_reserve_bytes(a, n + 1);
+	char *to = arena_add_bytes(a, n + 1);
 
 	if (!to)
 		return "";
@@ -103,9 +103,9 @@ bool tree_open(struct tree *t, struct arena *a)
 		set_tree_types(t);
 	else
 		tree_update_types(t);
-	t->seen = arena_reserve_bytes(a, SEEN_SLOTS * sizeof(*t->seen));
+	t->seen = arena_add_bytes(a, SEEN_SLOTS * sizeof(*t->seen));
 	t->seen_mask = SEEN_SLOTS - 1;
-	t->found = arena_reserve_bytes(a, FOUND_MAX * sizeof(*t->found));
+	t->found = arena_add_bytes(a, FOUND_MAX * sizeof(*t->found));
 	return t->module_type && t->tensor_type && t->seen && t->found;
 }
 
@@ -248,7 +248,7 @@ static bool is_library_globals(const void *globals)
 
 static void add_namespaces(struct tree *t, const struct py_frame *f, int n)
 {
-	t->namespace = arena_reserve_bytes(t->arena, (size_t)n * sizeof(*t->namespace));
+	t->namespace = arena_add_bytes(t->arena, (size_t)n * sizeof(*t->namespace));
 	t->nnamespace = 0;
 	for (int i = 0; t->namespace && i < n; i++) {
 		const void *globals = py_get_globals(&f[i]);
@@ -465,7 +465,7 @@ static void record_module(struct walk *w, const void *module)
 	if (!t->want_modules || t->nmodule == TREE_MODULES_MAX)
 		return;
 	if (!t->module)
-		t->module = arena_reserve_bytes(t->arena, TREE_MODULES_MAX * sizeof(*t->module));
+		t->module = arena_add_bytes(t->arena, TREE_MODULES_MAX * sizeof(*t->module));
 	if (t->module)
 		t->module[t->nmodule++] = (struct tree_module){
 			module, copy_text_to_arena(t->arena, w->path, w->n), w->root};
@@ -547,14 +547,13 @@ static void remove_param_index(struct tree *t, const void *impl)
 
 void tree_set_param_names(struct tree *t)
 {
-	struct walk *w = arena_reserve_bytes(t->arena, sizeof(*w));
+	struct walk *w = arena_add_bytes(t->arena, sizeof(*w));
 	uint32_t nroot = 0;
 
 	if (!t->param) {
 		t->impl_mask = 2 * TREE_PARAMS_MAX - 1;
-		t->param = arena_reserve_bytes(t->arena, TREE_PARAMS_MAX * sizeof(*t->param));
-		t->by_impl =
-			arena_reserve_bytes(t->arena, 2 * TREE_PARAMS_MAX * sizeof(*t->by_impl));
+		t->param = arena_add_bytes(t->arena, TREE_PARAMS_MAX * sizeof(*t->param));
+		t->by_impl = arena_add_bytes(t->arena, 2 * TREE_PARAMS_MAX * sizeof(*t->by_impl));
 	}
 	if (!w || !t->param || !t->by_impl)
 		return;

@@ -21,7 +21,7 @@ struct arena {
 
 bool arena_open(struct arena *a, size_t cap);
 void arena_close(struct arena *a);
-void *arena_reserve_bytes(struct arena *a, size_t bytes); /* zeroed, aligned to 8; NULL: full */
+void *arena_add_bytes(struct arena *a, size_t bytes); /* zeroed, aligned to 8; NULL: full */
 
 /* A parameter of a module. */
 struct tree_param {

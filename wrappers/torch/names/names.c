@@ -84,7 +84,7 @@ static void write_found_modules(struct look *l)
 	struct train_module *list =
 		modules_entered || !t->nmodule
 			? NULL
-			: arena_reserve_bytes(&l->arena, t->nmodule * sizeof(*list));
+			: arena_add_bytes(&l->arena, t->nmodule * sizeof(*list));
 
 	if (!list)
 		return;

@@ -191,7 +191,7 @@ static struct state_slot *add_state_index(const void *state, struct arena *a, ui
 		n++;
 	for (*mask = 15; *mask < 2 * n; *mask = 2 * *mask + 1)
 		;
-	slot = arena_reserve_bytes(a, (*mask + 1) * sizeof(*slot));
+	slot = arena_add_bytes(a, (*mask + 1) * sizeof(*slot));
 	at = 0;
 	while (slot && py_get_next_entry(state, &at, &k, &v)) {
 		uint32_t i = (uint32_t)hash_mix((uintptr_t)k) & *mask;
@@ -229,7 +229,7 @@ struct torch_optimizer_view *optimizer_view_read(
 {
 	const void *groups = py_get_attribute(self, "param_groups");
 	const void *state = py_get_attribute(self, "state");
-	struct torch_optimizer_view *v = arena_reserve_bytes(a, sizeof(*v));
+	struct torch_optimizer_view *v = arena_add_bytes(a, sizeof(*v));
 	struct optimizer_param *param;
 	struct optimizer_group *group;
 	struct state_slot *slot = NULL;
@@ -247,8 +247,8 @@ struct torch_optimizer_view *optimizer_view_read(
 
 		nparam += list ? (uint32_t)py_get_item_count(list) : 0;
 	}
-	group = arena_reserve_bytes(a, ngroup * sizeof(*group));
-	param = nparam <= PARAMS_MAX ? arena_reserve_bytes(a, nparam * sizeof(*param)) : NULL;
+	group = arena_add_bytes(a, ngroup * sizeof(*group));
+	param = nparam <= PARAMS_MAX ? arena_add_bytes(a, nparam * sizeof(*param)) : NULL;
 	if (!group || !param)
 		return NULL;
 	if (state && py_is_dict(state))
@@ -258,7 +258,7 @@ struct torch_optimizer_view *optimizer_view_read(
 		const void *dict = py_get_item(groups, g);
 		const void *list = py_is_dict(dict) ? py_find_entry(dict, "params") : NULL;
 		struct optimizer_number *number =
-			arena_reserve_bytes(a, OPTIMIZER_NUMBERS * sizeof(*number));
+			arena_add_bytes(a, OPTIMIZER_NUMBERS * sizeof(*number));
 		size_t n = list ? py_get_item_count(list) : 0;
 
 		group[g].first = nparam;
@@ -276,7 +276,7 @@ struct torch_optimizer_view *optimizer_view_read(
 			p->group = (uint16_t)g;
 			if (p->outer)
 				p->grad = find_local_grad(t, p->outer);
-			if (d && (s = arena_reserve_bytes(a, OPTIMIZER_STATES * sizeof(*s)))) {
+			if (d && (s = arena_add_bytes(a, OPTIMIZER_STATES * sizeof(*s)))) {
 				p->nstate = read_state(t, d, s);
 				p->state = s;
 			}

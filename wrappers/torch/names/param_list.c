@@ -66,7 +66,7 @@ static void find_ambiguous(struct look *l, uint8_t *ambiguous)
 
 	while (mask < 2 * t->nparam)
 		mask = 2 * mask + 1;
-	slot = arena_reserve_bytes(&l->arena, (mask + 1) * sizeof(*slot));
+	slot = arena_add_bytes(&l->arena, (mask + 1) * sizeof(*slot));
 	if (!slot || t->nroot < 2)
 		return;
 	for (uint32_t k = 0; k < t->nparam; k++) {
@@ -93,7 +93,7 @@ static const char *format_full_name(struct look *l, const struct tree_param *p, 
 		n = snprintf(text, sizeof(text), "%.100s.%s", variable, p->name);
 	else
 		n = snprintf(text, sizeof(text), "model%u.%s", (unsigned)p->root, p->name);
-	kept = arena_reserve_bytes(&l->arena, (size_t)n + 1);
+	kept = arena_add_bytes(&l->arena, (size_t)n + 1);
 	if (!kept)
 		return p->name;
 	memcpy(kept, text, (size_t)n + 1);
@@ -183,7 +183,7 @@ static void add_main_index(struct look *l, struct main_index *x)
 
 	for (x->mask = 15; x->mask < 2 * t->nparam; x->mask = 2 * x->mask + 1)
 		;
-	x->slot = arena_reserve_bytes(&l->arena, ((size_t)x->mask + 1) * sizeof(*x->slot));
+	x->slot = arena_add_bytes(&l->arena, ((size_t)x->mask + 1) * sizeof(*x->slot));
 	for (uint32_t i = 0; x->slot && i < t->nparam; i++) {
 		uint32_t k = (uint32_t)hash_mix((uintptr_t)t->param[i].main) & x->mask;
 
@@ -257,7 +257,7 @@ static const char *format_piece_name(
 
 	if (n >= end && strcmp(flat->name + n - end, own) == 0)
 		n -= end;
-	to = arena_reserve_bytes(&l->arena, n + m + 1);
+	to = arena_add_bytes(&l->arena, n + m + 1);
 	if (to) {
 		memcpy(to, flat->name, n);
 		memcpy(to + n, name, m + 1);
@@ -269,7 +269,7 @@ static const char *copy_module_prefix(struct look *l, const char *name)
 {
 	const char *dot = strrchr(name, '.');
 	size_t n = dot ? (size_t)(dot - name) : 0;
-	char *to = arena_reserve_bytes(&l->arena, n + 1);
+	char *to = arena_add_bytes(&l->arena, n + 1);
 
 	if (!to)
 		return "";
@@ -345,7 +345,7 @@ static void add_all_pieces(struct look *l, const struct train_params *old, const
 		uint64_t at = 0;
 
 		for (uint32_t k = 0; k < n; k++) {
-			struct shard_piece *piece = arena_reserve_bytes(&l->arena, sizeof(*piece));
+			struct shard_piece *piece = arena_add_bytes(&l->arena, sizeof(*piece));
 
 			if (!piece || !shard_read_piece(t->param[i].object, k, &at, piece))
 				break;
@@ -413,7 +413,7 @@ static bool set_unknown_name(
 			: snprintf(text, sizeof(text), "opt%u.group%u.param%u",
 				  (unsigned)l->view->number, (unsigned)o->group, (unsigned)number);
 
-	name = arena_reserve_bytes(&l->arena, (size_t)n + 1);
+	name = arena_add_bytes(&l->arena, (size_t)n + 1);
 	if (!name)
 		return false;
 	memcpy(name, text, (size_t)n + 1);
@@ -455,13 +455,12 @@ int param_list_register(struct look *l, const char *why)
 	const struct train_params *old = train_get_params();
 	uint32_t nold = old ? old->n : 0, nview = l->view ? l->view->nparam : 0;
 	struct tree *t = &l->tree;
-	uint8_t *ambiguous = arena_reserve_bytes(&l->arena, (size_t)t->nroot + 1);
-	uint32_t *in_view =
-		arena_reserve_bytes(&l->arena, ((size_t)t->nparam + 1) * sizeof(*in_view));
-	uint32_t *place = arena_reserve_bytes(&l->arena, ((size_t)t->nparam + 1) * sizeof(*place));
+	uint8_t *ambiguous = arena_add_bytes(&l->arena, (size_t)t->nroot + 1);
+	uint32_t *in_view = arena_add_bytes(&l->arena, ((size_t)t->nparam + 1) * sizeof(*in_view));
+	uint32_t *place = arena_add_bytes(&l->arena, ((size_t)t->nparam + 1) * sizeof(*place));
 	struct main_index x;
 
-	l->list = arena_reserve_bytes(
+	l->list = arena_add_bytes(
 		&l->arena, ((size_t)nold + t->nparam + nview + t->nflat) * sizeof(*l->list));
 	add_main_index(l, &x);
 	if (!ambiguous || !in_view || !place || !l->list)

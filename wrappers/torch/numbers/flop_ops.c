@@ -210,7 +210,7 @@ const struct torch_train_observer flops_observer = {
  * Calls c10::GradMode::is_enabled(), which reads a variable of the thread. Returns -1 if it is
  * not available.
  */
-static int are_gradients_on(void)
+static int is_gradient_mode_on(void)
 {
 	static _Atomic(bool (*)(void)) found;
 	bool (*get)(void) = atomic_load_explicit(&found, memory_order_relaxed);
@@ -234,9 +234,9 @@ static bool is_model_flop(void)
 	switch (thread_state.phase) {
 	case PHASE_BACKWARD:
 		return atomic_load_explicit(&graph_passes, memory_order_relaxed) ||
-		       are_gradients_on() != 1;
+		       is_gradient_mode_on() != 1;
 	case PHASE_OPTIMIZER:
-		return are_gradients_on() == 1;
+		return is_gradient_mode_on() == 1;
 	case PHASE_EVALUATION:
 		return false;
 	}

@@ -76,7 +76,7 @@ static bool is_loss_wanted(void)
 	const struct config *cfg = get_config();
 
 	return scalar_is_wanted(SCALAR_LOSS) ||
-	       config_metrics(cfg) & (METRIC_BIT(LOCAL_LOSS) | METRIC_BIT(DEVICE_LOCAL_LOSS));
+	       config_get_metrics(cfg) & (METRIC_BIT(LOCAL_LOSS) | METRIC_BIT(DEVICE_LOCAL_LOSS));
 }
 
 /* To compute the loss, the loss scale is needed, too. */

@@ -31,7 +31,7 @@ void torch_record_seeds(void)
 	bool (*deterministic)(const void *);
 	void *at[4];
 	char json[128];
-	struct text t = text_over(json, sizeof(json));
+	struct text t = text_init(json, sizeof(json));
 
 	if (atomic_load_explicit(&reported, memory_order_relaxed) ||
 		atomic_exchange(&reported, true))
@@ -44,14 +44,14 @@ void torch_record_seeds(void)
 	memcpy(&seed, &at[1], sizeof(at[1]));
 	memcpy(&context, &at[2], sizeof(at[2]));
 	memcpy(&deterministic, &at[3], sizeof(at[3]));
-	text_char(&t, '{');
+	text_add_char(&t, '{');
 	if (generator && seed && *generator())
-		text_fmt(
+		text_add_format(
 			&t, "\"torch_initial_seed\": %llu", (unsigned long long)seed(*generator()));
 	if (context && deterministic)
-		text_fmt(&t, "%s\"torch_deterministic_algorithms\": %s", t.len > 1 ? ", " : "",
-			deterministic(context()) ? "true" : "false");
-	text_char(&t, '}');
+		text_add_format(&t, "%s\"torch_deterministic_algorithms\": %s",
+			t.len > 1 ? ", " : "", deterministic(context()) ? "true" : "false");
+	text_add_char(&t, '}');
 	if (t.len > 2)
 		session_record_seeds(json);
 }

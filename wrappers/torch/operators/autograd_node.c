@@ -38,7 +38,7 @@ bool torch_node_wanted(const char *symbol)
 		return false;
 	/* The operators that exist are known only when the library has been loaded. */
 	for (unsigned i = 0; i < 4; i++)
-		if (wraplist_section(get_wraplist(), section[i]) != WRAPLIST_NONE)
+		if (wraplist_find_section(get_wraplist(), section[i]) != WRAPLIST_NONE)
 			return true;
 	return false;
 }
@@ -195,7 +195,7 @@ static bool read_node_call(struct call *c)
 	w->nin = k->nin;
 	w->all_in = k->in;
 	w->all_out = k->out;
-	torch_place_on_device(c, k, false);
+	torch_set_device_addresses(c, k, false);
 	w->output_limit = torch_compute_output_bytes(LIST_ROOM);
 	return true;
 }
@@ -224,7 +224,7 @@ static void handle_node_end(struct call *c, int64_t ret)
 	add_node_tensors(w, c->result, true);
 	torch_record_node(c->api, c->rec->seq, c->result);
 	c->op.nout = w->nout;
-	torch_place_on_device(c, w, true);
+	torch_set_device_addresses(c, w, true);
 	if (w->nout == CXX_TENSORS_MAX)
 		c->op.flags |= CF_MORE;
 }
@@ -235,5 +235,5 @@ const struct adapter adapter_node = {
 	.passed = handle_unrecorded_node,
 	.idle = is_node_idle,
 	.leave = handle_node_end,
-	.stream = torch_current_stream,
+	.stream = torch_get_current_stream,
 };

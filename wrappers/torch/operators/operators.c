@@ -42,7 +42,7 @@ static bool listed_python(const char *base)
 	bool hit = false;
 
 	for (unsigned i = 0; i < 3; i++) {
-		if (wraplist_section(get_wraplist(), section[i]) == WRAPLIST_NONE)
+		if (wraplist_find_section(get_wraplist(), section[i]) == WRAPLIST_NONE)
 			continue;
 		hit |= wraplist_match(get_wraplist(), section[i], base);
 		snprintf(name, sizeof(name), "__%.120s__", base);
@@ -97,7 +97,7 @@ static bool is_op_name_listed(char *name)
 	bool any = false;
 
 	for (unsigned i = 0; i < 4; i++)
-		any |= wraplist_section(get_wraplist(), section[i]) != WRAPLIST_NONE;
+		any |= wraplist_find_section(get_wraplist(), section[i]) != WRAPLIST_NONE;
 	if (!any)
 		return false;
 	if (torch_op_listed(name, NULL))
@@ -426,7 +426,7 @@ static bool read_op_call(struct call *c)
 	w->nin = k->nin;
 	w->all_in = k->in;
 	w->all_out = k->out;
-	torch_place_on_device(c, k, false);
+	torch_set_device_addresses(c, k, false);
 	w->output_limit = find_output_limit(t, c);
 	return true;
 }
@@ -530,7 +530,7 @@ static void handle_op_end(struct call *c, int64_t ret)
 	w->nout = 0;
 	add_op_results(w, &torch_get_function(c)->op, c);
 	c->op.nout = w->nout;
-	torch_place_on_device(c, w, true);
+	torch_set_device_addresses(c, w, true);
 	/* A result that shares memory is a view; a result that is a parameter was written. */
 	if (torch_get_function(c)->op.result == OP_REFERENCE && w->nout && w->nin &&
 		(w->out_impl[0] == w->in_impl[0] ||
@@ -563,6 +563,6 @@ const struct adapter adapter_aten = {
 	.listed = is_op_row_listed,
 	.nested = start_nested_op,
 	.leave = handle_op_end,
-	.stream = torch_current_stream,
+	.stream = torch_get_current_stream,
 	.fork_handlers = torch_fork_handlers,
 };

@@ -50,7 +50,7 @@ void torch_check_compiled_module(const char *module, const char *file)
 static _Atomic uint64_t nodes;
 static THREAD_OWN uint64_t nodes_before;
 
-void torch_count_node(void)
+void torch_add_node(void)
 {
 	atomic_fetch_add_explicit(&nodes, 1, memory_order_relaxed);
 }

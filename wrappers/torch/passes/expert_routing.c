@@ -16,12 +16,12 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/private_stack.h"
 #include "base/thread.h"
 #include "call/step.h"
 
+#include "training/params/expert_counters.h"
 #include "training/params/expert_rows.h"
 #include "training/params/experts.h"
 #include "training/params/kind.h"
@@ -38,24 +38,8 @@
 		KIND_BIT(EXPERT_ENTROPY) | KIND_BIT(TOKENS_PER_RANK))
 #define RESULTS_MAX 8
 #define DEPTH_MAX 64
-#define ROUTERS_MAX 1024 /* routers whose counters are tracked; the counters of more are ignored */
 
 static THREAD_OWN py_object *callers[DEPTH_MAX]; /* the modules being called, outermost first */
-
-/* The counters of each router at its last call. */
-static struct counter {
-	const py_object *self;
-	struct expert_counts *was; /* NULL: not called yet */
-} counters[ROUTERS_MAX];
-
-/* Allocates counts that are never freed. Returns NULL if there is no memory. */
-static struct expert_counts *map_counts(void)
-{
-	void *at = mmap(NULL, sizeof(struct expert_counts), PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	return at == MAP_FAILED ? NULL : at;
-}
 
 /* Finds tensor `name` in one of the module's dictionaries. */
 static const void *find_module_tensor(py_object *self, const char *dictionary, const char *name)
@@ -97,41 +81,12 @@ static void write_routing_value(void *arg, enum train_kind kind, int part, doubl
 	write_expert_row(v, kind, r->module->name, part, value);
 }
 
-static struct counter *find_counter(const py_object *self)
-{
-	for (unsigned i = 0; i < ROUTERS_MAX; i++) {
-		if (!counters[i].self)
-			counters[i].self = self;
-		if (counters[i].self == self)
-			return &counters[i];
-	}
-	return NULL;
-}
-
-/*
- * Reads by how much the router's counters have grown. Returns false at the first call, or if they
- * cannot be read.
- */
 static bool read_counter_growth(struct routing *r)
 {
-	struct counter *k = find_counter(r->self);
-	bool known, reset = false;
 	struct buffer b;
 
-	if (!k || !torch_read_tensor(r->counter, &b) || !read_expert_counts(&b, &r->now))
-		return false;
-	known = k->was && k->was->n == r->now.n;
-	if (!k->was)
-		k->was = map_counts();
-	if (!k->was)
-		return false;
-	for (uint32_t i = 0; known && i < r->now.n; i++)
-		reset |= r->now.at[i] < k->was->at[i];
-	r->counts.n = r->now.n;
-	for (uint32_t i = 0; i < r->now.n; i++)
-		r->counts.at[i] = r->now.at[i] - (known && !reset ? k->was->at[i] : 0);
-	memcpy(k->was, &r->now, sizeof(r->now));
-	return known;
+	return torch_read_tensor(r->counter, &b) && read_expert_counts(&b, &r->now) &&
+	       compute_counter_growth(r->self, &r->now, &r->counts);
 }
 
 static bool find_token_counts(struct routing *r, uint32_t experts, const struct buffer *logits)

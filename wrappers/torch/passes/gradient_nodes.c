@@ -100,7 +100,7 @@ static bool find_graph_layout(const void *impl)
 	}
 	if (!meta)
 		return false;
-	if (graph.grad_fn && graph.output_nr && !(meta & 7) && memory_readable(meta + NODE)) {
+	if (graph.grad_fn && graph.output_nr && !(meta & 7) && is_memory_readable(meta + NODE)) {
 		node = *graph.grad_fn(&impl);
 		if (!node)
 			return false;

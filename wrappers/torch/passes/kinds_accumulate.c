@@ -81,7 +81,7 @@ static int find_leaf(const char *node, const void *impl)
 	for (int at = 8; at < NODE_BYTES; at += 8) {
 		/* A node may be at the end of readable memory. */
 		if (((uintptr_t)node + (uintptr_t)at) % 4096 == 0 &&
-			!memory_readable((uintptr_t)node + (uintptr_t)at))
+			!is_memory_readable((uintptr_t)node + (uintptr_t)at))
 			break;
 		if (*(const void *const *)(node + at) != impl)
 			continue;
@@ -288,7 +288,7 @@ void torch_handle_accumulation(struct call *c, bool leaving)
 
 	if (!leaving || !c->ok || at <= 0)
 		return;
-	torch_count_node();
+	torch_add_node();
 	if (torch_are_gradient_names_wanted())
 		torch_register_gradient(*(const void *const *)((const char *)c->v[0].cp + at));
 	if (torch_module_gradients_dumped())

@@ -462,7 +462,7 @@ void torch_handle_mark_begin(struct call *c, enum torch_scope s)
 	else if (s == SCOPE_HOST_GIVEN || s == SCOPE_HOST_TAKEN)
 		record_host_memory(c, s == SCOPE_HOST_GIVEN);
 	else if (s == SCOPE_NODE) {
-		torch_count_node();
+		torch_add_node();
 		c->note.u[0] = torch_handle_node_begin(c->v[2].cp, c->v[3].cp);
 	} else if (s == SCOPE_EDGES) {
 		torch_handle_edges(c->v[0].cp, c->v[1].cp);

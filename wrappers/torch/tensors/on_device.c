@@ -29,7 +29,7 @@ static _Atomic uint32_t looked; /* how often the functions were not found */
 
 #define LOOKS_MAX 64 /* CUDA's part of PyTorch is loaded before the first tensor exists */
 
-static bool have_streams(void)
+static bool has_stream_functions(void)
 {
 	/* The same class in builds for AMD's GPUs, whose tensors have CUDA's device type: c10/hip/HIPStream.h. Never run there. */
 	static const char *const names[2][2] = {
@@ -55,14 +55,14 @@ static bool have_streams(void)
 	return true;
 }
 
-void torch_place_on_device(struct call *c, struct cxx_work *w, bool out)
+void torch_set_device_addresses(struct call *c, struct cxx_work *w, bool out)
 {
 	struct buffer *v = out ? w->out : w->in;
 	const void *const *impl = out ? w->out_impl : w->in_impl;
 	unsigned n = out ? w->nout : w->nin;
 
 	if (get_calls_keys(get_config())->device == CONFIG_DEVICE_OFF || !device_present() ||
-		!have_streams())
+		!has_stream_functions())
 		return;
 	for (unsigned i = 0; i < n; i++)
 		if (torch_set_device_address(impl[i], &v[i]))
@@ -84,8 +84,8 @@ bool torch_find_buffer(const void *impl, struct buffer *b)
 	if (!torch_read_tensor(impl, b))
 		return false;
 	if (b->nostats && device_present() &&
-		get_calls_keys(get_config())->device != CONFIG_DEVICE_OFF && have_streams() &&
-		torch_set_device_address(impl, b))
+		get_calls_keys(get_config())->device != CONFIG_DEVICE_OFF &&
+		has_stream_functions() && torch_set_device_address(impl, b))
 		b->nostats = 1;
 	return true;
 }
@@ -121,7 +121,7 @@ static const struct buffer *find_placed(const struct buffer *v, unsigned n)
 	return NULL;
 }
 
-uint64_t torch_current_stream(const struct call *c)
+uint64_t torch_get_current_stream(const struct call *c)
 {
 	const struct operation *w = &c->op;
 	const struct buffer *v = find_placed(operation_get_inputs(w), w->nin);

@@ -17,7 +17,7 @@
  * addresses, so that the stream copies them. Does nothing if devices are not copied. Must be the
  * last thing done with the buffers: the processor must not read these addresses.
  */
-void torch_place_on_device(struct call *c, struct cxx_work *w, bool out);
+void torch_set_device_addresses(struct call *c, struct cxx_work *w, bool out);
 
 /*
  * Like torch_read_tensor(). For a tensor on a device whose values are measured there (key
@@ -38,6 +38,6 @@ void torch_init_device(void);
 uint64_t torch_get_stream(const struct buffer *b);
 
 /* For struct adapter: returns the thread's current stream on the device of the call's buffers. */
-uint64_t torch_current_stream(const struct call *c);
+uint64_t torch_get_current_stream(const struct call *c);
 
 #endif

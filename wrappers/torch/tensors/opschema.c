@@ -141,7 +141,7 @@ static bool is_schema_param_valid(const char *type, size_t n, uint8_t ctype, uin
  * Compares the parameters of a schema such as "f(Tensor a, *, int[2] b=[0, 1], str c="x") ->
  * Tensor".
  */
-static bool are_schema_params_valid(const char *schema, const struct op_type *t, unsigned i)
+static bool has_valid_schema_params(const char *schema, const struct op_type *t, unsigned i)
 {
 	const char *p = strchr(schema, '(') + 1, *end = strstr(schema, ") -> ");
 
@@ -189,7 +189,7 @@ static const char *find_tail(const char *name, const struct op_type *t, unsigned
 		if (n <= len || strcmp(longer + n - len, name) != 0)
 			continue;
 		tail = slot[i] + (n - len);
-		if (!are_schema_params_valid(tail, t, first))
+		if (!has_valid_schema_params(tail, t, first))
 			continue;
 		if (found && !is_same_schema_result(found, tail))
 			return NULL;

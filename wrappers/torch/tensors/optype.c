@@ -125,7 +125,7 @@ bool parse_op_params(const char *symbol, bool is_1_13, struct op_type *t)
 
 	t->nargs = 0;
 	return strncmp(symbol, "_ZN2at4_ops", 11) == 0 &&
-	       cxx_each_parameter(symbol, add_op_parameter, &r);
+	       cxx_handle_parameters(symbol, add_op_parameter, &r);
 }
 
 /* ---- results ---- */

@@ -290,8 +290,8 @@ static bool is_layout_confirmed(const void *tensor, const void *impl)
 	const void *storage = get_storage(impl);
 	struct tensor_properties t;
 
-	if (!memory_readable((uintptr_t)storage + (uintptr_t)layout.header) ||
-		!memory_readable((uintptr_t)storage + (uintptr_t)layout.header + STORAGE_BYTES))
+	if (!is_memory_readable((uintptr_t)storage + (uintptr_t)layout.header) ||
+		!is_memory_readable((uintptr_t)storage + (uintptr_t)layout.header + STORAGE_BYTES))
 		return false;
 	if (!torch_find_function("aoti_torch_get_sizes"))
 		return is_same_as_dlpack(tensor, impl);
@@ -493,7 +493,8 @@ static bool is_object_of_tensor(const void *impl, int64_t k, const void *object)
 {
 	uintptr_t at = (uintptr_t)impl + (uintptr_t)(k + AT_OBJECT);
 
-	return memory_readable(at) && (*(const uintptr_t *)at & ~OBJECT_FLAGS) == (uintptr_t)object;
+	return is_memory_readable(at) &&
+	       (*(const uintptr_t *)at & ~OBJECT_FLAGS) == (uintptr_t)object;
 }
 
 const void *torch_get_tensor_of_object(const void *object)
@@ -506,7 +507,7 @@ const void *torch_get_tensor_of_object(const void *object)
 	for (unsigned i = 0; i < sizeof(places); i++) {
 		const void *impl = *(const void *const *)((const char *)object + places[i]);
 
-		if (!impl || (uintptr_t)impl & 7 || !memory_readable((uintptr_t)impl))
+		if (!impl || (uintptr_t)impl & 7 || !is_memory_readable((uintptr_t)impl))
 			continue;
 		if (known && is_object_of_tensor(impl, layout.key_set, object))
 			return impl;

@@ -42,7 +42,7 @@ void torch_check_compiled_module(const char *module, const char *file);
  * The engine has reached a node, or has added a gradient to its leaf: backward passes are
  * visible.
  */
-void torch_count_node(void);
+void torch_add_node(void);
 
 /* ---- process groups ---- */
 

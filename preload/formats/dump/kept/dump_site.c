@@ -163,12 +163,12 @@ static void write_site_frame(
 	struct text *out, const struct site_frame *f, const char *line, const char *sep)
 {
 	char buf[LINE_BYTES + 1400];
-	struct text t = text_over(buf, sizeof(buf));
+	struct text t = text_init(buf, sizeof(buf));
 
-	text_fmt(&t, "File %s, line %u, in %s, \n %s", f->file, f->line,
+	text_add_format(&t, "File %s, line %u, in %s, \n %s", f->file, f->line,
 		get_unscoped_name(f->function), line);
-	text_str(out, sep);
-	text_json(out, t.buf);
+	text_add_string(out, sep);
+	text_add_json(out, t.buf);
 }
 
 /* True for a frame in which Python starts a backward pass. */
@@ -195,8 +195,8 @@ struct dump_site *dump_site_parse(const char *text, struct dump_source *source)
 		free(buf);
 		return NULL;
 	}
-	out = text_over(buf, FRAMES_BYTES);
-	text_char(&out, '[');
+	out = text_init(buf, FRAMES_BYTES);
+	text_add_char(&out, '[');
 	while (read_site_frame(&text, &f)) {
 		size_t before = out.len;
 
@@ -218,7 +218,7 @@ struct dump_site *dump_site_parse(const char *text, struct dump_source *source)
 			break;
 		}
 	}
-	text_str(&out, n ? "\n  ]" : "]");
+	text_add_string(&out, n ? "\n  ]" : "]");
 	s->frames = strdup(buf);
 	free(buf);
 	if (!s->line)

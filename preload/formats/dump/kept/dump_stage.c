@@ -44,7 +44,7 @@ static char *put_staged_text(char *at, const char *s)
 }
 
 /* Writes `lead`, and then the n texts, as one item. */
-static int stage_texts(struct files *f, const char *path, enum staged_what what, uint32_t id,
+static int write_staged_texts(struct files *f, const char *path, enum staged_what what, uint32_t id,
 	const void *lead, size_t lead_bytes, const char *const *text, unsigned n)
 {
 	size_t bytes = sizeof(struct staged_head) + lead_bytes;
@@ -74,9 +74,9 @@ static int stage_texts(struct files *f, const char *path, enum staged_what what,
 	return 0;
 }
 
-int stage_stack(struct files *f, const struct record_stack *e)
+int write_staged_stack(struct files *f, const struct record_stack *e)
 {
-	return stage_texts(f, DUMP_STACKS_PART, STAGED_STACK, e->id, NULL, 0, &e->python, 1);
+	return write_staged_texts(f, DUMP_STACKS_PART, STAGED_STACK, e->id, NULL, 0, &e->python, 1);
 }
 
 struct comm_head {
@@ -84,23 +84,23 @@ struct comm_head {
 	int32_t size, rank;
 };
 
-int stage_comm(struct files *f, const struct record_comm *e)
+int write_staged_comm(struct files *f, const struct record_comm *e)
 {
 	struct comm_head lead = {e->id, e->size, e->rank};
 	const char *text[] = {e->kind, e->name, e->world_ranks};
 
-	return stage_texts(f, DUMP_COMMS_PART, STAGED_COMM, 0, &lead, sizeof(lead), text, 3);
+	return write_staged_texts(f, DUMP_COMMS_PART, STAGED_COMM, 0, &lead, sizeof(lead), text, 3);
 }
 
-int stage_made(struct files *f, uint32_t step)
+int write_staged_step(struct files *f, uint32_t step)
 {
 	char path[48];
 
 	dump_format_part_path(step, path, sizeof(path));
-	return stage_texts(f, path, STAGED_MADE, 0, NULL, 0, NULL, 0);
+	return write_staged_texts(f, path, STAGED_MADE, 0, NULL, 0, NULL, 0);
 }
 
-int stage_call(struct files *f, const struct record *r)
+int write_staged_call(struct files *f, const struct record *r)
 {
 	size_t bytes = sizeof(struct staged_head) + sizeof(struct journal_call);
 	unsigned n = r->n < DUMP_TENSORS_MAX ? r->n : DUMP_TENSORS_MAX;

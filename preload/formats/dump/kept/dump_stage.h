@@ -54,10 +54,10 @@ void dump_format_part_path(uint32_t step, char *out, size_t cap);
 bool dump_parse_part_path(const char *path, uint32_t *step);
 
 /* Each returns 0 or -ENOBUFS, like a sink's methods. */
-int stage_call(struct files *f, const struct record *r);
-int stage_made(struct files *f, uint32_t step);
-int stage_stack(struct files *f, const struct record_stack *e);
-int stage_comm(struct files *f, const struct record_comm *e);
+int write_staged_call(struct files *f, const struct record *r);
+int write_staged_step(struct files *f, uint32_t step);
+int write_staged_stack(struct files *f, const struct record_stack *e);
+int write_staged_comm(struct files *f, const struct record_comm *e);
 
 /*
  * Returns false if h is not a valid item. `bytes` bytes from p on are readable; all texts end

@@ -112,7 +112,7 @@ static double compute_modulus(double re, double im)
 	}                                                 \
 	break
 
-void convert_elements(double *out, const void *bytes, enum dtype dt, unsigned n)
+void read_elements_as_double(double *out, const void *bytes, enum dtype dt, unsigned n)
 {
 	const unsigned char *p = bytes;
 
@@ -338,7 +338,7 @@ const char *add_safetensors_arrays(struct array_file *f)
 	for (unsigned i = 0; i < 8; i++)
 		n |= (uint64_t)head[i] << 8 * i;
 	if (n < 2 || n > HEADER_MAX || n > get_array_file_size(f) || json_open(&j, f->path) ||
-		json_seek(&j, 8)) {
+		json_set_position(&j, 8)) {
 		json_close(&j);
 		return why;
 	}

@@ -18,6 +18,6 @@ struct array *add_array(struct array_file *f, const char *name);
  */
 bool set_array_shape(struct array *a, const int64_t *shape, const int64_t *stride, unsigned n);
 
-void convert_elements(double *out, const void *bytes, enum dtype dt, unsigned n);
+void read_elements_as_double(double *out, const void *bytes, enum dtype dt, unsigned n);
 
 #endif

@@ -270,7 +270,7 @@ unsigned read_elements(struct array_reader *r, double *out, void *bytes, unsigne
 		}
 	}
 	if (!r->why)
-		convert_elements(out, raw, a->dtype, n);
+		read_elements_as_double(out, raw, a->dtype, n);
 	free(own);
 	return r->why ? 0 : n;
 }

@@ -181,7 +181,7 @@ static void close_checkpoint(struct checkpoint *c)
 	free(c->relative);
 }
 
-static bool reopen_file(struct array_file *f)
+static bool open_array_file_again(struct array_file *f)
 {
 	struct array_file again;
 
@@ -209,7 +209,7 @@ static double compute_parameter_cosine(const struct element_sums *s)
 		       : s->dot / (sqrt(s->squares_a) * sqrt(s->squares_b));
 }
 
-static void compare_parameter(struct similarity *s, struct checkpoint *a, struct checkpoint *b)
+static void compute_similarity(struct similarity *s, struct checkpoint *a, struct checkpoint *b)
 {
 	struct array_file *fa = &a->file[s->a->file], *fb = &b->file[s->b->file];
 	struct element_sums sums;
@@ -217,7 +217,7 @@ static void compare_parameter(struct similarity *s, struct checkpoint *a, struct
 	double na, nb;
 
 	s->l2 = s->cosine = s->relative = NAN;
-	if (!reopen_file(fa) || !reopen_file(fb)) {
+	if (!open_array_file_again(fa) || !open_array_file_again(fb)) {
 		s->why = "its file changed during the comparison";
 		return;
 	}
@@ -226,7 +226,7 @@ static void compare_parameter(struct similarity *s, struct checkpoint *a, struct
 	if (x->ndim != y->ndim || memcmp(x->shape, y->shape, x->ndim * sizeof(*x->shape)) != 0) {
 		s->why = "other shapes";
 	} else {
-		s->why = sum_elements(&sums, fa, x, fb, y);
+		s->why = compute_element_sums(&sums, fa, x, fb, y);
 		if (!s->why) {
 			na = sqrt(sums.squares_a);
 			nb = sqrt(sums.squares_b);
@@ -435,7 +435,7 @@ static bool compare_parameters(
 	for (unsigned i = 0; i < n; i++) {
 		if (s[i].a && s[i].b) {
 			done += get_parameter_bytes(a, s[i].a);
-			compare_parameter(&s[i], a, b);
+			compute_similarity(&s[i], a, b);
 		}
 		same &= s[i].same;
 		if (progress_is_due(&bar))

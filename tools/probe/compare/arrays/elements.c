@@ -64,8 +64,8 @@ static void add_elements(
 	s->n += n;
 }
 
-const char *sum_elements(struct element_sums *s, const struct array_file *fa, const struct array *a,
-	const struct array_file *fb, const struct array *b)
+const char *compute_element_sums(struct element_sums *s, const struct array_file *fa,
+	const struct array *a, const struct array_file *fb, const struct array *b)
 {
 	struct array_reader *ra = open_array(fa, a), *rb = open_array(fb, b);
 	double *x = tool_alloc(2 * AT_ONCE * sizeof(*x)), *y = x + AT_ONCE;
@@ -180,7 +180,7 @@ static double round_to_type(double v, enum dtype a, enum dtype b)
 /*
  * Compares two tensors with one element. NaN and Inf are kept, and only two metrics have a meaning.
  */
-static const char *compare_two_scalars(
+static const char *compute_scalar_row(
 	struct row *r, const struct array_file *fa, const struct array_file *fb, struct pool *p)
 {
 	const struct array *a = &fa->array[0], *b = &fb->array[0];
@@ -203,7 +203,7 @@ static const char *compare_two_scalars(
 	return why;
 }
 
-static void compare_two_arrays(struct row *r, const struct array_file *fa,
+static void compute_array_row(struct row *r, const struct array_file *fa,
 	const struct array_file *fb, bool exact, struct pool *p)
 {
 	const struct array *a = &fa->array[0], *b = &fb->array[0];
@@ -221,9 +221,9 @@ static void compare_two_arrays(struct row *r, const struct array_file *fa,
 		r->differs = true;
 		return;
 	}
-	why = sum_elements(&s, fa, a, fb, b);
+	why = compute_element_sums(&s, fa, a, fb, b);
 	if (!why && n == 0)
-		why = compare_two_scalars(r, fa, fb, p);
+		why = compute_scalar_row(r, fa, fb, p);
 	if (why) {
 		set_all_metrics(r, "unsupported");
 		r->note = why;
@@ -252,7 +252,7 @@ void compute_row_metrics(
 						     : "does not contain exactly one tensor");
 		r->differs = true;
 	} else {
-		compare_two_arrays(r, &fa, &fb, exact, p);
+		compute_array_row(r, &fa, &fb, exact, p);
 	}
 	close_array_file(&fa);
 	close_array_file(&fb);

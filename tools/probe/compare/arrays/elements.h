@@ -21,8 +21,8 @@ struct element_sums {
  * Compares tensor a of file fa with b of fb. They must have the same number of elements. Returns
  * NULL, or the problem.
  */
-const char *sum_elements(struct element_sums *s, const struct array_file *fa, const struct array *a,
-	const struct array_file *fb, const struct array *b);
+const char *compute_element_sums(struct element_sums *s, const struct array_file *fa,
+	const struct array *a, const struct array_file *fb, const struct array *b);
 
 /*
  * Fills r->metric, metric_value, note and differs. dir_a, dir_b: folders of the tensor files.

@@ -89,7 +89,7 @@ struct sign_count {
 	uint64_t same, all;
 };
 
-static const char *count_same_signs(
+static const char *compute_same_signs(
 	const struct array_file *a, const struct array_file *b, struct sign_count *c)
 {
 	struct array_reader *x, *y;
@@ -124,7 +124,7 @@ static bool compare_sign_file(const char *a, const char *b, const char *name, st
 	*c = (struct sign_count){0};
 	if (open_array_file(&x, p) || open_array_file(&y, q))
 		tool_error("compare: %s", x.why ? x.why : y.why);
-	else if ((why = count_same_signs(&x, &y, c)))
+	else if ((why = compute_same_signs(&x, &y, c)))
 		tool_error("compare: %s and %s: %s", p, q, why);
 	else
 		why = "";

@@ -175,7 +175,7 @@ struct diff_table {
 
 /*
  * Returns true if the process of the rank has ended and its last calls may be only in its journal
- * (overlay_make()).
+ * (overlay_open()).
  */
 bool is_rank_gone(const struct rank_dir *d);
 

@@ -173,7 +173,7 @@ static void read_stack_index(struct dump *d)
 		uint64_t key = compute_call_name_hash(j->text, j->len), length = j->len, at;
 
 		if ((t = json_read_token(j)) != JSON_LIST) {
-			if (!json_skip(j, t))
+			if (!json_read_rest(j, t))
 				break;
 			continue;
 		}
@@ -181,7 +181,7 @@ static void read_stack_index(struct dump *d)
 		t = json_read_token(j);
 		if (t != JSON_LIST) {
 			add_place(&d->stacks, key, length, at);
-			while (t != JSON_LIST_END && t != JSON_WRONG && json_skip(j, t))
+			while (t != JSON_LIST_END && t != JSON_WRONG && json_read_rest(j, t))
 				t = json_read_token(j);
 			continue;
 		}
@@ -198,7 +198,7 @@ static void read_stack_index(struct dump *d)
 		t = json_read_token(j);
 		for (unsigned i = 0; i + 1 < n; i += 2)
 			add_place(&d->stacks, names[i], names[i + 1], j->offset);
-		while (t != JSON_LIST_END && t != JSON_WRONG && json_skip(j, t))
+		while (t != JSON_LIST_END && t != JSON_WRONG && json_read_rest(j, t))
 			t = json_read_token(j);
 	}
 	free(names);
@@ -235,7 +235,7 @@ static const struct json_node *load_frames(struct dump *d, uint64_t offset)
 {
 	const struct json_node *list;
 
-	if (json_seek(&d->stack_in, offset))
+	if (json_set_position(&d->stack_in, offset))
 		return NULL;
 	list = json_read_tree(&d->stack_in, &d->stack_tree, json_read_token(&d->stack_in));
 	return list && list->kind == JSON_LIST ? list : NULL;
@@ -352,7 +352,7 @@ static bool read_call_index(struct dump *d)
 		k.offset = j->offset;
 		k.back = (uint32_t)(j->offset - name_at);
 		k.content = 1;
-		/* Like json_skip(), but looks for checksums. */
+		/* Like json_read_rest(), but looks for checksums. */
 		for (depth = 0;; t = json_read_token(j)) {
 			if (t == JSON_WRONG || t == JSON_DONE)
 				goto out;
@@ -406,7 +406,7 @@ static bool read_dump_header(struct dump *d)
 		} else if (text && t == JSON_TEXT) {
 			free(*text);
 			*text = tool_strdup(j->text);
-		} else if (!json_skip(j, t)) {
+		} else if (!json_read_rest(j, t)) {
 			return false;
 		}
 	}
@@ -519,10 +519,11 @@ bool load_dump_entry(struct dump *d, unsigned i, struct entry *e)
 
 	reset_entry(e);
 	e->number = i;
-	if (json_seek(&d->in, k->offset - k->back) == 0 && json_read_token(&d->in) == JSON_TEXT &&
+	if (json_set_position(&d->in, k->offset - k->back) == 0 &&
+		json_read_token(&d->in) == JSON_TEXT &&
 		compute_call_name_hash(d->in.text, d->in.len) == k->name) {
 		e->name = pool_copy(&e->pool, d->in.text, d->in.len);
-		if (json_seek(&d->in, k->offset) == 0)
+		if (json_set_position(&d->in, k->offset) == 0)
 			n = json_read_tree(&d->in, &d->tree, json_read_token(&d->in));
 	}
 	if (!n) {

@@ -20,7 +20,7 @@ struct growing {
 	size_t n, cap;
 };
 
-static void append_text_bytes(struct growing *g, const char *s, size_t n)
+static void add_growing_text_bytes(struct growing *g, const char *s, size_t n)
 {
 	if (g->n + n + 1 > g->cap) {
 		g->cap = 2 * (g->n + n + 1) + 64;
@@ -31,9 +31,9 @@ static void append_text_bytes(struct growing *g, const char *s, size_t n)
 	g->s[g->n] = 0;
 }
 
-static void append_string(struct growing *g, const char *s)
+static void add_growing_text(struct growing *g, const char *s)
 {
-	append_text_bytes(g, s, strlen(s));
+	add_growing_text_bytes(g, s, strlen(s));
 }
 
 /* Appends repr() of a string. */
@@ -41,7 +41,7 @@ static void append_quoted(struct growing *g, const char *s)
 {
 	char quote = strchr(s, '\'') && !strchr(s, '"') ? '"' : '\'', hex[8];
 
-	append_text_bytes(g, &quote, 1);
+	add_growing_text_bytes(g, &quote, 1);
 	for (; *s; s++) {
 		unsigned char c = (unsigned char)*s;
 
@@ -51,31 +51,31 @@ static void append_quoted(struct growing *g, const char *s)
 					   : c == '\r' ? 'r'
 						       : *s};
 
-			append_text_bytes(g, e, 2);
+			add_growing_text_bytes(g, e, 2);
 		} else if (c < 0x20 || c == 0x7f) {
 			snprintf(hex, sizeof(hex), "\\x%02x", c);
-			append_string(g, hex);
+			add_growing_text(g, hex);
 		} else {
-			append_text_bytes(g, s, 1);
+			add_growing_text_bytes(g, s, 1);
 		}
 	}
-	append_text_bytes(g, &quote, 1);
+	add_growing_text_bytes(g, &quote, 1);
 }
 
-static void append_python_number(struct growing *g, const char *s)
+static void add_python_number(struct growing *g, const char *s)
 {
-	append_string(g, strcmp(s, "NaN") == 0	       ? "nan"
-			 : strcmp(s, "Infinity") == 0  ? "inf"
-			 : strcmp(s, "-Infinity") == 0 ? "-inf"
-						       : s);
+	add_growing_text(g, strcmp(s, "NaN") == 0	  ? "nan"
+			    : strcmp(s, "Infinity") == 0  ? "inf"
+			    : strcmp(s, "-Infinity") == 0 ? "-inf"
+							  : s);
 }
 
-static void append_python_value(struct growing *g, const struct json_node *n, bool top)
+static void add_python_value(struct growing *g, const struct json_node *n, bool top)
 {
 	switch (n->kind) {
 	case JSON_TEXT:
 		if (top)
-			append_string(g, n->text);
+			add_growing_text(g, n->text);
 		else
 			append_quoted(g, n->text);
 		break;
@@ -83,32 +83,32 @@ static void append_python_value(struct growing *g, const struct json_node *n, bo
 		append_quoted(g, n->text);
 		break;
 	case JSON_NUMBER:
-		append_python_number(g, n->text);
+		add_python_number(g, n->text);
 		break;
 	case JSON_TRUE:
 	case JSON_FALSE:
-		append_string(g, n->kind == JSON_TRUE ? "True" : "False");
+		add_growing_text(g, n->kind == JSON_TRUE ? "True" : "False");
 		break;
 	case JSON_LIST:
-		append_string(g, "[");
+		add_growing_text(g, "[");
 		for (const struct json_node *c = n->child; c; c = c->next) {
-			append_python_value(g, c, false);
-			append_string(g, c->next ? ", " : "");
+			add_python_value(g, c, false);
+			add_growing_text(g, c->next ? ", " : "");
 		}
-		append_string(g, "]");
+		add_growing_text(g, "]");
 		break;
 	case JSON_OBJECT:
-		append_string(g, "{");
+		add_growing_text(g, "{");
 		for (const struct json_node *c = n->child; c; c = c->next->next) {
-			append_python_value(g, c, false);
-			append_string(g, ": ");
-			append_python_value(g, c->next, false);
-			append_string(g, c->next->next ? ", " : "");
+			add_python_value(g, c, false);
+			add_growing_text(g, ": ");
+			add_python_value(g, c->next, false);
+			add_growing_text(g, c->next->next ? ", " : "");
 		}
-		append_string(g, "}");
+		add_growing_text(g, "}");
 		break;
 	default:
-		append_string(g, "None");
+		add_growing_text(g, "None");
 	}
 }
 
@@ -121,7 +121,7 @@ const char *format_python_value(struct pool *p, const struct json_node *n)
 		return "None";
 	if (n->kind == JSON_TEXT)
 		return pool_copy_text(p, n->text);
-	append_python_value(&g, n, true);
+	add_python_value(&g, n, true);
 	to = pool_copy(p, g.s, g.n);
 	free(g.s);
 	return to;

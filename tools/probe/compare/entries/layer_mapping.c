@@ -169,7 +169,7 @@ struct name_number {
 	uint32_t number;
 };
 
-static unsigned split_words(char *s, const char *words[WORDS_MAX])
+static unsigned parse_scope_words(char *s, const char *words[WORDS_MAX])
 {
 	unsigned n = 0;
 
@@ -253,7 +253,7 @@ static void set_call_scope(
 	struct pool *p, struct scoped_call *c, const char *parent, const struct json_node *frames)
 {
 	const char *words[WORDS_MAX], *above[WORDS_MAX], *scope = TOP, *api, *inner = NULL;
-	unsigned n = split_words(pool_copy_text(p, c->name), words), k;
+	unsigned n = parse_scope_words(pool_copy_text(p, c->name), words), k;
 	unsigned grads = n && strcmp(words[n - 1], "parameters_grad") == 0	 ? 1
 			 : n > 1 && strcmp(words[n - 2], "parameters_grad") == 0 ? 2
 										 : 0;
@@ -278,7 +278,7 @@ static void set_call_scope(
 			api = c->type;
 			c->state = words[n - 1];
 			if (parent && *parent) {
-				k = split_words(pool_copy_text(p, parent), above);
+				k = parse_scope_words(pool_copy_text(p, parent), above);
 				scope = k > 3 ? join_words(p, above, k - 3) : "";
 			}
 			if (strcmp(words[0], "Primitive") != 0 && strcmp(words[0], "Jit") != 0)
@@ -293,7 +293,7 @@ static void copy_forward_scopes(struct scope_tree *t)
 {
 	for (unsigned i = 0; i < t->n; i++) {
 		const char *words[WORDS_MAX], *name;
-		unsigned n = split_words(pool_copy_text(&t->pool, t->call[i].name), words);
+		unsigned n = parse_scope_words(pool_copy_text(&t->pool, t->call[i].name), words);
 		const struct name_number *f;
 		bool backward = false;
 
@@ -383,7 +383,7 @@ static void add_call_scope(struct scope_tree *t, uint32_t call)
 {
 	struct scoped_call *c = &t->call[call];
 	const char *words[WORDS_MAX];
-	unsigned n = split_words(pool_copy_text(&t->pool, c->scope), words);
+	unsigned n = parse_scope_words(pool_copy_text(&t->pool, c->scope), words);
 	struct scope_node *node = NULL;
 	struct scope_state *s;
 	uint32_t at = 0;
@@ -508,11 +508,11 @@ static const struct layer_rule *find_layer_rule(const struct layer_rules *r, str
 }
 
 /* Returns the scope of a call of A with the names that B uses. */
-static const char *convert_call_scope(
+static const char *map_call_scope(
 	struct scope_tree *t, const struct layer_rules *r, const char *scope, uint32_t *node)
 {
 	const char *words[WORDS_MAX], *out = TOP, *type = TOP;
-	unsigned n = split_words(pool_copy_text(&t->pool, scope), words);
+	unsigned n = parse_scope_words(pool_copy_text(&t->pool, scope), words);
 
 	*node = 0;
 	for (unsigned i = 1; i < n;) {
@@ -543,12 +543,12 @@ static const char *find_call_in_b(struct scope_tree *a, const struct scope_tree 
 	uint32_t node, at = 0, index = 0;
 	unsigned n;
 
-	scope = convert_call_scope(a, r, c->scope, &node);
+	scope = map_call_scope(a, r, c->scope, &node);
 	s = table_find(&a->states, node, state);
 	for (uint32_t i = 0; s && i < s->n; i++)
 		if (s->call[i] == call)
 			index = i;
-	n = split_words(pool_copy_text(&a->pool, scope), words);
+	n = parse_scope_words(pool_copy_text(&a->pool, scope), words);
 	for (unsigned i = 1; i < n; i++) {
 		const struct scope_node *k = find_scope_node(b, at, words[i]);
 

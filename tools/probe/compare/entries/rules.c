@@ -230,7 +230,7 @@ static bool is_cell_finite(const struct cell *c)
 	return c->kind != CELL_NAN && c->kind != CELL_INF && c->kind != CELL_MINUS_INF;
 }
 
-static bool are_limits_finite(const struct item *i)
+static bool has_finite_limits(const struct item *i)
 {
 	return is_cell_finite(&i->stat[STAT_MAX]) && is_cell_finite(&i->stat[STAT_MIN]);
 }
@@ -240,7 +240,7 @@ static void check_single_row(struct row *r, enum ignore ignore)
 {
 	const struct item *a = r->a, *b = r->b;
 
-	if (!r->unrecorded && !are_limits_finite(a) && (!b || are_limits_finite(b)))
+	if (!r->unrecorded && !has_finite_limits(a) && (!b || has_finite_limits(b)))
 		record_row_rule(r, RULE_NOT_FINITE);
 	if (!b)
 		return;

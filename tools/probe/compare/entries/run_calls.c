@@ -110,7 +110,7 @@ static void read_run_stacks(struct run_calls *r, const char *folder)
 
 static bool is_step_wanted(const struct run_calls *r, uint64_t step)
 {
-	return ranges_contain(r->steps, step);
+	return ranges_has(r->steps, step);
 }
 
 static struct run_step *get_run_step(struct run_calls *r, uint64_t step)
@@ -190,7 +190,7 @@ static void add_tensor_item(struct calls *s, struct run_step *step, struct entry
 {
 	static const enum column stat[STATS_COUNT] = {COL_max, COL_min, COL_mean, COL_norm};
 	static const enum column more[] = {COL_zeros, COL_nans, COL_infs, COL_bytes};
-	const struct csv_text *io = calls_column(s, COL_io), *t;
+	const struct csv_text *io = calls_get_column(s, COL_io), *t;
 	struct item *i;
 	bool out;
 
@@ -198,15 +198,15 @@ static void add_tensor_item(struct calls *s, struct run_step *step, struct entry
 		return;
 	out = io->s[0] == 'o';
 	i = add_entry_item(e);
-	t = calls_column(s, COL_index);
+	t = calls_get_column(s, COL_index);
 	i->state = out ? ITEM_OUTPUT : ITEM_INPUT;
 	i->tail = pool_format(&step->pool, "%s.%.*s", out ? ".output" : ".input", (int)t->n, t->s);
-	i->dtype = copy_field(&step->pool, calls_column(s, COL_dtype));
+	i->dtype = copy_field(&step->pool, calls_get_column(s, COL_dtype));
 	i->shape = format_call_shape(
-		&step->pool, calls_column(s, COL_shape), calls_column(s, COL_count));
-	t = calls_column(s, COL_nans);
+		&step->pool, calls_get_column(s, COL_shape), calls_get_column(s, COL_count));
+	t = calls_get_column(s, COL_nans);
 	for (unsigned k = 0; k < STATS_COUNT; k++) {
-		const struct csv_text *v = calls_column(s, stat[k]);
+		const struct csv_text *v = calls_get_column(s, stat[k]);
 
 		/* As in msprobe's files: NaN if any element is NaN. */
 		i->stat[k] = parse_cell(t->n && !csv_is(t, "0") ? "nan"
@@ -214,15 +214,15 @@ static void add_tensor_item(struct calls *s, struct run_step *step, struct entry
 								: "None");
 	}
 	for (unsigned k = 0; k < sizeof(more) / sizeof(*more); k++) {
-		t = calls_column(s, more[k]);
+		t = calls_get_column(s, more[k]);
 		i->extra = hash_u64(i->extra, compute_value_hash(t));
 	}
-	i->counted = csv_parse_u64(calls_column(s, COL_nans), &i->nans) &&
-		     csv_parse_u64(calls_column(s, COL_infs), &i->infs);
-	i->unrecorded = step->few_values && !i->counted && !calls_column(s, COL_norm)->n;
-	t = calls_column(s, COL_crc32);
+	i->counted = csv_parse_u64(calls_get_column(s, COL_nans), &i->nans) &&
+		     csv_parse_u64(calls_get_column(s, COL_infs), &i->infs);
+	i->unrecorded = step->few_values && !i->counted && !calls_get_column(s, COL_norm)->n;
+	t = calls_get_column(s, COL_crc32);
 	i->crc = t->n ? copy_field(&step->pool, t) : NULL;
-	t = calls_column(s, COL_name);
+	t = calls_get_column(s, COL_name);
 	if (t->n) {
 		char *param = csv_copy_field(t);
 
@@ -408,7 +408,7 @@ static bool read_run_call(struct run_calls *r)
 {
 	struct call c;
 
-	if (!calls_next(&r->calls, &c)) {
+	if (!calls_read_next(&r->calls, &c)) {
 		r->ended = true;
 		return false;
 	}

@@ -297,7 +297,7 @@ void meet_add(struct meet *m, const struct call *c)
 		.step = (uint32_t)c->step,
 		.in_bytes = (uint32_t)c->in_bytes,
 		.out_bytes = (uint32_t)c->out_bytes,
-		.in_reach = (float)side_reach(&c->in),
+		.in_reach = (float)side_get_largest_absolute(&c->in),
 		.telling = c->in.telling && !(c->bits & CALL_LATE)};
 	add_sides(k, c);
 	if (k->n == k->want)

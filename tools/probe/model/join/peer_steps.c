@@ -107,7 +107,7 @@ static uint64_t bytes_with_steps(const struct folders *f, const struct overlay *
 			continue;
 		}
 		calls_open(&s, &f->dir[i], i, overlay[i]);
-		all += calls_bytes(&s);
+		all += calls_get_bytes(&s);
 		calls_close(&s);
 	}
 	return any ? all : 0;
@@ -141,7 +141,7 @@ void number_by_peers(
 	for (unsigned i = 0; i < f->n; i++)
 		if (meta_has_steps(&f->dir[i].meta))
 			keep_shared_steps(&t, &f->dir[i], overlay[i]);
-	do_for_each(f->n, how->threads, follow_steps_of,
+	handle_each_in_threads(f->n, how->threads, follow_steps_of,
 		&(struct steps_of_ranks){f, overlay, &t, how->want});
 	table_free(&t);
 }

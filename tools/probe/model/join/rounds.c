@@ -334,7 +334,7 @@ static void find_common_ends(struct common_ends *e, const struct rounds *r, cons
 
 	walk_calls_of_rank(&w, d, o);
 	while ((c = walk_next(&w))) {
-		uint64_t now = count_rounds_before(r->end, r->n, c->call.start, c->call.seq);
+		uint64_t now = get_rounds_before(r->end, r->n, c->call.start, c->call.seq);
 
 		if (!is_of_all(&c->call, f) || now >= r->n || (e->n && c->call.comm != e->comm))
 			continue;
@@ -492,7 +492,7 @@ static uint64_t bytes_of_calls(const struct folders *f, const struct overlay *co
 		struct calls s;
 
 		calls_open(&s, &f->dir[i], i, overlay[i]);
-		all += calls_bytes(&s);
+		all += calls_get_bytes(&s);
 		calls_close(&s);
 	}
 	return all;
@@ -544,7 +544,7 @@ bool number_by_rounds(
 		find_longer_ends(&longer, e.n, f, &f->dir[by], overlay[by]);
 	how->longer = longer.n > 0;
 	if (found)
-		do_for_each(f->n, how->threads, end_rounds_of,
+		handle_each_in_threads(f->n, how->threads, end_rounds_of,
 			&(struct rounds_of_ranks){f, overlay, &e, &longer, how->want});
 	free(e.seq);
 	free(longer.seq);

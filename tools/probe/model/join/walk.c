@@ -34,31 +34,31 @@ static double number_or_nan(const struct csv_text *t)
 
 static void take_stats(struct walk_stats *s, const struct calls *c)
 {
-	s->min = number_or_nan(calls_column(c, COL_min));
-	s->max = number_or_nan(calls_column(c, COL_max));
-	s->mean = number_or_nan(calls_column(c, COL_mean));
-	s->norm = number_or_nan(calls_column(c, COL_norm));
-	if (!csv_parse_u64(calls_column(c, COL_nans), &s->nans))
+	s->min = number_or_nan(calls_get_column(c, COL_min));
+	s->max = number_or_nan(calls_get_column(c, COL_max));
+	s->mean = number_or_nan(calls_get_column(c, COL_mean));
+	s->norm = number_or_nan(calls_get_column(c, COL_norm));
+	if (!csv_parse_u64(calls_get_column(c, COL_nans), &s->nans))
 		s->nans = 0;
-	if (!csv_parse_u64(calls_column(c, COL_infs), &s->infs))
+	if (!csv_parse_u64(calls_get_column(c, COL_infs), &s->infs))
 		s->infs = 0;
-	s->known = calls_column(c, COL_norm)->n || calls_column(c, COL_min)->n;
+	s->known = calls_get_column(c, COL_norm)->n || calls_get_column(c, COL_min)->n;
 }
 
 static void take_row(void *arg, struct calls *s, const struct call *c)
 {
 	struct walk_reader *r = arg;
 	struct walk_call *w = &r->row;
-	const struct csv_text *io = calls_column(s, COL_io), *t;
+	const struct csv_text *io = calls_get_column(s, COL_io), *t;
 	uint64_t count = 0;
 	uint32_t dtype;
 
 	if (c->rows == 1) {
 		*w = (struct walk_call){
 			.source = NO_NUMBER, .source_seq = NO_NUMBER, .source_tag = NO_NUMBER};
-		t = calls_column(s, COL_phase);
-		w->phase = intern_text(t->s, t->n);
-		t = calls_column(s, COL_shape);
+		t = calls_get_column(s, COL_phase);
+		w->phase = intern_add_text(t->s, t->n);
+		t = calls_get_column(s, COL_shape);
 		if (t->n && t->n < sizeof(w->shape)) {
 			memcpy(w->shape, t->s, t->n);
 			w->has_shape = true;
@@ -66,9 +66,9 @@ static void take_row(void *arg, struct calls *s, const struct call *c)
 	}
 	if (!io->n)
 		return;
-	csv_parse_u64(calls_column(s, COL_count), &count);
-	t = calls_column(s, COL_dtype);
-	dtype = intern_text(t->s, t->n);
+	csv_parse_u64(calls_get_column(s, COL_count), &count);
+	t = calls_get_column(s, COL_dtype);
+	dtype = intern_add_text(t->s, t->n);
 	if (io->s[0] == 'i') {
 		if (!w->in_rows++) {
 			w->in_dtype = dtype;
@@ -84,11 +84,11 @@ static void take_row(void *arg, struct calls *s, const struct call *c)
 		take_stats(&w->out, s);
 		/* The `in` row contains the destination. A call that sends nothing has none. */
 		if (c->bits & CALL_P2P && strcmp(intern_get_name(c->op), "send_recv") == 0) {
-			if (csv_parse_i64(calls_column(s, COL_peer), &v))
+			if (csv_parse_i64(calls_get_column(s, COL_peer), &v))
 				w->source = v;
-			if (csv_parse_i64(calls_column(s, COL_comm_seq), &v))
+			if (csv_parse_i64(calls_get_column(s, COL_comm_seq), &v))
 				w->source_seq = v;
-			if (csv_parse_i64(calls_column(s, COL_tag), &v))
+			if (csv_parse_i64(calls_get_column(s, COL_tag), &v))
 				w->source_tag = v;
 		}
 	}
@@ -142,7 +142,7 @@ static void read_ahead(struct walk_reader *r, unsigned ahead)
 {
 	struct call c;
 
-	while (r->n < ahead && calls_next(&r->calls, &c)) {
+	while (r->n < ahead && calls_read_next(&r->calls, &c)) {
 		r->row.call = c;
 		r->row.start = clock_set_right(&r->clock, c.start);
 		push_ahead(r, &r->row);
@@ -205,7 +205,7 @@ static void open_walk(struct walk *w, const struct folders *f, const bool *want,
 		r->calls.row_arg = r;
 		if (skew)
 			r->clock = skew[i];
-		w->bytes += calls_bytes(&r->calls);
+		w->bytes += calls_get_bytes(&r->calls);
 		read_ahead(r, w->ahead);
 		if (r->n)
 			w->heap[w->nheap++] = r;
@@ -262,6 +262,6 @@ uint64_t walk_done(const struct walk *w)
 	uint64_t sum = 0;
 
 	for (unsigned i = 0; i < w->nreader; i++)
-		sum += calls_done(&w->reader[i].calls);
+		sum += calls_get_bytes_read(&w->reader[i].calls);
 	return sum;
 }

@@ -71,7 +71,7 @@ static void keep_bad_row(
 	size_t bytes = 0;
 
 	for (int i = 0; i < COLUMNS; i++)
-		bytes += calls_column(s, (enum column)i)->n;
+		bytes += calls_get_column(s, (enum column)i)->n;
 	k = tool_alloc(sizeof(*k) + bytes);
 	k->before = b->n;
 	k->call = *c;
@@ -79,7 +79,7 @@ static void keep_bad_row(
 	k->infs = infs;
 	bytes = 0;
 	for (int i = 0; i < COLUMNS; i++) {
-		const struct csv_text *t = calls_column(s, (enum column)i);
+		const struct csv_text *t = calls_get_column(s, (enum column)i);
 
 		k->field[i].at = (uint32_t)bytes;
 		k->field[i].n = (uint32_t)t->n;
@@ -105,7 +105,7 @@ static void fill_batch(const struct ahead *a, struct rank_ahead *r)
 		else
 			b->ended = true;
 	}
-	b->done = calls_done(r->calls);
+	b->done = calls_get_bytes_read(r->calls);
 }
 
 /* ---- the queue; the lock is held ---- */

@@ -157,7 +157,7 @@ static void write_bad_row(
 	write_call_words(o, o->now, c);
 	write_out(&o->block, count, sizeof(count));
 	for (int i = 0; i < COLUMNS; i++) {
-		const struct csv_text *t = calls_column(s, (enum column)i);
+		const struct csv_text *t = calls_get_column(s, (enum column)i);
 		uint32_t n = (uint32_t)t->n;
 
 		write_out(&o->block, &n, sizeof(n));
@@ -177,7 +177,7 @@ static void write_rank_end(struct stream_out *o, const struct calls *s)
 		&(struct block_head){.kind = BLOCK_END,
 			.rank = s->rank,
 			.bytes = (uint32_t)o->block.n,
-			.done = calls_done(s)},
+			.done = calls_get_bytes_read(s)},
 		o->block.p);
 	o->block.n = 0;
 }
@@ -222,7 +222,7 @@ static void write_rounds(struct stream_out *o, const struct rank_dir *d)
 static void read_next_out(struct stream_out *o, struct rank_out *r)
 {
 	o->now = r;
-	r->has = calls_next(r->calls, &r->next);
+	r->has = calls_read_next(r->calls, &r->next);
 }
 
 static void write_calls_block(struct stream_out *o, const struct rank_out *r)
@@ -233,7 +233,7 @@ static void write_calls_block(struct stream_out *o, const struct rank_out *r)
 		&(struct block_head){.kind = BLOCK_CALLS,
 			.rank = r->calls->rank,
 			.bytes = (uint32_t)o->block.n,
-			.done = calls_done(r->calls)},
+			.done = calls_get_bytes_read(r->calls)},
 		o->block.p);
 	o->block.n = 0;
 }
@@ -418,7 +418,7 @@ static void learn_name(struct call_source *s, uint32_t id, const struct piece *p
 		memset(s->name + s->nname, 0, (want - s->nname) * sizeof(*s->name));
 		s->nname = want;
 	}
-	s->name[id] = intern_text(p->data, p->n);
+	s->name[id] = intern_add_text(p->data, p->n);
 }
 
 /* Handles the rank's last block: its counts. */

@@ -430,12 +430,12 @@ bool shares_read(struct shares *s, struct calls *reader, struct call *out)
 {
 	struct call_source *from = stream_of_rank(s, reader->rank);
 
-	return from ? call_source_next(from, reader, out) : calls_next(reader, out);
+	return from ? call_source_next(from, reader, out) : calls_read_next(reader, out);
 }
 
 uint64_t shares_get_position(const struct shares *s, const struct calls *reader)
 {
-	return s->ahead ? ahead_done(s->ahead, reader->rank) : calls_done(reader);
+	return s->ahead ? ahead_done(s->ahead, reader->rank) : calls_get_bytes_read(reader);
 }
 
 void shares_free(struct shares *s)

@@ -24,7 +24,7 @@ static const char *get_alert_text(const struct json_node *n, const char *key)
 	return s ? s : "";
 }
 
-static void take_alert_line(const char *line, const struct json_node *n,
+static void handle_alert_line(const char *line, const struct json_node *n,
 	void (*take)(void *arg, const struct alert_line *a), void *arg)
 {
 	take(arg, &(struct alert_line){.first_step = get_alert_count(n, "first_step"),
@@ -57,7 +57,7 @@ uint64_t read_alert_lines(
 		why = NULL;
 		n = json_parse_tree(&tree, line, (size_t)bytes, &why);
 		if (n && n->kind == JSON_OBJECT)
-			take_alert_line(line, n, take, arg);
+			handle_alert_line(line, n, take, arg);
 		else
 			damaged += complete;
 	}

@@ -11,7 +11,7 @@ static bool is_bus_operation(const struct call *c, const char *name)
 	return strcmp(intern_get_name(c->op), name) == 0;
 }
 
-double call_bus_factor(const struct call *c)
+double call_get_bus_factor(const struct call *c)
 {
 	double n = c->size > 1 ? (double)c->size : 2;
 

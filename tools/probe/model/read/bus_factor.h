@@ -9,6 +9,6 @@
  * Returns the factor from algorithm bandwidth (bytes of the larger buffer per time) to bus
  * bandwidth; 1 for messages.
  */
-double call_bus_factor(const struct call *c);
+double call_get_bus_factor(const struct call *c);
 
 #endif

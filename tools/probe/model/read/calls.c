@@ -38,7 +38,7 @@ static bool parse_name(const char *name, struct calls_file *f, bool *gz)
 	return *gz || f->compact || strcmp(name, ".csv") == 0;
 }
 
-static int by_block(const void *x, const void *y)
+static int compare_calls_files(const void *x, const void *y)
 {
 	const struct calls_file *a = x, *b = y;
 
@@ -49,7 +49,8 @@ static int by_block(const void *x, const void *y)
 	return a->part != b->part ? (a->part < b->part ? -1 : 1) : strcmp(a->path, b->path);
 }
 
-static void list_files(struct calls *s, const char *dir, const struct overlay *o, bool overlay)
+static void find_calls_files(
+	struct calls *s, const char *dir, const struct overlay *o, bool overlay)
 {
 	DIR *d = opendir(dir);
 	struct stat st;
@@ -70,7 +71,7 @@ static void list_files(struct calls *s, const char *dir, const struct overlay *o
 			continue;
 		f.bytes = (uint64_t)st.st_size;
 		if (o && !overlay && !gz)
-			f.limit = overlay_limit(o, e->d_name);
+			f.limit = overlay_get_limit(o, e->d_name);
 		if (f.limit < f.bytes)
 			f.bytes = f.limit;
 		f.path = tool_format("%s/%s", dir, e->d_name);
@@ -113,12 +114,12 @@ int calls_open_file(struct csv *csv, const struct calls_file *f, bool keep_open,
 void calls_open(struct calls *s, const struct rank_dir *dir, uint32_t rank, const struct overlay *o)
 {
 	*s = (struct calls){.dir = dir, .rank = rank, .step_hi = UINT64_MAX, .buffer = 1 << 18};
-	list_files(s, dir->path, o, false);
+	find_calls_files(s, dir->path, o, false);
 	remove_compact_files(s);
 	if (o && o->path)
-		list_files(s, o->path, o, true);
+		find_calls_files(s, o->path, o, true);
 	if (s->nfile)
-		qsort(s->file, s->nfile, sizeof(*s->file), by_block);
+		qsort(s->file, s->nfile, sizeof(*s->file), compare_calls_files);
 }
 
 void calls_close(struct calls *s)
@@ -162,7 +163,7 @@ static bool is_file_wanted(const struct calls *s, const struct calls_file *f)
 	return s->dir->nround || (f->first <= s->step_hi && f->last >= s->step_lo);
 }
 
-uint64_t calls_bytes(const struct calls *s)
+uint64_t calls_get_bytes(const struct calls *s)
 {
 	uint64_t sum = 0;
 
@@ -171,7 +172,7 @@ uint64_t calls_bytes(const struct calls *s)
 	return sum;
 }
 
-uint64_t calls_done(const struct calls *s)
+uint64_t calls_get_bytes_read(const struct calls *s)
 {
 	return s->bytes_done + (s->reading ? s->csv.src.at : 0);
 }
@@ -251,7 +252,7 @@ static void set_shown_row(struct calls *s, unsigned i)
 	s->csv.rows = rows;
 }
 
-static void end_file(struct calls *s)
+static void close_calls_file(struct calls *s)
 {
 	s->rows += s->csv.rows;
 	s->damaged += s->csv.damaged + s->csv.src.damaged;
@@ -305,7 +306,7 @@ static bool start_file(struct calls *s)
 			if (s->cut && s->compact)
 				compact_start_at(s->compact, &s->csv.src, f->bytes - s->tail);
 			else if (s->cut)
-				csv_skip_to(&s->csv, f->bytes - s->tail);
+				csv_set_position(&s->csv, f->bytes - s->tail);
 			return true;
 		}
 		csv_close(&s->csv);
@@ -326,16 +327,16 @@ static bool start_file(struct calls *s)
 
 /* ---- rows ---- */
 
-static uint64_t column_number(const struct calls *s, enum column c)
+static uint64_t get_column_number(const struct calls *s, enum column c)
 {
 	uint64_t v;
 
-	return csv_parse_u64(calls_column(s, c), &v) ? v : 0;
+	return csv_parse_u64(calls_get_column(s, c), &v) ? v : 0;
 }
 
-static int64_t number_or_none(const struct calls *s, enum column c)
+static int64_t get_column_number_or_none(const struct calls *s, enum column c)
 {
-	const struct csv_text *t = calls_column(s, c);
+	const struct csv_text *t = calls_get_column(s, c);
 	int64_t v;
 
 	return t->n && csv_parse_i64(t, &v) ? v : NO_NUMBER;
@@ -348,8 +349,7 @@ static inline struct calls_repeat *find_repeat(
 	return t->n == repeat->n && memcmp(t->s, repeat->text, t->n) == 0 ? repeat : NULL;
 }
 
-static inline void keep_repeat(
-	struct calls_repeat *repeat, const struct csv_text *t, uint64_t value)
+static inline void set_repeat(struct calls_repeat *repeat, const struct csv_text *t, uint64_t value)
 {
 	repeat->n = t->n <= sizeof(repeat->text) ? t->n : SIZE_MAX;
 	if (repeat->n != SIZE_MAX)
@@ -357,21 +357,21 @@ static inline void keep_repeat(
 	repeat->value = value;
 }
 
-static uint32_t name_id(struct calls_repeat *repeat, const struct csv_text *t)
+static uint32_t get_column_name_id(struct calls_repeat *repeat, const struct csv_text *t)
 {
 	if (!t->n)
 		return 0;
 	if (!find_repeat(repeat, t))
-		keep_repeat(repeat, t, csv_intern_field(t));
+		set_repeat(repeat, t, csv_get_field_id(t));
 	return (uint32_t)repeat->value;
 }
 
-#define column_name_id(s, c) name_id(&(s)->repeat.c, calls_column(s, COL_##c))
+#define column_name_id(s, c) get_column_name_id(&(s)->repeat.c, calls_get_column(s, COL_##c))
 
 /*
  * Reads 16 hexadecimal digits. Any other text becomes its hash, so that equal texts have equal ids.
  */
-static uint64_t comm_id(const struct csv_text *t)
+static uint64_t parse_comm_id(const struct csv_text *t)
 {
 	uint64_t v = 0, h = UINT64_C(0xcbf29ce484222325);
 	bool hex = t->n <= 16;
@@ -387,14 +387,14 @@ static uint64_t comm_id(const struct csv_text *t)
 	return hex ? v : h;
 }
 
-static uint64_t column_comm_id(struct calls *s)
+static uint64_t get_column_comm_id(struct calls *s)
 {
-	const struct csv_text *t = calls_column(s, COL_comm);
+	const struct csv_text *t = calls_get_column(s, COL_comm);
 
 	if (!t->n)
-		return comm_id(t);
+		return parse_comm_id(t);
 	if (!find_repeat(&s->repeat.comm, t))
-		keep_repeat(&s->repeat.comm, t, comm_id(t));
+		set_repeat(&s->repeat.comm, t, parse_comm_id(t));
 	return s->repeat.comm.value;
 }
 
@@ -442,21 +442,21 @@ static void parse_flags(struct call *c, const struct csv_text *t)
 
 static void parse_form_columns(struct calls *s, struct call *c)
 {
-	const struct csv_text *flags = calls_column(s, COL_flags);
+	const struct csv_text *flags = calls_get_column(s, COL_flags);
 
 	c->lib = column_name_id(s, lib);
 	c->api = column_name_id(s, api);
 	c->op = column_name_id(s, op);
 	c->redop = column_name_id(s, redop);
 	c->dtype = column_name_id(s, dtype);
-	c->comm = column_comm_id(s);
-	c->comm_rank = number_or_none(s, COL_rank);
-	c->size = number_or_none(s, COL_size);
-	c->root = number_or_none(s, COL_root);
-	c->peer = number_or_none(s, COL_peer);
-	c->count = column_number(s, COL_count);
-	c->thread = (uint32_t)column_number(s, COL_thread);
-	c->stack = (uint32_t)column_number(s, COL_stack_id);
+	c->comm = get_column_comm_id(s);
+	c->comm_rank = get_column_number_or_none(s, COL_rank);
+	c->size = get_column_number_or_none(s, COL_size);
+	c->root = get_column_number_or_none(s, COL_root);
+	c->peer = get_column_number_or_none(s, COL_peer);
+	c->count = get_column_number(s, COL_count);
+	c->thread = (uint32_t)get_column_number(s, COL_thread);
+	c->stack = (uint32_t)get_column_number(s, COL_stack_id);
 	if (flags->n)
 		parse_flags(c, flags);
 }
@@ -482,8 +482,8 @@ static void record_row_form(
 
 static struct csv_text join_columns(const struct calls *s, enum column first, enum column last)
 {
-	const char *p = calls_column(s, first)->s;
-	const struct csv_text *end = calls_column(s, last);
+	const char *p = calls_get_column(s, first)->s;
+	const struct csv_text *end = calls_get_column(s, last);
 
 	return (struct csv_text){p, (size_t)(end->s + end->n - p)};
 }
@@ -525,33 +525,33 @@ static bool start_call(struct calls *s, struct call *c, uint64_t step, uint64_t 
 		.step = step,
 		.seq = seq,
 		.bits = s->dir->peers_steps ? CALL_PEERS_STEP : 0};
-	if (!csv_parse_u64(calls_column(s, COL_start_ns), &c->start))
+	if (!csv_parse_u64(calls_get_column(s, COL_start_ns), &c->start))
 		return false;
 	read_form_columns(s, c);
-	c->comm_seq = number_or_none(s, COL_comm_seq);
-	c->tag = number_or_none(s, COL_tag);
+	c->comm_seq = get_column_number_or_none(s, COL_comm_seq);
+	c->tag = get_column_number_or_none(s, COL_tag);
 	c->source = c->source_seq = c->source_tag = NO_NUMBER;
 	c->phase = column_name_id(s, phase);
-	if (csv_parse_u64(calls_column(s, COL_micro_step), &v))
+	if (csv_parse_u64(calls_get_column(s, COL_micro_step), &v))
 		c->pass = (uint32_t)v + 1;
-	if (!csv_parse_u64(calls_column(s, COL_dur_ns), &c->dur))
+	if (!csv_parse_u64(calls_get_column(s, COL_dur_ns), &c->dur))
 		c->bits |= CALL_OPEN;
-	if (calls_column(s, COL_parent)->n)
+	if (calls_get_column(s, COL_parent)->n)
 		c->bits |= CALL_NESTED;
 	/* An open call without tensors yet. */
-	if (csv_parse_u64(calls_column(s, COL_await_count), &v)) {
+	if (csv_parse_u64(calls_get_column(s, COL_await_count), &v)) {
 		c->dtype = column_name_id(s, await_dtype);
 		c->count = v;
 	}
 	if (c->peer != NO_NUMBER || c->tag != NO_NUMBER)
 		c->bits |= CALL_P2P;
-	if (csv_parse_u64(calls_column(s, COL_dev_ns), &v))
+	if (csv_parse_u64(calls_get_column(s, COL_dev_ns), &v))
 		c->device = v;
-	if (csv_parse_u64(calls_column(s, COL_wait_ns), &v)) {
+	if (csv_parse_u64(calls_get_column(s, COL_wait_ns), &v)) {
 		c->wait = v;
 		c->bits |= CALL_WAITED;
 	}
-	if (!(c->bits & CALL_ASYNC) && csv_parse_u64(calls_column(s, COL_issue_ns), &v))
+	if (!(c->bits & CALL_ASYNC) && csv_parse_u64(calls_get_column(s, COL_issue_ns), &v))
 		c->wait = v;
 	return true;
 }
@@ -559,7 +559,9 @@ static bool start_call(struct calls *s, struct call *c, uint64_t step, uint64_t 
 /* Returns the key of a checksum: 8 hexadecimal digits, or any other text. */
 static uint64_t compute_checksum_text_key(const struct csv_text *t)
 {
-	return !t->n ? 0 : t->n == 8 ? compute_checksum_key((uint32_t)comm_id(t)) : comm_id(t);
+	return !t->n	   ? 0
+	       : t->n == 8 ? compute_checksum_key((uint32_t)parse_comm_id(t))
+			   : parse_comm_id(t);
 }
 
 /* The same as has_telling_digits(t). digits: from csv_parse_double_digits(). */
@@ -570,18 +572,19 @@ static inline bool is_telling_number(const struct csv_text *t, uint64_t digits)
 
 static void add_side(const struct calls *s, struct side *d, uint64_t count)
 {
-	const struct csv_text *min = calls_column(s, COL_min), *max = calls_column(s, COL_max),
-			      *zeros = calls_column(s, COL_zeros);
+	const struct csv_text *min = calls_get_column(s, COL_min),
+			      *max = calls_get_column(s, COL_max),
+			      *zeros = calls_get_column(s, COL_zeros);
 	struct side_row r = {.count = count,
-		.nans = column_number(s, COL_nans),
-		.infs = column_number(s, COL_infs)};
+		.nans = get_column_number(s, COL_nans),
+		.infs = get_column_number(s, COL_infs)};
 	uint64_t min_digits, max_digits;
 	double share;
 
 	r.measured = count && !d->blind && csv_parse_double_digits(min, &r.min, &min_digits) &&
 		     csv_parse_double_digits(max, &r.max, &max_digits) &&
-		     csv_parse_double_fast(calls_column(s, COL_mean), &r.mean) &&
-		     csv_parse_double_fast(calls_column(s, COL_norm), &r.norm);
+		     csv_parse_double_fast(calls_get_column(s, COL_mean), &r.mean) &&
+		     csv_parse_double_fast(calls_get_column(s, COL_norm), &r.norm);
 	if (r.measured) {
 		r.min_key = compute_text_key(min, r.min);
 		r.max_key = compute_text_key(max, r.max);
@@ -591,27 +594,27 @@ static void add_side(const struct calls *s, struct side *d, uint64_t count)
 					      csv_parse_double_fast(zeros, &share)
 				      ? compute_double_key(share)
 				      : 0;
-		r.checksum_key = compute_checksum_text_key(calls_column(s, COL_crc32));
+		r.checksum_key = compute_checksum_text_key(calls_get_column(s, COL_crc32));
 	}
 	add_to_side(d, &r);
 }
 
 static void add_tensor_row(struct calls *s, struct call *c)
 {
-	const struct csv_text *io = calls_column(s, COL_io), *n = calls_column(s, COL_nans);
-	const struct csv_text *i = calls_column(s, COL_infs);
+	const struct csv_text *io = calls_get_column(s, COL_io), *n = calls_get_column(s, COL_nans);
+	const struct csv_text *i = calls_get_column(s, COL_infs);
 	uint64_t nans = 0, infs = 0, bytes;
 
 	c->rows++;
 	if (io->n && !s->times_only)
-		add_side(s, io->s[0] == 'i' ? &c->in : &c->out, column_number(s, COL_count));
+		add_side(s, io->s[0] == 'i' ? &c->in : &c->out, get_column_number(s, COL_count));
 	if (io->n && io->s[0] == 'o' && c->bits & CALL_P2P &&
 		strcmp(intern_get_name(c->op), "send_recv") == 0) {
-		c->source = number_or_none(s, COL_peer);
-		c->source_seq = number_or_none(s, COL_comm_seq);
-		c->source_tag = number_or_none(s, COL_tag);
+		c->source = get_column_number_or_none(s, COL_peer);
+		c->source_seq = get_column_number_or_none(s, COL_comm_seq);
+		c->source_tag = get_column_number_or_none(s, COL_tag);
 	}
-	if (io->n && csv_parse_u64(calls_column(s, COL_bytes), &bytes)) {
+	if (io->n && csv_parse_u64(calls_get_column(s, COL_bytes), &bytes)) {
 		if (io->s[0] == 'i')
 			c->in_bytes += bytes;
 		else
@@ -624,7 +627,7 @@ static void add_tensor_row(struct calls *s, struct call *c)
 	if (s->times_only || (n->n == 1 && n->s[0] == '0' && i->n == 1 && i->s[0] == '0'))
 		return;
 	if (!n->n && !i->n) {
-		if (io->n && io->s[0] == 'i' && column_number(s, COL_count))
+		if (io->n && io->s[0] == 'i' && get_column_number(s, COL_count))
 			c->blind++;
 		return;
 	}
@@ -667,7 +670,7 @@ static void add_compact_call(
 }
 
 /* Reads step and seq of the current row. Returns false if the row is damaged. */
-static bool row_key(struct calls *s, uint64_t *step, uint64_t *seq)
+static bool read_row_key(struct calls *s, uint64_t *step, uint64_t *seq)
 {
 	uint64_t start;
 
@@ -675,16 +678,17 @@ static bool row_key(struct calls *s, uint64_t *step, uint64_t *seq)
 		*step = compact_get_step(s->compact);
 		*seq = compact_get_seq(s->compact);
 		start = compact_get_start(s->compact);
-	} else if (!csv_parse_u64(calls_column(s, COL_step), step) ||
-		   !csv_parse_u64(calls_column(s, COL_seq), seq)) {
+	} else if (!csv_parse_u64(calls_get_column(s, COL_step), step) ||
+		   !csv_parse_u64(calls_get_column(s, COL_seq), seq)) {
 		return false;
 	}
-	if (s->dir->nround && (s->compact || csv_parse_u64(calls_column(s, COL_start_ns), &start)))
-		*step = count_rounds_before(s->dir->round, s->dir->nround, start, *seq);
+	if (s->dir->nround &&
+		(s->compact || csv_parse_u64(calls_get_column(s, COL_start_ns), &start)))
+		*step = get_rounds_before(s->dir->round, s->dir->nround, start, *seq);
 	return true;
 }
 
-bool calls_next(struct calls *s, struct call *out)
+bool calls_read_next(struct calls *s, struct call *out)
 {
 	uint64_t step, seq;
 	bool have = false;
@@ -696,7 +700,7 @@ bool calls_next(struct calls *s, struct call *out)
 			s->ahead = false;
 		}
 		if (!s->ahead && !read_row(s)) {
-			end_file(s);
+			close_calls_file(s);
 			/*
 			 * The rows of a call may continue in the next part of the same block, but
 			 * not further.
@@ -707,7 +711,7 @@ bool calls_next(struct calls *s, struct call *out)
 			continue;
 		}
 		s->ahead = false;
-		if (!row_key(s, &step, &seq)) {
+		if (!read_row_key(s, &step, &seq)) {
 			s->csv.rows--;
 			s->csv.damaged++;
 			continue;

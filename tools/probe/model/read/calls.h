@@ -76,13 +76,13 @@ struct call {
 bool is_dtype_other(uint32_t dtype);
 
 /* Returns the largest absolute value of a side's elements. */
-static inline double side_reach(const struct side *s)
+static inline double side_get_largest_absolute(const struct side *s)
 {
 	return -s->least > s->most ? -s->least : s->most;
 }
 
 /* Returns the bytes of the call's larger side, the usual size in the bandwidth of a collective. */
-static inline uint64_t call_bytes(const struct call *c)
+static inline uint64_t call_get_bytes(const struct call *c)
 {
 	return c->in_bytes > c->out_bytes ? c->in_bytes : c->out_bytes;
 }
@@ -98,7 +98,7 @@ struct calls;
 struct compact_reader;
 
 /*
- * Called for a row with a NaN or an Inf. calls_column() gives access to the row. c: the call, as
+ * Called for a row with a NaN or an Inf. calls_get_column() gives access to the row. c: the call, as
  * far as it has been read.
  */
 typedef void calls_bad_fn(
@@ -171,17 +171,17 @@ int calls_open_file(struct csv *csv, const struct calls_file *f, bool keep_open,
 void calls_open_tail(struct calls *s, const struct rank_dir *dir, uint32_t rank, uint64_t bytes);
 
 /* Stores the next call in *out. Returns false after the last call. */
-bool calls_next(struct calls *s, struct call *out);
+bool calls_read_next(struct calls *s, struct call *out);
 
 /* Bytes of all files of the reader, and bytes read so far. */
-uint64_t calls_bytes(const struct calls *s);
-uint64_t calls_done(const struct calls *s);
+uint64_t calls_get_bytes(const struct calls *s);
+uint64_t calls_get_bytes_read(const struct calls *s);
 
 /*
  * Returns a column of the current row, empty if the file has no such column. column: a value of
  * enum column (journal/columns.h).
  */
-static inline const struct csv_text *calls_column(const struct calls *s, unsigned column)
+static inline const struct csv_text *calls_get_column(const struct calls *s, unsigned column)
 {
 	return &s->csv.field[column];
 }

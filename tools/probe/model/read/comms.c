@@ -33,14 +33,14 @@ void comms_free(struct comms *c)
 	table_free(&c->table);
 }
 
-static int by_rank_number(const void *x, const void *y)
+static int compare_world_ranks(const void *x, const void *y)
 {
 	int a = *(const int *)x, b = *(const int *)y;
 
 	return a < b ? -1 : a > b;
 }
 
-bool are_ranks_plausible(const char *text)
+bool is_plausible_rank_list(const char *text)
 {
 	const char *p = text;
 	unsigned long n = 0;
@@ -67,7 +67,7 @@ static void parse_members(struct comm_info *c)
 {
 	unsigned cap = 0;
 
-	if (!are_ranks_plausible(c->ranks)) {
+	if (!is_plausible_rank_list(c->ranks)) {
 		free(c->ranks);
 		c->ranks = NULL;
 		return;
@@ -95,7 +95,7 @@ static void parse_members(struct comm_info *c)
 	for (unsigned i = 1; i < c->nmember && c->in_order; i++)
 		c->in_order = c->member[i] > c->member[i - 1];
 	if (c->nmember && !c->in_order)
-		qsort(c->member, c->nmember, sizeof(*c->member), by_rank_number);
+		qsort(c->member, c->nmember, sizeof(*c->member), compare_world_ranks);
 }
 
 static uint64_t parse_hex(const struct csv_text *t)
@@ -124,14 +124,14 @@ static void add_seen(struct comm_info *k, int rank)
 }
 
 /* The ranks that list it are all members if their number equals the communicator's size. */
-static void settle_seen(struct comm_info *k)
+static void set_seen_as_members(struct comm_info *k)
 {
 	if (k->member || k->size < 1 || k->nseen != (uint64_t)k->size)
 		return;
 	k->member = k->seen;
 	k->nmember = k->nseen;
 	k->seen = NULL;
-	qsort(k->member, k->nmember, sizeof(*k->member), by_rank_number);
+	qsort(k->member, k->nmember, sizeof(*k->member), compare_world_ranks);
 }
 
 static void read_comm_file(struct comms *c, const char *path, int rank)
@@ -153,17 +153,17 @@ static void read_comm_file(struct comms *c, const char *path, int rank)
 			continue;
 		t = csv_get_field(&csv, col[COMM_COL_name]);
 		if (!k->name && t->n)
-			k->name = csv_intern_field(t);
+			k->name = csv_get_field_id(t);
 		if (!csv_get_field(&csv, col[COMM_COL_world_ranks])->n)
 			add_seen(k, rank);
 		if (k->ranks)
 			continue;
 		t = csv_get_field(&csv, col[COMM_COL_lib]);
-		k->lib = csv_intern_field(t);
+		k->lib = csv_get_field_id(t);
 		if (!csv_parse_i64(csv_get_field(&csv, col[COMM_COL_size]), &k->size))
 			k->size = -1;
 		t = csv_get_field(&csv, col[COMM_COL_kind]);
-		k->kind = csv_intern_field(t);
+		k->kind = csv_get_field_id(t);
 		k->parent = parse_hex(csv_get_field(&csv, col[COMM_COL_parent]));
 		t = csv_get_field(&csv, col[COMM_COL_world_ranks]);
 		k->ranks = tool_strndup(t->s, t->n);
@@ -188,7 +188,7 @@ static void read_roles(struct comms *c, const char *path)
 			continue;
 		k = id ? table_find(&c->table, id, 0) : NULL;
 		if (k && !k->role)
-			k->role = intern_text(role, strlen(role));
+			k->role = intern_add_text(role, strlen(role));
 	}
 	if (f)
 		fclose(f);
@@ -211,13 +211,13 @@ void comms_read(struct comms *c, const struct rank_dir *dir, const struct overla
 	free(roles);
 }
 
-void comms_settle(struct comms *c, const struct rank_dir *dir, unsigned n)
+void comms_set_present_members(struct comms *c, const struct rank_dir *dir, unsigned n)
 {
 	for (uint32_t i = 0; i < c->table.n; i++) {
 		struct comm_info *k = table_at(&c->table, i);
 		unsigned m = 0, d = 0;
 
-		settle_seen(k);
+		set_seen_as_members(k);
 		k->present = 0;
 		if (!k->member)
 			k->present = k->size < 0	     ? 0
@@ -243,7 +243,7 @@ struct comm_info *comms_find(const struct comms *c, uint64_t id)
 	return id ? table_find(&c->table, id, 0) : NULL;
 }
 
-int comm_member_at(const struct comm_info *c, int64_t n)
+int comm_get_member(const struct comm_info *c, int64_t n)
 {
 	const char *p = c->ranks ? c->ranks : "";
 	char *end;
@@ -271,38 +271,39 @@ int comm_member_at(const struct comm_info *c, int64_t n)
 }
 
 /* n is the number of a rank, NO_NUMBER, a negative constant, or in a damaged file anything. */
-static int64_t number_if(int64_t n, unsigned added)
+static int64_t add_to_rank_number(int64_t n, unsigned added)
 {
 	return n == NO_NUMBER || n < 0 || n > INT32_MAX ? n : n + added;
 }
 
-void comms_number_call(const struct comms *c, struct call *call, int rank)
+void comms_set_call_numbers(const struct comms *c, struct call *call, int rank)
 {
 	const struct comm_info *k = c->inter ? comms_find(c, call->comm) : NULL;
 	bool second;
 
 	if (!k || !k->nfirst)
 		return;
-	second = comm_member_at(k, call->comm_rank) != rank || call->comm_rank >= k->nfirst;
-	call->comm_rank = number_if(call->comm_rank, second ? k->nfirst : 0);
-	call->peer = number_if(call->peer, second ? 0 : k->nfirst);
-	call->source = number_if(call->source, second ? 0 : k->nfirst);
+	second = comm_get_member(k, call->comm_rank) != rank || call->comm_rank >= k->nfirst;
+	call->comm_rank = add_to_rank_number(call->comm_rank, second ? k->nfirst : 0);
+	call->peer = add_to_rank_number(call->peer, second ? 0 : k->nfirst);
+	call->source = add_to_rank_number(call->source, second ? 0 : k->nfirst);
 	if (call->size != NO_NUMBER)
 		call->size = k->nmember;
 }
 
-int64_t comm_number_in_group(const struct comm_info *c, int64_t n)
+int64_t comm_get_number_in_group(const struct comm_info *c, int64_t n)
 {
 	return c && c->nfirst && n >= c->nfirst ? n - c->nfirst : n;
 }
 
 bool comm_has(const struct comm_info *c, int rank)
 {
-	return c->member && bsearch(&rank, c->member, c->nmember, sizeof(rank), by_rank_number);
+	return c->member &&
+	       bsearch(&rank, c->member, c->nmember, sizeof(rank), compare_world_ranks);
 }
 
 /* Returns "tensor-parallel" for the role tensor; buf: memory for it. */
-static const char *role_words(const char *role, char buf[32])
+static const char *format_role_words(const char *role, char buf[32])
 {
 	if (strcmp(role, "exchange") == 0)
 		return "all-to-all";
@@ -310,7 +311,7 @@ static const char *role_words(const char *role, char buf[32])
 	return buf;
 }
 
-const char *comm_label(const struct comms *c, uint64_t id, char buf[COMM_LABEL_MAX])
+const char *comm_format_label(const struct comms *c, uint64_t id, char buf[COMM_LABEL_MAX])
 {
 	const struct comm_info *k = comms_find(c, id);
 	const char *name = k ? intern_get_name(k->name) : "",
@@ -321,7 +322,7 @@ const char *comm_label(const struct comms *c, uint64_t id, char buf[COMM_LABEL_M
 		snprintf(buf, COMM_LABEL_MAX, "-");
 	else if (k && k->role && k->ranks && *k->ranks && strlen(k->ranks) < 80)
 		snprintf(buf, COMM_LABEL_MAX, "%s group%s%.40s of ranks %s",
-			role_words(intern_get_name(k->role), role),
+			format_role_words(intern_get_name(k->role), role),
 			strncmp(kind, "mesh_", 5) == 0 ? " " : "",
 			strncmp(kind, "mesh_", 5) == 0 ? kind + 5 : "", k->ranks);
 	else if (k && strncmp(kind, "mesh_", 5) == 0 && k->ranks && strlen(k->ranks) < 80)

@@ -50,7 +50,7 @@ void comms_read(struct comms *c, const struct rank_dir *dir, const struct overla
  * Counts the members that have a folder, after the folders of all ranks were read. dir: the n
  * folders of the run.
  */
-void comms_settle(struct comms *c, const struct rank_dir *dir, unsigned n);
+void comms_set_present_members(struct comms *c, const struct rank_dir *dir, unsigned n);
 
 /* Returns the communicator, or NULL if no comms.csv lists it. */
 struct comm_info *comms_find(const struct comms *c, uint64_t id);
@@ -59,26 +59,26 @@ struct comm_info *comms_find(const struct comms *c, uint64_t id);
  * True if the ranges of a column world_ranks ("0-3;8", "0-3|4-7", with "..." where it was cut) have at most 2^20 ranks together,
  * none above INT32_MAX. If not, the file is damaged: a loop over such ranks has no end.
  */
-bool are_ranks_plausible(const char *text);
+bool is_plausible_rank_list(const char *text);
 
 /*
  * Returns the world rank of rank n of communicator c, or -1 if not known. In an intercommunicator,
- * the ranks of the second group follow those of the first, see comms_number_call().
+ * the ranks of the second group follow those of the first, see comms_set_call_numbers().
  */
-int comm_member_at(const struct comm_info *c, int64_t n);
+int comm_get_member(const struct comm_info *c, int64_t n);
 
 /*
  * Renumbers the ranks in a call on an intercommunicator so that both groups have one numbering. The
  * library counts comm_rank in the caller's group and the peer in the other group (MPI 4.1, 6.6).
  * call->size becomes the size of both groups. rank: world rank of the caller.
  */
-void comms_number_call(const struct comms *c, struct call *call, int rank);
+void comms_set_call_numbers(const struct comms *c, struct call *call, int rank);
 
 /*
  * Returns the library's number for rank n of communicator c. In an intercommunicator the library
  * counts each group from 0.
  */
-int64_t comm_number_in_group(const struct comm_info *c, int64_t n);
+int64_t comm_get_number_in_group(const struct comm_info *c, int64_t n);
 bool comm_has(const struct comm_info *c, int rank);
 
 /*
@@ -86,6 +86,6 @@ bool comm_has(const struct comm_info *c, int rank);
  * of 8 ranks 4f32...", "-" for id 0.
  */
 #define COMM_LABEL_MAX 160
-const char *comm_label(const struct comms *c, uint64_t id, char buf[COMM_LABEL_MAX]);
+const char *comm_format_label(const struct comms *c, uint64_t id, char buf[COMM_LABEL_MAX]);
 
 #endif

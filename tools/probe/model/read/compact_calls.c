@@ -194,7 +194,7 @@ static void compute_side_row(
 }
 
 /* The names of data types by their number, interned when first needed. */
-static uint32_t intern_dtype(unsigned dtype)
+static uint32_t get_dtype_name_id(unsigned dtype)
 {
 	static _Atomic uint32_t ids[DT_COUNT];
 	uint32_t id = dtype < DT_COUNT ? ids[dtype] : 0;
@@ -202,7 +202,7 @@ static uint32_t intern_dtype(unsigned dtype)
 	if (!id && dtype < DT_COUNT) {
 		const char *name = get_dtype_info(dtype)->name;
 
-		ids[dtype] = id = intern_text(name, strlen(name));
+		ids[dtype] = id = intern_add_text(name, strlen(name));
 	}
 	return id;
 }
@@ -229,7 +229,7 @@ bool compact_add_row(const struct compact_reader *r, unsigned i, struct call *c,
 	} else {
 		c->out_bytes += of->bytes;
 		if (!c->out_dtype)
-			c->out_dtype = intern_dtype(of->dtype);
+			c->out_dtype = get_dtype_name_id(of->dtype);
 		if (c->bits & CALL_P2P && strcmp(intern_get_name(c->op), "send_recv") == 0) {
 			c->source = find_peer(r, t);
 			c->source_seq = find_comm_seq(r, t);

@@ -36,17 +36,17 @@ static const char *const state_name[RANK_STATES] = {
 	[RANK_UNWRITTEN] = "ended, not written yet",
 };
 
-const char *rank_state_name(enum rank_state s)
+const char *rank_state_get_name(enum rank_state s)
 {
 	return state_name[s];
 }
 
-const char *rank_state_key(enum rank_state s)
+const char *rank_state_get_key(enum rank_state s)
 {
 	return s == RANK_UNSEEN ? "unseen" : s == RANK_UNWRITTEN ? "ended" : state_name[s];
 }
 
-const char *folders_default(void)
+const char *folders_get_default(void)
 {
 	const char *env = getenv("PROBE_OUTPUT_DIR");
 
@@ -55,7 +55,7 @@ const char *folders_default(void)
 
 /* ---- names ---- */
 
-static const char *skip_rank_digits(const char *p)
+static const char *parse_rank_digits(const char *p)
 {
 	const char *s = p;
 
@@ -64,24 +64,24 @@ static const char *skip_rank_digits(const char *p)
 	return p > s && p - s < 10 && (*s != '0' || p - s == 1) ? p : NULL;
 }
 
-static enum folder_class classify_folder(const char *name, int *rank)
+static enum folder_class parse_folder_name(const char *name, int *rank)
 {
 	const char *p;
 
 	*rank = -1;
 	if (strncmp(name, "host-", 5) == 0 && strstr(name, "-pid"))
 		return CLASS_HOST;
-	if (strncmp(name, "rank", 4) || !(p = skip_rank_digits(name + 4)))
+	if (strncmp(name, "rank", 4) || !(p = parse_rank_digits(name + 4)))
 		return CLASS_NONE;
 	*rank = atoi(name + 4);
 	if (!*p)
 		return CLASS_RANK;
-	if (*p == '.' && (p = skip_rank_digits(p + 1)) && !*p)
+	if (*p == '.' && (p = parse_rank_digits(p + 1)) && !*p)
 		return CLASS_OLD;
 	return *p == '-' && strncmp(p, "-pid", 4) == 0 ? CLASS_SECOND : CLASS_NONE;
 }
 
-static bool file_exists(const char *dir, const char *name)
+static bool has_file_in_folder(const char *dir, const char *name)
 {
 	char *path = tool_format("%s/%s", dir, name);
 	bool yes = access(path, F_OK) == 0;
@@ -104,7 +104,7 @@ static bool has_calls(const char *path)
 
 bool folders_is_rank(const char *path)
 {
-	return file_exists(path, "meta.json") || file_exists(path, "journal.bin") ||
+	return has_file_in_folder(path, "meta.json") || has_file_in_folder(path, "journal.bin") ||
 	       has_calls(path);
 }
 
@@ -125,7 +125,7 @@ static bool is_empty_folder(const char *path)
 /* ---- one folder ---- */
 
 /* Returns true if the file outside the folder is a regular file of the folder's owner. */
-static bool belongs_to(const char *path, const char *folder)
+static bool has_owner_of_folder(const char *path, const char *folder)
 {
 	struct stat dir;
 	uid_t uid;
@@ -135,14 +135,14 @@ static bool belongs_to(const char *path, const char *folder)
 
 static void find_journal(struct rank_dir *r)
 {
-	if (file_exists(r->path, "journal.bin"))
+	if (has_file_in_folder(r->path, "journal.bin"))
 		r->journal = tool_format("%s/journal.bin", r->path);
 	else if (r->meta.journal_path[0] && strcmp(r->meta.state, "running") == 0 &&
-		 belongs_to(r->meta.journal_path, r->path))
+		 has_owner_of_folder(r->meta.journal_path, r->path))
 		r->journal = tool_strdup(r->meta.journal_path);
 }
 
-static uint64_t clock_now_ns(void)
+static uint64_t get_realtime_ns(void)
 {
 	struct timespec t;
 
@@ -154,7 +154,7 @@ static uint64_t clock_now_ns(void)
  * Reads the journal's header, which is newer than meta.json: it has a sign of life every second. A
  * journal in another folder may belong to another process by now.
  */
-static void look_at_journal(struct rank_dir *r)
+static void read_journal_head_of(struct rank_dir *r)
 {
 	static const uint16_t identity[] = {META_ATTEMPT, META_PROCESS_START};
 	struct journal j;
@@ -180,7 +180,7 @@ static void look_at_journal(struct rank_dir *r)
 	r->died_ns = j.died_ns;
 	members = meta_find_members(&j, identity, sizeof(identity) / sizeof(*identity));
 	if (members)
-		meta_take_members(&r->meta, members);
+		meta_copy_members(&r->meta, members);
 	free(members);
 	/* A rank that is stopped, or died in its first second, has not updated its meta.json. */
 	source = atomic_load(&h->step_source);
@@ -197,12 +197,12 @@ static void look_at_journal(struct rank_dir *r)
 			.still_ns = compute_still_ns(h->progress.moved_ns, h->progress.quiet_ns)};
 	latest = find_latest_event(&j);
 	/* A damaged journal may contain any time. */
-	if (latest > r->alive_ns && latest <= clock_now_ns())
+	if (latest > r->alive_ns && latest <= get_realtime_ns())
 		r->alive_ns = latest;
 	journal_close(&j);
 }
 
-static enum rank_state state_of(struct rank_dir *r)
+static enum rank_state find_rank_state(struct rank_dir *r)
 {
 	enum owner_life life;
 
@@ -229,7 +229,7 @@ static enum rank_state state_of(struct rank_dir *r)
 	}
 }
 
-static uint64_t earlier_known(uint64_t a, uint64_t b)
+static uint64_t get_earlier_known(uint64_t a, uint64_t b)
 {
 	return !b || (a && a < b) ? a : b;
 }
@@ -244,8 +244,8 @@ static void find_lifetime(struct rank_dir *r)
 	const struct meta *m = &r->meta;
 	const uint64_t ends[] = {r->last_ns, m->clock_last_ns, m->end.at_ns, r->died_ns};
 
-	r->start_ns = earlier_known(
-		m->process_start_ns, earlier_known(m->clock_first_ns, m->first_record_ns));
+	r->start_ns = get_earlier_known(
+		m->process_start_ns, get_earlier_known(m->clock_first_ns, m->first_record_ns));
 	r->end_ns = 0;
 	for (unsigned i = 0; i < sizeof(ends) / sizeof(*ends); i++)
 		if (ends[i] > r->end_ns)
@@ -271,8 +271,8 @@ static void open_rank_dir(
 	r->progress = r->meta.progress;
 	if (strcmp(r->meta.end.how, "signal") == 0)
 		r->died_ns = r->meta.end.at_ns;
-	look_at_journal(r);
-	r->state = state_of(r);
+	read_journal_head_of(r);
+	r->state = find_rank_state(r);
 	r->last_ns = r->meta.last_record_ns ? r->meta.last_record_ns : r->meta.clock_last_ns;
 	/*
 	 * A process that is alive, or that was alive long after its last record, lived until its
@@ -281,8 +281,8 @@ static void open_rank_dir(
 	if (r->journal && r->alive_ns > r->last_ns)
 		r->last_ns = r->alive_ns;
 	/* The last drain may be a second old, and other ranks may have begun since. */
-	if (r->state == RANK_RUNNING && clock_now_ns() > r->last_ns)
-		r->last_ns = clock_now_ns();
+	if (r->state == RANK_RUNNING && get_realtime_ns() > r->last_ns)
+		r->last_ns = get_realtime_ns();
 	find_lifetime(r);
 	if (r->rank >= 0)
 		r->label = tool_format("rank %d", r->rank);
@@ -334,7 +334,7 @@ static int by_job_and_start(const void *x, const void *y)
 	return c ? c : a->start_ns < b->start_ns ? -1 : a->start_ns > b->start_ns;
 }
 
-static int by_rank_then_name(const void *x, const void *y)
+static int compare_rank_dirs(const void *x, const void *y)
 {
 	const struct rank_dir *a = x, *b = y;
 
@@ -360,7 +360,7 @@ static bool is_of_run(
 }
 
 /* Returns why a readable folder is not part of the chosen run. */
-static char *why_other_run(const struct rank_dir *r, const struct rank_dir *chosen)
+static char *format_other_run(const struct rank_dir *r, const struct rank_dir *chosen)
 {
 	if (strcmp(r->meta.run, chosen->meta.run))
 		return tool_format(
@@ -375,7 +375,7 @@ static char *why_other_run(const struct rank_dir *r, const struct rank_dir *chos
 }
 
 /* Keeps the folders of the newest run: that of the process that started last. */
-static void choose_newest_run(struct folders *f)
+static void remove_older_runs(struct folders *f)
 {
 	unsigned best = 0, best_n = 0;
 	uint64_t best_start = 0;
@@ -396,7 +396,7 @@ static void choose_newest_run(struct folders *f)
 	for (unsigned i = 0; i < f->n; i++)
 		if (i < best || i >= best + best_n) {
 			add_unused_folder(
-				f, f->dir[i].name, why_other_run(&f->dir[i], &f->dir[best]), -1);
+				f, f->dir[i].name, format_other_run(&f->dir[i], &f->dir[best]), -1);
 			close_dir(&f->dir[i]);
 		}
 	memmove(f->dir, f->dir + best, best_n * sizeof(*f->dir));
@@ -435,7 +435,7 @@ struct entry {
 	int rank;
 };
 
-static int by_class_and_name(const void *x, const void *y)
+static int compare_entry_classes(const void *x, const void *y)
 {
 	const struct entry *a = x, *b = y;
 
@@ -453,7 +453,7 @@ static char *explain_unused(enum folder_class class)
 	return tool_strdup("a process whose rank never became known; give its path to read it");
 }
 
-static struct entry *list_folders(const char *path, unsigned *n)
+static struct entry *read_folder_entries(const char *path, unsigned *n)
 {
 	struct entry *all = NULL;
 	unsigned cap = 0;
@@ -463,7 +463,7 @@ static struct entry *list_folders(const char *path, unsigned *n)
 	*n = 0;
 	for (struct dirent *e; d && (e = readdir(d));) {
 		int rank;
-		enum folder_class class = classify_folder(e->d_name, &rank);
+		enum folder_class class = parse_folder_name(e->d_name, &rank);
 
 		if (class == CLASS_NONE || fstatat(dirfd(d), e->d_name, &st, 0) < 0 ||
 			!S_ISDIR(st.st_mode))
@@ -474,14 +474,14 @@ static struct entry *list_folders(const char *path, unsigned *n)
 	if (d)
 		closedir(d);
 	if (*n)
-		qsort(all, *n, sizeof(*all), by_class_and_name);
+		qsort(all, *n, sizeof(*all), compare_entry_classes);
 	return all;
 }
 
-bool folders_have_rank(const char *path)
+bool folders_has_rank(const char *path)
 {
 	unsigned n;
-	struct entry *all = list_folders(path, &n);
+	struct entry *all = read_folder_entries(path, &n);
 	bool have = folders_is_rank(path);
 
 	for (unsigned i = 0; i < n; i++) {
@@ -514,10 +514,10 @@ static void add_folder(struct folders *f, const struct entry *e)
 	free(path);
 }
 
-static void collect_rank_dirs(struct folders *f)
+static void add_rank_dirs(struct folders *f)
 {
 	unsigned n;
-	struct entry *all = list_folders(f->path, &n);
+	struct entry *all = read_folder_entries(f->path, &n);
 	enum folder_class want = CLASS_HOST;
 
 	for (unsigned i = 0; i < n; i++)
@@ -539,7 +539,7 @@ void folders_each_unused(const struct folders *f, unsigned most,
 	for (unsigned i = 0; i < f->nout && i < most; i++) {
 		struct rank_dir d;
 		int rank;
-		enum folder_class class = classify_folder(f->out[i].name, &rank);
+		enum folder_class class = parse_folder_name(f->out[i].name, &rank);
 
 		if (class != CLASS_RANK && class != CLASS_OLD)
 			continue;
@@ -549,7 +549,7 @@ void folders_each_unused(const struct folders *f, unsigned most,
 	}
 }
 
-static int report_no_folder(const struct folders *f)
+static int print_no_rank_folder(const struct folders *f)
 {
 	if (f->nout && f->out[0].empty)
 		tool_error(
@@ -557,7 +557,7 @@ static int report_no_folder(const struct folders *f)
 	else if (f->nout)
 		tool_error("%s: no folder named rank<R>, but %s: give its path to read it", f->path,
 			f->out[0].name);
-	else if (file_exists(f->path, "probe_output"))
+	else if (has_file_in_folder(f->path, "probe_output"))
 		tool_error("%s: no rank folders here; did you mean %s/probe_output?", f->path,
 			f->path);
 	else
@@ -567,7 +567,7 @@ static int report_no_folder(const struct folders *f)
 	return STATUS_USAGE;
 }
 
-void folders_report_missing(const char *verb, const char *path, int err)
+void folders_print_missing(const char *verb, const char *path, int err)
 {
 	tool_error("%s%s: %s%s", verb, path, strerror(err),
 		err != ENOENT
@@ -588,7 +588,7 @@ int folders_open(struct folders *f, const char *path)
 	f->path = tool_strndup(path, n);
 	f->run = tool_strdup("");
 	if (stat(f->path, &st) < 0 || (!S_ISDIR(st.st_mode) && (errno = ENOTDIR))) {
-		folders_report_missing("", f->path, errno);
+		folders_print_missing("", f->path, errno);
 		return STATUS_USAGE;
 	}
 
@@ -606,33 +606,33 @@ int folders_open(struct folders *f, const char *path)
 		     *last = full ? strrchr(full, '/') + 1 : f->path;
 		int rank;
 
-		classify_folder(last, &rank);
+		parse_folder_name(last, &rank);
 		TOOL_GROW(f->dir, f->n, f->cap);
 		open_rank_dir(&f->dir[f->n++], f->path, "", last, rank);
 		free(full);
 	} else {
-		collect_rank_dirs(f);
+		add_rank_dirs(f);
 		remove_unreadable(f);
 		if (f->n)
-			choose_newest_run(f);
+			remove_older_runs(f);
 	}
 	if (!f->n)
-		return report_no_folder(f);
-	qsort(f->dir, f->n, sizeof(*f->dir), by_rank_then_name);
+		return print_no_rank_folder(f);
+	qsort(f->dir, f->n, sizeof(*f->dir), compare_rank_dirs);
 	free(f->run);
 	f->run = tool_strdup(f->dir[0].meta.run);
 	f->world_size = f->dir[0].meta.world_size;
 	return 0;
 }
 
-void folders_keep(struct folders *f, unsigned n)
+void folders_remove_after(struct folders *f, unsigned n)
 {
 	while (f->n > n)
 		close_dir(&f->dir[--f->n]);
-	qsort(f->dir, f->n, sizeof(*f->dir), by_rank_then_name);
+	qsort(f->dir, f->n, sizeof(*f->dir), compare_rank_dirs);
 }
 
-uint64_t folders_journal_bytes(const struct folders *f)
+uint64_t folders_get_journal_bytes(const struct folders *f)
 {
 	uint64_t bytes = 0;
 

@@ -21,8 +21,8 @@ enum rank_state {
 	RANK_STATES
 };
 
-const char *rank_state_name(enum rank_state s);
-const char *rank_state_key(enum rank_state s); /* one word, for JSON */
+const char *rank_state_get_name(enum rank_state s);
+const char *rank_state_get_key(enum rank_state s); /* one word, for JSON */
 
 struct rank_dir {
 	char *path, *name; /* name: the last part of the path */
@@ -76,7 +76,7 @@ struct folders {
 };
 
 /* Reports that an output folder cannot be opened, and when it is made. verb: "" or "compare: ". */
-void folders_report_missing(const char *verb, const char *path, int err);
+void folders_print_missing(const char *verb, const char *path, int err);
 
 /*
  * Opens the folders of the newest run in `path`. Returns 0, or STATUS_USAGE (reported) if the path
@@ -90,21 +90,21 @@ int folders_open(struct folders *f, const char *path);
 void folders_each_unused(const struct folders *f, unsigned most,
 	void (*take)(void *arg, const struct rank_dir *d), void *arg);
 /* Drops all but the first n of dir[]. */
-void folders_keep(struct folders *f, unsigned n);
+void folders_remove_after(struct folders *f, unsigned n);
 void folders_close(struct folders *f);
 /*
  * Returns the bytes of the journals of ended processes, in these folders and in those of earlier
  * runs (rank0.1). `probe recover` frees them.
  */
-uint64_t folders_journal_bytes(const struct folders *f);
+uint64_t folders_get_journal_bytes(const struct folders *f);
 
 /* Returns true if the path is a rank's folder or contains one. */
-bool folders_have_rank(const char *path);
+bool folders_has_rank(const char *path);
 
 /* Returns true if the path is a rank's folder. */
 bool folders_is_rank(const char *path);
 
 /* Returns the output folder to use if the user names none: $PROBE_OUTPUT_DIR or ./probe_output. */
-const char *folders_default(void);
+const char *folders_get_default(void);
 
 #endif

@@ -32,7 +32,7 @@ static const Dwfl_Callbacks callbacks = {
 	.section_address = dwfl_offline_section_address,
 };
 
-struct lines *lines_new(void)
+struct lines *lines_open(void)
 {
 	struct lines *l = tool_alloc(sizeof(*l));
 
@@ -52,7 +52,7 @@ void lines_free(struct lines *l)
 	free(l);
 }
 
-static bool same_id(Dwfl_Module *mod, const struct module *m)
+static bool has_same_build_id(Dwfl_Module *mod, const struct module *m)
 {
 	const unsigned char *id;
 	GElf_Addr at;
@@ -77,7 +77,7 @@ static void open_file(struct lines *l, struct file *f, const struct module *m)
 	dwfl_report_end(l->dwfl, NULL, NULL);
 	if (!mod || !dwfl_module_getelf(mod, &f->bias))
 		return;
-	if (!same_id(mod, m)) {
+	if (!has_same_build_id(mod, m)) {
 		f->error = -ESTALE;
 		return;
 	}
@@ -85,7 +85,7 @@ static void open_file(struct lines *l, struct file *f, const struct module *m)
 	f->error = 0;
 }
 
-static struct file *debug_file_of(struct lines *l, const struct module *m)
+static struct file *find_debug_file(struct lines *l, const struct module *m)
 {
 	struct file *f;
 
@@ -107,7 +107,7 @@ static struct file *debug_file_of(struct lines *l, const struct module *m)
 
 int lines_find(struct lines *l, const struct module *m, uint64_t pc, char *buf, size_t cap)
 {
-	const struct file *f = debug_file_of(l, m);
+	const struct file *f = find_debug_file(l, m);
 	const char *path, *dir;
 	Dwfl_Line *line;
 	int n, number = 0;

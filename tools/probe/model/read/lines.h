@@ -17,7 +17,7 @@ struct lines;
  * Never returns NULL. Removes DEBUGINFOD_URLS from this process's environment, because libdw would
  * ask those servers. On a node without internet access that takes minutes.
  */
-struct lines *lines_new(void);
+struct lines *lines_open(void);
 void lines_free(struct lines *l);
 
 /*

@@ -9,7 +9,7 @@
 
 #define BYTES_MAX (1u << 20)
 
-char *meta_config_text(const char *folder)
+char *meta_read_config(const char *folder)
 {
 	static const char key[] = "\n \"config\": ";
 	char *path = tool_format("%s/meta.json", folder), *buf, *at;

@@ -6,6 +6,6 @@
  * Returns the object "config" of the folder's meta.json as JSON text, malloc'd, or NULL if there is
  * none.
  */
-char *meta_config_text(const char *folder);
+char *meta_read_config(const char *folder);
 
 #endif

@@ -12,7 +12,7 @@
 
 #define LISTED_MAX 3 /* maximum number of listed names of a bucket's parameters */
 
-static int what_of(const struct csv_text *t)
+static int parse_name_row_kind(const struct csv_text *t)
 {
 	static const char *const words[] = {"param", "part", "bad", "module"};
 
@@ -22,7 +22,7 @@ static int what_of(const struct csv_text *t)
 	return -1;
 }
 
-static int64_t number_or_empty(const struct csv_text *t)
+static int64_t parse_number_or_empty(const struct csv_text *t)
 {
 	int64_t v;
 
@@ -43,7 +43,7 @@ static void free_name_row(struct name_row *r)
  * Returns the slot for a row: that of the parameter's earlier row, if any. last: slot + 1 by number
  * of the parameter.
  */
-static struct name_row *row_place(
+static struct name_row *find_or_add_name_row(
 	struct names *names, unsigned **last, unsigned *nlast, const struct name_row *r)
 {
 	if (r->what == NAME_PARAM && r->id < 1u << 24) {
@@ -79,7 +79,7 @@ int names_read(struct names *names, const char *folder)
 	}
 	csv_find_columns(&csv, NAMES_HEADER, col);
 	while (csv_read_row(&csv)) {
-		int what = what_of(csv_get_field(&csv, col[NAME_COL_what]));
+		int what = parse_name_row_kind(csv_get_field(&csv, col[NAME_COL_what]));
 		struct name_row r = {.what = (enum name_what)what};
 
 		if (what < 0)
@@ -89,16 +89,16 @@ int names_read(struct names *names, const char *folder)
 		csv_parse_u64(csv_get_field(&csv, col[NAME_COL_offset]), &r.offset);
 		csv_parse_u64(csv_get_field(&csv, col[NAME_COL_count]), &r.count);
 		csv_parse_u64(csv_get_field(&csv, col[NAME_COL_step]), &r.step);
-		r.optimizer = number_or_empty(csv_get_field(&csv, col[NAME_COL_optimizer]));
-		r.group = number_or_empty(csv_get_field(&csv, col[NAME_COL_group]));
-		r.vpp_stage = number_or_empty(csv_get_field(&csv, col[NAME_COL_vpp_stage]));
+		r.optimizer = parse_number_or_empty(csv_get_field(&csv, col[NAME_COL_optimizer]));
+		r.group = parse_number_or_empty(csv_get_field(&csv, col[NAME_COL_group]));
+		r.vpp_stage = parse_number_or_empty(csv_get_field(&csv, col[NAME_COL_vpp_stage]));
 		r.name = csv_copy_field(csv_get_field(&csv, col[NAME_COL_name]));
 		r.module = csv_copy_field(csv_get_field(&csv, col[NAME_COL_module]));
 		r.type = csv_copy_field(csv_get_field(&csv, col[NAME_COL_class]));
 		r.shape = csv_copy_field(csv_get_field(&csv, col[NAME_COL_shape]));
 		r.dtype = csv_copy_field(csv_get_field(&csv, col[NAME_COL_dtype]));
 		r.flags = csv_copy_field(csv_get_field(&csv, col[NAME_COL_flags]));
-		*row_place(names, &last, &nlast, &r) = r;
+		*find_or_add_name_row(names, &last, &nlast, &r) = r;
 	}
 	names->damaged = csv.damaged;
 	csv_close(&csv);
@@ -115,7 +115,7 @@ void names_free(struct names *names)
 }
 
 /* Formats "gradient of x" for "x.grad". */
-static char *tensor_text(const char *name)
+static char *format_gradient_name(const char *name)
 {
 	size_t n = strlen(name);
 
@@ -125,7 +125,7 @@ static char *tensor_text(const char *name)
 }
 
 /* Describes the contents of a bucket if it is not known which of them a tensor is. */
-static char *bucket_text_of(const struct names *names, uint64_t bucket)
+static char *format_bucket_contents(const struct names *names, uint64_t bucket)
 {
 	char *text = NULL;
 	unsigned n = 0;
@@ -174,13 +174,13 @@ static bool find_element_of_part(
 	return found;
 }
 
-char *names_describe(const struct names *names, const char *name, uint64_t step)
+char *names_format_tensor(const struct names *names, const char *name, uint64_t step)
 {
 	unsigned long long bucket;
 	int end = 0;
 
 	if (sscanf(name, "bucket%llu%n", &bucket, &end) != 1 || name[end])
-		return *name ? tensor_text(name) : tool_strdup("");
+		return *name ? format_gradient_name(name) : tool_strdup("");
 	for (unsigned i = 0; i < names->n; i++) {
 		const struct name_row *r = &names->row[i];
 		char *what, *all;
@@ -188,7 +188,7 @@ char *names_describe(const struct names *names, const char *name, uint64_t step)
 
 		if (r->what != NAME_BAD || r->bucket != bucket || r->step != step)
 			continue;
-		what = tensor_text(r->name);
+		what = format_gradient_name(r->name);
 		all = find_element_of_part(names, r, &element)
 			      ? tool_format("%s, element %s (element %s of bucket %llu)", what,
 					out_format_count(element), out_format_count(r->offset),
@@ -198,5 +198,5 @@ char *names_describe(const struct names *names, const char *name, uint64_t step)
 		free(what);
 		return all;
 	}
-	return bucket_text_of(names, bucket);
+	return format_bucket_contents(names, bucket);
 }

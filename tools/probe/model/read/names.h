@@ -35,6 +35,6 @@ void names_free(struct names *names);
  * 1,204 of bucket 7)", counted in the tensor and in the bucket. If the element of a bucket is not known: the names of all its contents. step: the step of
  * the call. Returns "" if nothing is known. malloc'd.
  */
-char *names_describe(const struct names *names, const char *name, uint64_t step);
+char *names_format_tensor(const struct names *names, const char *name, uint64_t step);
 
 #endif

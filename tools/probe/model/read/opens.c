@@ -48,7 +48,7 @@ static void add_open_call(struct opens *o, const struct rank_dir *dir, struct op
 	}
 	if (dir->nround)
 		c->call.step =
-			count_rounds_before(dir->round, dir->nround, c->call.start, c->call.seq);
+			get_rounds_before(dir->round, dir->nround, c->call.start, c->call.seq);
 	if (dir->peers_steps)
 		c->call.bits |= CALL_PEERS_STEP;
 	c->age = end > c->call.start ? end - c->call.start : 0;
@@ -59,7 +59,7 @@ static void add_open_call(struct opens *o, const struct rank_dir *dir, struct op
 	o->call[o->n++] = *c;
 }
 
-void opens_row(struct opens *o, const struct rank_dir *dir, const struct call *c)
+void opens_add_row(struct opens *o, const struct rank_dir *dir, const struct call *c)
 {
 	struct open_call now = {.call = *c};
 
@@ -73,7 +73,7 @@ struct look {
 	bool calls;
 };
 
-static int64_t number_or_none_if(int64_t v, bool none)
+static int64_t get_number_or_none(int64_t v, bool none)
 {
 	return none ? NO_NUMBER : v;
 }
@@ -95,11 +95,11 @@ static void take_inspected_call(void *arg, const struct inspect_call *c)
 		return;
 	now.call = (struct call){
 		.rank = l->rank,
-		.lib = intern_text(c->lib, strlen(c->lib)),
-		.api = intern_text(c->api, strlen(c->api)),
-		.op = intern_text(c->op, strlen(c->op)),
-		.redop = intern_text(c->redop, strlen(c->redop)),
-		.dtype = intern_text(c->dtype, strlen(c->dtype)),
+		.lib = intern_add_text(c->lib, strlen(c->lib)),
+		.api = intern_add_text(c->api, strlen(c->api)),
+		.op = intern_add_text(c->op, strlen(c->op)),
+		.redop = intern_add_text(c->redop, strlen(c->redop)),
+		.dtype = intern_add_text(c->dtype, strlen(c->dtype)),
 		.count = c->count,
 		.in_bytes = c->bytes,
 		.bits = CALL_OPEN | (c->async ? CALL_ASYNC : 0),
@@ -108,12 +108,12 @@ static void take_inspected_call(void *arg, const struct inspect_call *c)
 		.step = c->step,
 		.seq = c->seq,
 		.comm = c->comm,
-		.comm_seq = number_or_none_if(c->comm_seq, c->comm_seq == JOURNAL_NONE64),
-		.comm_rank = number_or_none_if(c->rank, c->rank < 0),
-		.size = number_or_none_if(c->size, c->size < 0),
-		.root = number_or_none_if(c->root, c->root == JOURNAL_NONE),
-		.peer = number_or_none_if(c->peer, c->peer == JOURNAL_NONE),
-		.tag = number_or_none_if(c->tag, c->tag == JOURNAL_NONE),
+		.comm_seq = get_number_or_none(c->comm_seq, c->comm_seq == JOURNAL_NONE64),
+		.comm_rank = get_number_or_none(c->rank, c->rank < 0),
+		.size = get_number_or_none(c->size, c->size < 0),
+		.root = get_number_or_none(c->root, c->root == JOURNAL_NONE),
+		.peer = get_number_or_none(c->peer, c->peer == JOURNAL_NONE),
+		.tag = get_number_or_none(c->tag, c->tag == JOURNAL_NONE),
 		.source = NO_NUMBER,
 		.start = c->start_ns,
 	};
@@ -134,17 +134,17 @@ static int64_t number_of_inspected(const char *line, const char *key)
 	return p ? strtoll(p + strlen(pat), NULL, 10) : NO_NUMBER;
 }
 
-static uint64_t or_zero(int64_t v)
+static uint64_t get_number_or_zero(int64_t v)
 {
 	return v == NO_NUMBER || v < 0 ? 0 : (uint64_t)v;
 }
 
-static uint32_t intern_or_none(const char *line, const char *key)
+static uint32_t read_interned_text(const char *line, const char *key)
 {
 	char text[512];
 
 	meta_string(line, key, text, sizeof(text));
-	return intern_text(text, strlen(text));
+	return intern_add_text(text, strlen(text));
 }
 
 /* Reads an object of open.jsonl, or of `waits` in meta.json (folder/opened.h). */
@@ -160,19 +160,19 @@ static void take_opened_line(
 	meta_string(line, "comm", comm, sizeof(comm));
 	now.call = (struct call){
 		.rank = rank,
-		.lib = intern_or_none(line, "lib"),
-		.api = intern_or_none(line, "api"),
-		.op = intern_or_none(line, "op"),
-		.redop = intern_or_none(line, "redop"),
-		.dtype = intern_or_none(line, "dtype"),
-		.count = or_zero(number_of_inspected(line, "count")),
-		.in_bytes = or_zero(number_of_inspected(line, "bytes")),
+		.lib = read_interned_text(line, "lib"),
+		.api = read_interned_text(line, "api"),
+		.op = read_interned_text(line, "op"),
+		.redop = read_interned_text(line, "redop"),
+		.dtype = read_interned_text(line, "dtype"),
+		.count = get_number_or_zero(number_of_inspected(line, "count")),
+		.in_bytes = get_number_or_zero(number_of_inspected(line, "bytes")),
 		.bits = CALL_OPEN | (number_of_inspected(line, "async") == 1 ? CALL_ASYNC : 0) |
 			(number_of_inspected(line, "local") == 1 ? CALL_LOCAL : 0),
-		.stack = (uint32_t)or_zero(number_of_inspected(line, "stack")),
-		.thread = (uint32_t)or_zero(number_of_inspected(line, "thread")),
-		.step = (uint32_t)or_zero(number_of_inspected(line, "step")),
-		.seq = or_zero(number_of_inspected(line, "seq")),
+		.stack = (uint32_t)get_number_or_zero(number_of_inspected(line, "stack")),
+		.thread = (uint32_t)get_number_or_zero(number_of_inspected(line, "thread")),
+		.step = (uint32_t)get_number_or_zero(number_of_inspected(line, "step")),
+		.seq = get_number_or_zero(number_of_inspected(line, "seq")),
 		.comm = strtoull(comm, NULL, 16),
 		.comm_seq = number_of_inspected(line, "comm_seq"),
 		.comm_rank = number_of_inspected(line, "comm_rank"),
@@ -228,7 +228,7 @@ static void read_waits_from_meta(struct opens *o, const struct rank_dir *dir, ui
 	free(path);
 }
 
-char *opens_journal(struct opens *o, const struct rank_dir *dir, uint32_t rank, bool calls)
+char *opens_read_journal(struct opens *o, const struct rank_dir *dir, uint32_t rank, bool calls)
 {
 	struct look l = {.o = o, .dir = dir, .rank = rank, .calls = calls};
 	struct journal j;

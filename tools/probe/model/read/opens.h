@@ -27,14 +27,14 @@ void opens_init(struct opens *o);
 void opens_free(struct opens *o);
 
 /* Adds the call of a row with the flag `open`. */
-void opens_row(struct opens *o, const struct rank_dir *dir, const struct call *c);
+void opens_add_row(struct opens *o, const struct rank_dir *dir, const struct call *c);
 
 /*
  * Reads the open calls of a running rank's journal. calls: add data calls as well as Wait calls.
  * Returns NULL, also if there is no journal, or the reason why the journal cannot be read,
  * malloc'd.
  */
-char *opens_journal(struct opens *o, const struct rank_dir *dir, uint32_t rank, bool calls);
+char *opens_read_journal(struct opens *o, const struct rank_dir *dir, uint32_t rank, bool calls);
 
 /* Sorts the calls by rank, for each rank the oldest first. */
 void opens_sort(struct opens *o);

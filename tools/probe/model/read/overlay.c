@@ -61,7 +61,7 @@ static void read_committed_lengths(struct overlay *o, const struct journal *j)
 			o->file[o->nfile++] = c->file[i];
 }
 
-static int drain_to(struct overlay *o, struct journal *j, int dirfd)
+static int write_overlay_rows(struct overlay *o, struct journal *j, int dirfd)
 {
 	uint64_t before = journal_get_commit(j, atomic_load(&j->head->commit_seq))->rows;
 	struct sink sink;
@@ -99,7 +99,7 @@ static void remove_overlay_folder(struct overlay *o)
 	o->path = NULL;
 }
 
-char *overlay_make(struct overlay *o, const struct rank_dir *r)
+char *overlay_open(struct overlay *o, const struct rank_dir *r)
 {
 	static const uint16_t ended[] = {META_END, META_MEMORY_GROUP};
 	struct journal j;
@@ -123,7 +123,7 @@ char *overlay_make(struct overlay *o, const struct rank_dir *r)
 	o->path = make_overlay_folder();
 	if (o->path)
 		fd = open(o->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	err = fd < 0 ? -errno : drain_to(o, &j, fd);
+	err = fd < 0 ? -errno : write_overlay_rows(o, &j, fd);
 	journal_close(&j);
 	if (fd >= 0)
 		close(fd);
@@ -145,7 +145,7 @@ void overlay_remove(struct overlay *o)
 	o->members = NULL;
 }
 
-uint64_t overlay_limit(const struct overlay *o, const char *file)
+uint64_t overlay_get_limit(const struct overlay *o, const char *file)
 {
 	for (unsigned i = 0; i < o->nfile; i++)
 		if (strncmp(o->file[i].path, file, sizeof(o->file[i].path)) == 0)

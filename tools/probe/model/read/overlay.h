@@ -25,10 +25,10 @@ struct overlay {
  * Makes the overlay of folder r, whose process has ended. Returns NULL, or a description of the
  * problem, malloc'd.
  */
-char *overlay_make(struct overlay *o, const struct rank_dir *r);
+char *overlay_open(struct overlay *o, const struct rank_dir *r);
 void overlay_remove(struct overlay *o);
 
 /* Returns the length up to which `file` of the rank's folder is valid. */
-uint64_t overlay_limit(const struct overlay *o, const char *file);
+uint64_t overlay_get_limit(const struct overlay *o, const char *file);
 
 #endif

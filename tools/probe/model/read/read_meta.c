@@ -32,16 +32,16 @@ static uint64_t read_count(const struct json_node *n)
 	return s && *s >= '0' && *s <= '9' ? strtoull(s, NULL, 10) : 0;
 }
 
-static int64_t number_or(const struct json_node *n, int64_t none)
+static int64_t get_number_or(const struct json_node *n, int64_t none)
 {
 	const char *s = json_get_scalar_text(n);
 
 	return s && (*s == '-' || (*s >= '0' && *s <= '9')) ? strtoll(s, NULL, 10) : none;
 }
 
-static int small_or(const struct json_node *n, int none)
+static int get_small_number_or(const struct json_node *n, int none)
 {
-	int64_t v = number_or(n, none);
+	int64_t v = get_number_or(n, none);
 
 	return v < 0 || v > INT32_MAX ? none : (int)v;
 }
@@ -118,7 +118,7 @@ static void read_meta_owner(struct meta *m, const struct json_node *n)
 	snprintf(o->host, sizeof(o->host), "%s", host ? host : "");
 	snprintf(o->boot_id, sizeof(o->boot_id), "%s", boot ? boot : "");
 	o->pid_ns = read_count(json_get_member(n, "pid_ns"));
-	o->pid = number_or(json_get_member(n, "pid"), 0);
+	o->pid = get_number_or(json_get_member(n, "pid"), 0);
 	o->start_time = read_count(json_get_member(n, "start_time"));
 	m->has_owner = host && o->pid > 0;
 }
@@ -164,9 +164,9 @@ static char *read_setting(const struct json_node *config, const char *key)
 	return n && n->kind == JSON_LIST ? join_list(n, NULL, ",") : copy_scalar(n);
 }
 
-static int ending_number(const struct json_node *n)
+static int get_ending_number(const struct json_node *n)
 {
-	int64_t v = number_or(n, INT64_MIN);
+	int64_t v = get_number_or(n, INT64_MIN);
 
 	return v == INT64_MIN || v < INT32_MIN || v > INT32_MAX ? ENDING_NONE : (int)v;
 }
@@ -177,8 +177,8 @@ static void read_ending(struct meta_ending *e, const struct json_node *end)
 	e->inside = copy_scalar(json_get_member(end, "inside"));
 	e->text = copy_scalar(json_get_member(end, "text"));
 	e->shown = copy_scalar(json_get_member(end, "shown"));
-	e->code = ending_number(json_get_member(end, "code"));
-	e->signal = ending_number(json_get_member(end, "signal"));
+	e->code = get_ending_number(json_get_member(end, "code"));
+	e->signal = get_ending_number(json_get_member(end, "signal"));
 	e->at_ns = read_count(json_get_member(end, "at_ns"));
 }
 
@@ -215,7 +215,7 @@ char *meta_find_members(const struct journal *j, const uint16_t *part, unsigned 
 	return all;
 }
 
-void meta_take_members(struct meta *m, const char *json)
+void meta_copy_members(struct meta *m, const char *json)
 {
 	struct meta now;
 	char *wrong = meta_read_text(&now, json, strlen(json));
@@ -306,7 +306,7 @@ static void read_thinned(struct meta *m, const struct json_node *list)
 		return;
 	for (const struct json_node *i = list->child; i; i = i->next) {
 		bool calls = read_count(json_get_member(i, "one_call_in")) > 1;
-		int64_t to = number_or(json_get_member(i, "to_step"), -1);
+		int64_t to = get_number_or(json_get_member(i, "to_step"), -1);
 
 		m->thinned |= calls;
 		if (m->nthinned < META_THINNED_MAX)
@@ -326,8 +326,8 @@ static void read_skipped_steps(struct meta *m, const struct json_node *skipped)
 		return;
 	for (const struct json_node *i = ranges->child; i && m->nskipped_at < META_SKIPPED_RANGES;
 		i = i->next) {
-		int64_t from = number_or(i->child, -1);
-		int64_t to = number_or(i->child ? i->child->next : NULL, -1);
+		int64_t from = get_number_or(i->child, -1);
+		int64_t to = get_number_or(i->child ? i->child->next : NULL, -1);
 
 		if (i->kind == JSON_LIST && from >= 0 && to >= from)
 			m->skipped_at[m->nskipped_at++] =
@@ -361,7 +361,7 @@ const struct step_range *meta_find_skipped(const struct meta *m, uint64_t step)
 	return NULL;
 }
 
-static void take_meta_fields(struct meta *m, const struct json_node *top)
+static void copy_meta_fields(struct meta *m, const struct json_node *top)
 {
 	const struct json_node *steps = json_get_member(top, "steps"),
 			       *calls = json_get_member(top, "calls");
@@ -374,16 +374,16 @@ static void take_meta_fields(struct meta *m, const struct json_node *top)
 	m->state = copy_scalar(json_get_member(top, "state"));
 	read_meta_owner(m, json_get_member(top, "owner"));
 	m->journal_path = copy_scalar(json_get_member(top, "journal_path"));
-	m->journal_path[text_unescape(m->journal_path, m->journal_path, strlen(m->journal_path))] =
-		0;
+	m->journal_path[text_parse_escapes(
+		m->journal_path, m->journal_path, strlen(m->journal_path))] = 0;
 	m->crash_safe = is_json_true(json_get_member(journal, "crash_safe"));
 	m->outside = read_count(json_get_member(journal, "outside"));
 	m->damaged = read_count(json_get_member(journal, "damaged"));
 	m->run = copy_scalar(json_get_member(top, "run"));
 	m->attempt = copy_scalar(json_get_member(top, "attempt"));
 	m->process_start_ns = read_count(json_get_member(top, "process_start_ns"));
-	m->rank = small_or(json_get_member(top, "rank"), -1);
-	m->world_size = small_or(json_get_member(top, "world_size"), -1);
+	m->rank = get_small_number_or(json_get_member(top, "rank"), -1);
+	m->world_size = get_small_number_or(json_get_member(top, "world_size"), -1);
 	m->rank_guessed = is_json_true(json_get_member(top, "rank_guessed"));
 	m->version = copy_scalar(json_get_member(top, "version"));
 	m->clock_first_ns = read_count(json_get_member(json_get_member(clock, "first"), "real_ns"));
@@ -391,11 +391,12 @@ static void take_meta_fields(struct meta *m, const struct json_node *top)
 	m->first_record_ns = read_count(json_get_member(top, "first_record_ns"));
 	m->last_record_ns = read_count(json_get_member(top, "last_record_ns"));
 	m->step_now = read_count(json_get_member(steps, "current"));
-	m->step_last = number_or(json_get_member(steps, "last_recorded"), -1);
+	m->step_last = get_number_or(json_get_member(steps, "last_recorded"), -1);
 	m->step_source = copy_scalar(json_get_member(steps, "source"));
 	m->block_steps = read_count(json_get_member(steps, "per_file"));
 	m->steps_before = read_count(json_get_member(top, "optimizer_steps_before"));
-	m->unfinished_reduction = number_or(json_get_member(top, "unfinished_reduction_step"), -1);
+	m->unfinished_reduction =
+		get_number_or(json_get_member(top, "unfinished_reduction_step"), -1);
 	m->cfg_start_iteration = read_count(json_get_member(config, "start_iteration"));
 	m->seen = read_count(json_get_member(calls, "seen"));
 	m->recorded = read_count(json_get_member(calls, "recorded"));
@@ -420,7 +421,7 @@ static void take_meta_fields(struct meta *m, const struct json_node *top)
 	m->program = read_command_line(json_get_member(top, "program"));
 	read_ending(&m->end, json_get_member(top, "end"));
 	m->memory_events = copy_scalar(json_get_member(group, "events"));
-	m->oom_kills = number_or(json_get_member(group, "oom_kills"), -1);
+	m->oom_kills = get_number_or(json_get_member(group, "oom_kills"), -1);
 	m->cfg_step = read_setting(config, "step");
 	m->cfg_rank = read_setting(config, "rank");
 	m->cfg_step_marker = read_setting(config, "step_marker");
@@ -434,7 +435,7 @@ static void take_meta_fields(struct meta *m, const struct json_node *top)
 	read_meta_switches(m, top, config);
 }
 
-static void empty_meta(struct meta *m)
+static void init_meta(struct meta *m)
 {
 	*m = (struct meta){.rank = -1,
 		.world_size = -1,
@@ -476,11 +477,11 @@ char *meta_read_text(struct meta *m, const char *json, size_t n)
 
 	*m = (struct meta){0};
 	if (top && top->kind == JSON_OBJECT) {
-		take_meta_fields(m, top);
+		copy_meta_fields(m, top);
 	} else {
 		if (!wrong)
 			wrong = tool_strdup("not an object");
-		empty_meta(m);
+		init_meta(m);
 	}
 	json_tree_free(&tree);
 	return wrong;
@@ -492,10 +493,10 @@ char *meta_read(struct meta *m, const char *path)
 	char *buf = read_whole_file(path, META_BYTES_MAX, &n), *wrong;
 
 	if (n < 0) {
-		empty_meta(m);
+		init_meta(m);
 		wrong = tool_strdup(io_error_text((int)n));
 	} else if (n > META_BYTES_MAX) {
-		empty_meta(m);
+		init_meta(m);
 		wrong = tool_strdup("larger than 1 MiB");
 	} else {
 		wrong = meta_read_text(m, buf, (size_t)n);

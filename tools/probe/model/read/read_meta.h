@@ -159,7 +159,7 @@ char *meta_find_members(const struct journal *j, const uint16_t *part, unsigned 
  * Copies the members `end`, `memory_group`, `attempt` and `process_start_ns` of json, an object
  * with members of meta.json, if it has them.
  */
-void meta_take_members(struct meta *m, const char *json);
+void meta_copy_members(struct meta *m, const char *json);
 
 /*
  * Returns the time in ns without activity. Both parameters are times of CLOCK_MONOTONIC, as in

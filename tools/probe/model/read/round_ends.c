@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/probe/model/read/round_ends.h"
 
-uint64_t count_rounds_before(const struct round_end *end, unsigned n, uint64_t start, uint64_t seq)
+uint64_t get_rounds_before(const struct round_end *end, unsigned n, uint64_t start, uint64_t seq)
 {
 	unsigned lo = 0, hi = n;
 

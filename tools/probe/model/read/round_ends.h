@@ -18,6 +18,6 @@ struct round_end {
  * Returns how many of the n rounds ended before the call with this start and seq. end[] must
  * ascend.
  */
-uint64_t count_rounds_before(const struct round_end *end, unsigned n, uint64_t start, uint64_t seq);
+uint64_t get_rounds_before(const struct round_end *end, unsigned n, uint64_t start, uint64_t seq);
 
 #endif

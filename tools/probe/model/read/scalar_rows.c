@@ -46,7 +46,7 @@ static void read_rows_of_scalars(const struct scalar_reading *r, const char *pat
 }
 
 /* Parses the steps in the name of a scalars file. Returns false for other names. */
-static bool steps_of_scalar_file(const char *name, unsigned long long *a, unsigned long long *b)
+static bool parse_scalar_file_steps(const char *name, unsigned long long *a, unsigned long long *b)
 {
 	int n = 0;
 
@@ -62,10 +62,10 @@ static void read_scalar_folder(
 	for (struct dirent *e; d && (e = readdir(d));) {
 		char *path;
 
-		if (!steps_of_scalar_file(e->d_name, &a, &b) || a > r->hi || b < r->lo)
+		if (!parse_scalar_file_steps(e->d_name, &a, &b) || a > r->hi || b < r->lo)
 			continue;
 		path = tool_format("%s/%s", dir, e->d_name);
-		read_rows_of_scalars(r, path, o ? overlay_limit(o, e->d_name) : UINT64_MAX);
+		read_rows_of_scalars(r, path, o ? overlay_get_limit(o, e->d_name) : UINT64_MAX);
 		free(path);
 	}
 	if (d)
@@ -89,7 +89,7 @@ static bool find_last_in_folder(const char *dir, uint64_t hi, uint64_t *last)
 	bool any = false;
 
 	for (struct dirent *e; d && (e = readdir(d));) {
-		if (!steps_of_scalar_file(e->d_name, &a, &b) || a > hi)
+		if (!parse_scalar_file_steps(e->d_name, &a, &b) || a > hi)
 			continue;
 		*last = a > *last ? a : *last;
 		any = true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/probe/model/read/side.h"
 
-static inline uint64_t mix_hash(uint64_t h, uint64_t v)
+static inline uint64_t update_side_hash(uint64_t h, uint64_t v)
 {
 	h = (h ^ v) * UINT64_C(0x9e3779b97f4a7c15);
 	return h ^ h >> 29;
@@ -51,14 +51,14 @@ void add_to_side(struct side *d, const struct side_row *r)
 		d->digest = 0;
 		return;
 	}
-	h = mix_hash(h, r->min_key);
-	h = mix_hash(h, r->max_key);
-	h = mix_hash(h, compute_double_key(r->mean));
-	h = mix_hash(h, compute_double_key(r->norm));
+	h = update_side_hash(h, r->min_key);
+	h = update_side_hash(h, r->max_key);
+	h = update_side_hash(h, compute_double_key(r->mean));
+	h = update_side_hash(h, compute_double_key(r->norm));
 	if (__builtin_expect(r->zeros_key | r->nans | r->infs | r->checksum_key, 0)) {
-		h = mix_hash(h, r->zeros_key);
-		h = mix_hash(h, r->nans ^ r->infs << 32 ^ r->infs >> 32);
-		h = mix_hash(h, r->checksum_key);
+		h = update_side_hash(h, r->zeros_key);
+		h = update_side_hash(h, r->nans ^ r->infs << 32 ^ r->infs >> 32);
+		h = update_side_hash(h, r->checksum_key);
 	}
 	d->digest = (h ^ r->count) * UINT64_C(0x100000001b3);
 	d->digest += !d->digest;

@@ -35,7 +35,7 @@ void ops_add(struct ops *o, const struct call *c)
 	}
 	s->calls++;
 	s->rows += c->rows;
-	s->bytes += call_bytes(c);
+	s->bytes += call_get_bytes(c);
 	if (c->step < s->first_step)
 		s->first_step = c->step;
 	if (c->step > s->last_step)
@@ -50,8 +50,8 @@ void ops_add(struct ops *o, const struct call *c)
 	if (c->device) {
 		s->on_device++;
 		s->device_ns += (double)c->device;
-		s->device_bytes += (double)call_bytes(c);
-		s->bus_bytes += (double)call_bytes(c) * call_bus_factor(c);
+		s->device_bytes += (double)call_get_bytes(c);
+		s->bus_bytes += (double)call_get_bytes(c) * call_get_bus_factor(c);
 	}
 	if (c->bits & CALL_ASYNC) {
 		s->async++;

@@ -48,8 +48,10 @@ static void add_loss(
 	if (!is_loss_name(text) || !isfinite(v) || l->n == LOSSES_MAX)
 		return;
 	TOOL_GROW(l->at, l->n, l->cap);
-	l->at[l->n++] = (struct rank_loss){
-		.name = intern_text(text->s, text->n), .rank = r->rank, .step = step, .value = v};
+	l->at[l->n++] = (struct rank_loss){.name = intern_add_text(text->s, text->n),
+		.rank = r->rank,
+		.step = step,
+		.value = v};
 }
 
 static int compare_losses(const void *a, const void *b)
@@ -213,7 +215,7 @@ static void check_losses(struct odd_losses *out, struct rank_loss *at, unsigned 
 
 void read_odd_losses(struct odd_losses *l, const struct gather *g, uint64_t lo, uint64_t hi)
 {
-	uint32_t whole = intern_text("loss", 4);
+	uint32_t whole = intern_add_text("loss", 4);
 	struct loss_list list = {0};
 	struct loss_reading r = {.list = &list};
 

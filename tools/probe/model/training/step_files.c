@@ -34,7 +34,7 @@ static void list_step_folder(
 		if (!parse_step_file(e->d_name, word, &f.first, &f.last))
 			continue;
 		f.path = tool_format("%s/%s", dir, e->d_name);
-		f.limit = overlay ? overlay_limit(overlay, e->d_name) : UINT64_MAX;
+		f.limit = overlay ? overlay_get_limit(overlay, e->d_name) : UINT64_MAX;
 		TOOL_GROW(files->file, files->n, files->cap);
 		files->file[files->n++] = f;
 	}

@@ -78,7 +78,7 @@ static void add_number_of_step(
 	void *arg, uint64_t step, const struct csv_text *text, double v, uint64_t wall_ns)
 {
 	struct number_reading *r = arg;
-	uint32_t name = intern_text(text->s, text->n);
+	uint32_t name = intern_add_text(text->s, text->n);
 	struct number_value *k;
 	unsigned at = *r->nstep, i = 0;
 
@@ -241,7 +241,7 @@ static void check_agreement(struct unequals *u, const struct number_reading *r,
 
 static void record_falls(struct unequals *u, const struct number_reading *r, uint32_t nrank)
 {
-	uint32_t name = intern_text("loss-scale", strlen("loss-scale"));
+	uint32_t name = intern_add_text("loss-scale", strlen("loss-scale"));
 
 	double finite = 0; /* the largest scale of a step after which it did not fall */
 

@@ -112,25 +112,25 @@ static void add_first_row(struct table *first, const struct bad_row *row, struct
 		return;
 	}
 	add_same_rank(&now, now.call.rank);
-	csv_parse_u64(calls_column(s, COL_count), &now.count);
-	copy_field_text(now.dtype, sizeof(now.dtype), calls_column(s, COL_dtype));
-	copy_field_text(now.shape, sizeof(now.shape), calls_column(s, COL_shape));
-	csv_copy_field_to(now.name, sizeof(now.name), calls_column(s, COL_name));
-	copy_field_text(now.min, sizeof(now.min), calls_column(s, COL_min));
-	copy_field_text(now.max, sizeof(now.max), calls_column(s, COL_max));
+	csv_parse_u64(calls_get_column(s, COL_count), &now.count);
+	copy_field_text(now.dtype, sizeof(now.dtype), calls_get_column(s, COL_dtype));
+	copy_field_text(now.shape, sizeof(now.shape), calls_get_column(s, COL_shape));
+	csv_copy_field_to(now.name, sizeof(now.name), calls_get_column(s, COL_name));
+	copy_field_text(now.min, sizeof(now.min), calls_get_column(s, COL_min));
+	copy_field_text(now.max, sizeof(now.max), calls_get_column(s, COL_max));
 	*have = now;
 }
 
 void bad_add(void *arg, struct calls *s, const struct call *c, uint64_t nans, uint64_t infs)
 {
 	struct bad *b = arg;
-	const struct csv_text *io = calls_column(s, COL_io);
+	const struct csv_text *io = calls_get_column(s, COL_io);
 	struct bad_rank *r = &b->rank[c->rank];
 	struct bad_row now = {.call = *c, .nans = nans, .infs = infs, .index = NO_NUMBER};
 	const struct step_range *skipped;
 	bool p2p = c->bits & CALL_P2P;
 
-	csv_parse_i64(calls_column(s, COL_index), &now.index);
+	csv_parse_i64(calls_get_column(s, COL_index), &now.index);
 	now.out = io->n && io->s[0] == 'o';
 	if (strcmp(intern_get_name(c->lib), "aten") == 0 &&
 		is_possibly_unwritten(intern_get_name(c->op), now.out, now.index))

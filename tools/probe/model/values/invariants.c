@@ -186,7 +186,7 @@ static bool has_varying_length(const struct rank_invariants *v)
  */
 static void record_part(struct rank_invariants *v, const struct call *c)
 {
-	bool kept = (float)side_reach(&c->in) == v->trend.reach;
+	bool kept = (float)side_get_largest_absolute(&c->in) == v->trend.reach;
 
 	/* A whole number may be equal by chance, and one number that is new has no parts. */
 	v->kept |= kept && c->in.count > 1 && v->trend.reach != rintf(v->trend.reach);
@@ -229,8 +229,8 @@ static void record_latest(struct rank_invariants *v, const struct call *c)
 		if (c->in.squares > 0)
 			v->sum = c->in.sum;
 		/* A repetition has the same length. New data of another length show nothing about it. */
-		v->fresh += add_to_trend(&v->trend, c->in.sum, side_reach(&c->in)) && is_proof(c) &&
-			    c->in.count == v->count;
+		v->fresh += add_to_trend(&v->trend, c->in.sum, side_get_largest_absolute(&c->in)) &&
+			    is_proof(c) && c->in.count == v->count;
 	}
 	v->digest = c->in.digest;
 	v->step = c->step;
@@ -300,7 +300,7 @@ static void record_zeros(struct invariants *h, struct rank_invariants *v, const 
 
 static void record_level(struct invariants *h, struct rank_invariants *v, const struct call *c)
 {
-	double now = side_reach(&c->in), width, distance;
+	double now = side_get_largest_absolute(&c->in), width, distance;
 
 	if (!(now > 0) || isinf(now))
 		return;

@@ -86,7 +86,7 @@ static bool is_whole(double v)
 bool is_proof_against_zero(const struct call *c)
 {
 	/* Among many, the largest may be a number of a cell or an item. Many counts have a whole sum. */
-	bool is_count = is_whole(side_reach(&c->in)) &&
+	bool is_count = is_whole(side_get_largest_absolute(&c->in)) &&
 			(c->in.count < TELLING_COUNT || is_whole(c->in.sum));
 
 	return is_proof_with(c, has_many_bits) && !is_count;

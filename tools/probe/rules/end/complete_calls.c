@@ -29,7 +29,7 @@ bool has_never_entered(const struct report *r, uint32_t i, const struct call *op
 		return false;
 	calls_open(&s, &r->g.folders.dir[i], i, &r->g.rank[i].overlay);
 	s.step_lo = operation->step ? operation->step - 1 : 0;
-	while (!entered && calls_next(&s, &c))
+	while (!entered && calls_read_next(&s, &c))
 		entered = c.comm == operation->comm && !(c.bits & (CALL_P2P | CALL_LOCAL)) &&
 			  c.comm_seq >= operation->comm_seq && c.comm_seq != NO_NUMBER;
 	calls_close(&s);

@@ -337,7 +337,7 @@ static bool is_peer(const struct report *r, const struct call *c, uint32_t i)
 	const struct comm_info *k = comms_find(&r->g.comms, c->comm);
 
 	return c->bits & CALL_P2P && k && c->peer != NO_NUMBER &&
-	       comm_member_at(k, c->peer) == r->g.folders.dir[i].rank;
+	       comm_get_member(k, c->peer) == r->g.folders.dir[i].rank;
 }
 
 /* True if rank i exited as if its work were done, but never entered an operation that failed on another rank. */
@@ -476,7 +476,7 @@ void find_left(struct report *r)
 	/* Steps may have ended after its last call. */
 	step = k->last.rows ? k->last.step : 0;
 	if (d->nround && k->last.rows)
-		step = count_rounds_before(d->round, d->nround, k->last.start, k->last.seq + 1);
+		step = get_rounds_before(d->round, d->nround, k->last.start, k->last.seq + 1);
 	else if (d->meta.step_now > step)
 		step = d->meta.step_now;
 	how = leaving_text(r, (uint32_t)first, TEXT_SHOWN);

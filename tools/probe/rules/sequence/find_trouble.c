@@ -83,7 +83,7 @@ static char *format_mismatch(const struct report *r, const struct mismatch *u)
 			  "%s like this; look at the "
 			  "first one, later numbers may only be shifted",
 		meet_mismatch_name(u->what), (long long)u->seq,
-		comm_label(&r->g.comms, u->comm, label), (unsigned long long)u->step, a, b,
+		comm_format_label(&r->g.comms, u->comm, label), (unsigned long long)u->step, a, b,
 		out_format_plural(n, "call is", "calls are"));
 	free(a);
 	free(b);

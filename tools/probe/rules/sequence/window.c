@@ -95,7 +95,7 @@ static void read_rank_window(struct window *w, uint32_t rank)
 	before = count_steps_before(g, rank);
 	s.step_lo = w->step > before ? w->step - before : 0;
 	s.step_hi = w->step + 1;
-	while (calls_next(&s, &c)) {
+	while (calls_read_next(&s, &c)) {
 		find_site(&g->diagnose.sites, &c);
 		add_entry(w, r, &c, &cap);
 	}

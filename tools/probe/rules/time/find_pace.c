@@ -49,7 +49,7 @@ static uint64_t step_of_longer_round(const struct report *r, uint32_t rank, uint
 	const struct round_end *before =
 		round && round <= d->nlonger ? &d->longer[round - 1] : NULL;
 
-	return before ? count_rounds_before(d->round, d->nround, before->start, before->seq) : 0;
+	return before ? get_rounds_before(d->round, d->nround, before->start, before->seq) : 0;
 }
 
 /*

@@ -157,7 +157,7 @@ static void find_stragglers(struct report *r)
 				report_rank(r, (uint32_t)s->who->key.b),
 				out_format_percent(s->share),
 				out_format_plural(s->comm->held, "operation", "operations"),
-				comm_label(&r->g.comms, s->comm->key.a, label),
+				comm_format_label(&r->g.comms, s->comm->key.a, label),
 				out_format_duration((double)hist_quantile(&s->who->lag, 0.5)),
 				out_format_duration((double)s->who->lag.max),
 				s->comm->stood_ns > s->comm->wait_ns

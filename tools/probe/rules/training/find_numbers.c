@@ -153,7 +153,7 @@ static void find_same_inputs(struct report *r)
 			tool_format("all ranks of %s contribute the same bits to each of %s of "
 				    "gradients "
 				    "in %s: they train on the same samples%s",
-				comm_label(&r->g.comms, g->key.a, label),
+				comm_format_label(&r->g.comms, g->key.a, label),
 				out_format_plural(g->made, "reduction", "reductions"),
 				out_format_plural(g->steps, "step", "steps"), at));
 		for (unsigned k = 0; k < c->nmember; k++) {

@@ -29,7 +29,7 @@ static char *format_nonfinite_name(const struct report *r, const struct bad_row 
 	if (!*b->name)
 		return tool_strdup("");
 	names_read(&names, r->g.folders.dir[b->call.rank].path);
-	text = names_describe(&names, b->name, b->call.step);
+	text = names_format_tensor(&names, b->name, b->call.step);
 	names_free(&names);
 	all = *text ? tool_format("%s in %s: ", b->nans ? "NaN" : "Inf", text) : tool_strdup("");
 	free(text);

@@ -27,7 +27,7 @@ static bool find_part(struct gather *g, const struct bad_row *b, uint32_t i, str
 	/* A step may end a little earlier on one rank than on another. */
 	s.step_lo = b->call.step ? b->call.step - 1 : 0;
 	s.step_hi = b->call.step + 1;
-	while (!found && calls_next(&s, c))
+	while (!found && calls_read_next(&s, c))
 		found = takes_part(b, c, i);
 	calls_close(&s);
 	return found;
