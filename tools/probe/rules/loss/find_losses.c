@@ -469,9 +469,9 @@ void find_losses(struct report *r)
 	find_unmeasured(r);
 	find_said_by_ranks(r, false);
 	find_said_by_ranks(r, true);
-	if (!r->g.calls && !is_job_over(r))
+	if (!r->g.calls && !is_job_over(r) && !r->g.opens.n)
 		add_finding(r, FINDING_EMPTY_YET, tool_strdup("no call was recorded so far"));
-	else if (!r->g.calls)
+	else if (!r->g.calls && !r->g.opens.n)
 		find_empty(r);
 	else
 		find_left_out(r);
