@@ -12,7 +12,7 @@ from fault_folders import BEGIN, RANKS, WHEN, WHO, Job, values
 
 STEPS, US = 16, 1000
 LINES = {name: i + 1 for i, name in enumerate(("dt", "first_halo", "halo", "norm", "gather", "scatter", "send", "recv", "once"))}
-ENDED = ("touched", "refused", "refused_inf", "refused_crash", "refused_gather", "start_missing", "tag_line", "half_turn", "half_again", "iteration_missing", "round_again", "rare_missing", "message_shifted")
+ENDED = ("touched", "refused", "refused_inf", "refused_crash", "refused_gather", "start_missing", "tag_line", "half_turn", "half_again", "iteration_missing", "round_again", "rare_missing", "message_shifted", "grown_count", "control_missing", "choice_waits")
 UNMARKED = ("slow_between", "writes_between", "jitter_between", "round_again", "bursts_zero", "spike_residual")
 GRAPH = "44444444444444a4"
 
@@ -285,6 +285,58 @@ class Loops(Job):
         for layer in range(5 if step % 5 == 4 else 0):
             self.all_of(step, "gather", "gather", 8, layer, lambda v, r: sum(v, []) if r == 0 else None, root=0)
 
+    def grows(self, step):
+        """Three turns, each with an exchange, a sum of one number more than the one before, and a norm."""
+        for k in range(3):
+            self.all_of(step, "neighbor_all_to_all", "halo", 32, k, comm=GRAPH, key="g")
+            if self.fault == "grown_count" and step == WHEN:
+                for r in range(RANKS):
+                    self.stands(step, r, "all_reduce", "norm", 1 + (r == WHO), redop="sum")
+                return
+            self.all_of(step, "all_reduce", "norm", k + 1, k, redop="sum")
+            self.all_of(step, "all_reduce", "dt", 1, k, redop="sum")
+
+    def controlled(self, step):
+        """Messages, a sum at rank 0, which says in a broadcast whether the step counts, and a sum of all."""
+        due = step == WHEN
+        for k in range(2):
+            for r in range(RANKS):
+                self.one_message(step, r, "recv", (r - 1) % RANKS, 8, (r - 1) % RANKS, 9, flags="async", turn=k, api="MPI_Irecv")
+                self.one_message(step, r, "send", (r + 1) % RANKS, 8, r, 9, flags="async", turn=k, api="MPI_Isend")
+        self.all_of(step, "reduce", "once", 3, outs=lambda v, r: [sum(x) for x in zip(*v)] if r == 0 else None, redop="sum", root=0)
+        who = [r for r in range(RANKS) if not due or r != WHO]
+        self.all_of(step, "broadcast", "scatter", 3, outs=lambda v, r: v[0], who=who, root=0)
+        if due:
+            # Rank 2 begins the step once more, and waits for what no rank sends.
+            for k in range(2):
+                self.one_message(step, WHO, "recv", WHO - 1, 8, WHO - 1, 9, flags="async;open", turn=2 + k, api="MPI_Irecv")
+                self.one_message(step, WHO, "send", WHO + 1, 8, WHO, 9, flags="async", turn=2 + k, api="MPI_Isend")
+            for r in who:
+                self.stands(step, r, "all_reduce", "dt", 1, redop="sum")
+            return
+        self.all_of(step, "all_reduce", "dt", 1, redop="sum")
+
+    def chooses(self, step):
+        """In some steps ranks 0 and 2 share something before all gather. In the last one rank 3 does not go on, for which rank 2 waits."""
+        due = step == WHEN
+        self.all_of(step, "all_reduce", "norm", 1, redop="sum")
+        shared = due or step in (3, 6)
+        v = [values(step, r, "shared", 16) for r in (0, WHO)]
+        for k, r in enumerate((0, WHO) if shared else ()):
+            self.collective(step, r, "once", "all_reduce", self.now, v[k], [sum(x) for x in zip(*v)], stack=LINES["once"], dur=30 * US, redop="sum",
+                            comm=self.half(r), size=2, rank_there=k, key="s")
+        self.now += 100 * US
+        if due:
+            self.one_message(step, WHO, "recv", WHO + 1, 8, WHO + 1, 9, flags="open")
+            for r in (0, 1):
+                self.stands(step, r, "all_reduce", "dt", 1, redop="sum")
+            return
+        if shared or step % 2:
+            self.all_of(step, "all_gather", "gather", 4, outs=lambda v, r: sum(v, []))
+        self.one_message(step, WHO, "recv", WHO + 1, 8, WHO + 1, 9)
+        self.one_message(step, WHO + 1, "send", WHO, 8, WHO + 1, 9)
+        self.all_of(step, "all_reduce", "dt", 1, redop="sum")
+
     def diagnoses(self, step):
         """Iterations, as many as it takes, and after them a diagnosis every third step, which rank 2 leaves out once: it begins the next step."""
         self.now += 500 * US
@@ -311,7 +363,8 @@ class Loops(Job):
 PROGRAM = {"slow_between": Loops.solver, "writes_between": Loops.solver, "jitter_between": Loops.solver, "nan_min": Loops.solver, "min_missing": Loops.solver, "clean_solver": Loops.solver, "iteration_missing": Loops.solver, "spike_residual": Loops.solver,
            "round_again": Loops.solver, "half_turn": Loops.layers, "half_again": Loops.layers, "touched": Loops.reduces, "refused": Loops.reduces, "refused_inf": Loops.reduces, "corruption_first": Loops.replicas, "start_again": Loops.stages, "refused_crash": Loops.reduces, "refused_gather": Loops.reduces,
            "start_missing": Loops.stages, "tag_line": Loops.stages, "short_line": Loops.stages, "lengths": Loops.stages, "halo_missing": Loops.pairs_of_two, "stale_turn": Loops.stages, "stale_turns": Loops.stages, "last_turn": Loops.stages,
-           "bursts_zero": Loops.saves, "message_shifted": Loops.answers, "rare_missing": Loops.diagnoses}
+           "bursts_zero": Loops.saves, "message_shifted": Loops.answers, "rare_missing": Loops.diagnoses,
+           "grown_count": Loops.grows, "control_missing": Loops.controlled, "choice_waits": Loops.chooses}
 
 
 def main(top, fault):

@@ -189,7 +189,10 @@ short_line mismatch note [2] 9 count send
 lengths mismatch bad [3, 2] 9 count recv
 stale_turn stale bad [2] 9 None send
 bursts_zero zero bad [2] 9 None all_reduce
-rare_missing skip bad [2] 9 missing reduce'
+rare_missing skip bad [2] 9 missing reduce
+grown_count mismatch bad [2] 9 count all_reduce
+control_missing skip bad [2] 9 missing broadcast
+choice_waits stopped warn [3] 9 None all_reduce'
 python3 tests/e2e/loop_folders.py "$tmp/loops" $(awk '{print $1}' <<<"$loops")
 while read -r name line; do
 	is "$name" "$(first "$tmp/loops/$name")" "$line"

@@ -15,14 +15,19 @@ static int opened(const char *path)
 	return folders_open(&f, path);
 }
 
-static void expect(const char *ranks)
+static void expect_run(const char *path, const char *ranks)
 {
 	char have[256] = "";
 
-	assert_int_equal(opened(top), 0);
+	assert_int_equal(opened(path), 0);
 	for (unsigned i = 0; i < f.n; i++)
 		sprintf(have + strlen(have), "%s%s", i ? " " : "", f.dir[i].name);
 	assert_string_equal(have, ranks);
+}
+
+static void expect(const char *ranks)
+{
+	expect_run(top, ranks);
 }
 
 static const char *why(const char *name)
@@ -397,6 +402,77 @@ static void one_folder_by_path(void **state)
 	assert_string_equal(f.dir[0].label, "rank 3");
 }
 
+/* TOP~1 is the run before the newest one, TOP~2 the one before that. */
+static void an_earlier_run_is_counted_from_the_newest(void **state)
+{
+	(void)state;
+	char before[320], oldest[320], more[320];
+
+	snprintf(before, sizeof(before), "%s~1", top);
+	snprintf(oldest, sizeof(oldest), "%s/~2", top);
+	snprintf(more, sizeof(more), "%s~3", top);
+	put_run_meta("rank0.1", M(0, 2, 100, 200));
+	put_run_meta("rank1.1", M(1, 2, 110, 200));
+	/* Two ranks before, four then: only two of its folders had to be renamed. */
+	put_run_meta("rank0.2", M(0, 4, 300, 400));
+	put_run_meta("rank1.2", M(1, 4, 310, 400));
+	put_run_meta("rank2", M(2, 4, 320, 400));
+	put_run_meta("rank3", M(3, 4, 320, 400));
+	put_run_meta("rank0", M(0, 2, 500, 600));
+	put_run_meta("rank1", M(1, 2, 510, 600));
+	expect("rank0 rank1");
+	assert_non_null(strstr(why("rank0.1"), before));
+	folders_close(&f);
+	expect_run(before, "rank0.2 rank1.2 rank2 rank3");
+	assert_string_equal(f.path, before);
+	assert_string_equal(f.folder, top);
+	assert_int_equal(f.world_size, 4);
+	folders_close(&f);
+	expect_run(oldest, "rank0.1 rank1.1");
+	assert_non_null(strstr(why("rank0"), "a later run"));
+	folders_close(&f);
+	assert_int_equal(opened(more), STATUS_USAGE);
+}
+
+/* A rank of the earlier run that lives on while the next one begins is not taken into that one. */
+static void runs_that_overlap_are_parted_by_their_ranks(void **state)
+{
+	(void)state;
+	char before[320];
+
+	snprintf(before, sizeof(before), "%s~1", top);
+	put_run_meta("rank0.1", M(0, 2, 100, 200));
+	put_run_meta("rank1.1", M(1, 2, 110, 900));
+	put_run_meta("rank0", M(0, 2, 500, 600));
+	put_run_meta("rank1", M(1, 2, 510, 600));
+	expect("rank0 rank1");
+	folders_close(&f);
+	expect_run(before, "rank0.1 rank1.1");
+}
+
+static void a_folder_whose_name_ends_like_a_count_is_read_itself(void **state)
+{
+	(void)state;
+	char own[320];
+
+	put_run_meta("rank0", M(0, 1, 100, 200));
+	snprintf(own, sizeof(own), "%s/run~1", top);
+	assert_int_equal(mkdir(own, 0755), 0);
+	put_run_meta("run~1/rank3", M(3, 4, 100, 200));
+	expect_run(own, "rank3");
+	assert_int_equal(f.earlier, 0);
+}
+
+static void a_count_after_one_ranks_folder_is_refused(void **state)
+{
+	(void)state;
+	char one[320];
+
+	put_run_meta("rank0", M(0, 1, 100, 200));
+	snprintf(one, sizeof(one), "%s/rank0~1", top);
+	assert_int_equal(opened(one), STATUS_USAGE);
+}
+
 static void states(void **state)
 {
 	(void)state;
@@ -441,6 +517,10 @@ int main(void)
 		T(an_empty_folder_is_marked_also_without_a_rank),
 		T(only_host),
 		T(one_folder_by_path),
+		T(an_earlier_run_is_counted_from_the_newest),
+		T(runs_that_overlap_are_parted_by_their_ranks),
+		T(a_folder_whose_name_ends_like_a_count_is_read_itself),
+		T(a_count_after_one_ranks_folder_is_refused),
 		T(states),
 		T(nothing),
 	};

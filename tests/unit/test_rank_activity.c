@@ -14,14 +14,14 @@
 #include <unistd.h>
 
 #include "folder/owner.h"
-#include "tools/probe/rules/end/rank_activity.h"
+#include "tools/probe/rules/rank_activity.h"
 
 #define S UINT64_C(1000000000)
 #define NOW (UINT64_C(1700000000) * S)
 
 static struct rank_dir dir[2];
 static struct rank_info info[2];
-static const struct open_call *blocked_in[2];
+static const struct open_call *blocked_in[2], *started[2];
 static struct report report;
 
 /* Rank 0 is examined; rank 1 is on the same host, and its writer works. Their last calls ended 30 s ago. */
@@ -50,6 +50,8 @@ static void set_up(enum rank_state state, uint64_t still_ns, uint64_t silence_ns
 	report.g.rank = info;
 	report.g.opens.now = NOW;
 	report.stuck.blocked_in = blocked_in;
+	report.stuck.blocked = started;
+	started[0] = NULL;
 	stacks_init(&report.stacks, &report.g);
 }
 
@@ -104,6 +106,21 @@ static void a_rank_without_a_call_is_starting(void **state)
 	set_up(RANK_RUNNING, 12 * S, S / 2);
 	info[0].last.rows = 0;
 	assert_int_equal(look().state, ACTIVITY_STARTING);
+}
+
+/* Its first call started an operation; that has no row before it is complete. */
+static void a_rank_that_started_an_operation_is_not_starting(void **state)
+{
+	static const struct open_call c = {.age = 5 * S};
+	struct activity m;
+
+	(void)state;
+	set_up(RANK_RUNNING, 12 * S, S / 2);
+	info[0].last.rows = 0;
+	started[0] = &c;
+	m = look();
+	assert_int_equal(m.state, ACTIVITY_STILL);
+	assert_true(m.since_ns == 5 * S);
 }
 
 static void silence_counts_where_the_host_is_well(void **state)
@@ -184,6 +201,7 @@ int main(void)
 		cmocka_unit_test(a_rank_that_computes_is_busy),
 		cmocka_unit_test(a_rank_whose_children_cannot_be_seen_is_unknown),
 		cmocka_unit_test(a_rank_without_a_call_is_starting),
+		cmocka_unit_test(a_rank_that_started_an_operation_is_not_starting),
 		cmocka_unit_test(silence_counts_where_the_host_is_well),
 		cmocka_unit_test(gone_ranks_are_gone),
 		cmocka_unit_test(a_process_of_this_host_is_seen_to_be_stopped),

@@ -204,7 +204,7 @@ static int check_asked_checkpoints(const struct asked *a)
 		if (!checkpoints_find(&c, a->pattern[i]))
 			tool_warn("ckpt: %s: no checkpoint there", a->pattern[i]);
 	if (!a->npattern)
-		checkpoints_read_health(&c, a->dir);
+		checkpoints_read_health(&c, f.folder);
 	checkpoints_sort(&c);
 	if (!c.n && !a->npattern)
 		tool_error("ckpt: no checkpoints: none was given (probe ckpt DIR CHECKPOINTS...), "
@@ -214,7 +214,7 @@ static int check_asked_checkpoints(const struct asked *a)
 		 : a->latest		    ? STATUS_PROBLEM
 					    : STATUS_USAGE;
 	if (!status)
-		status = write_health_file(&c, a->dir);
+		status = write_health_file(&c, f.folder);
 	if (!status && a->latest) {
 		status = print_latest_healthy(&c);
 	} else if (!status) {

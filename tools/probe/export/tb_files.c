@@ -492,15 +492,19 @@ static int write_tb_rank(const struct tb_export *o, const struct tb_folder *fold
 
 static int write_tb_folders(const struct tb_export *o, struct tb_folders *f)
 {
-	char time_text[32], *out;
+	char time_text[32], *out, *folder;
 	uint64_t rows = 0;
+	unsigned earlier;
 	int status = 0;
+
+	folder = folders_find(o->feed.dir, &earlier);
 
 	format_folder_time(time(NULL), time_text);
 	out = o->feed.output ? tool_strdup(o->feed.output)
-			     : tool_format("%s/%s-%s", o->feed.dir, time_text,
+			     : tool_format("%s/%s-%s", folder, time_text,
 				       o->layout == TB_LAYOUT_CSV2TB ? "csv2tensorboard_by_step"
 								     : "tensorboard");
+	free(folder);
 	qsort(f->at, f->n, sizeof(*f->at), compare_tb_folders);
 	for (unsigned i = 0; !status && i < f->n; i++)
 		status = write_tb_rank(o, &f->at[i], out, &rows);

@@ -185,7 +185,11 @@ static void look_for_rank(struct stuck_list *l, const struct gather *g, struct s
 										  : ABSENT_NEVER;
 		now.last = r->last.rows ? &r->last : NULL;
 		until = d->state == RANK_RUNNING ? g->opens.now : g->until_ns;
-		if (now.last && until > now.last->start + now.last->dur)
+		/* What it only started has no row yet. */
+		if (l->blocked[i]) {
+			now.last = &l->blocked[i]->call;
+			now.since = l->blocked[i]->age;
+		} else if (now.last && until > now.last->start + now.last->dur)
 			now.since = until - now.last->start - now.last->dur;
 	}
 	add_absent(s, &now, rank);

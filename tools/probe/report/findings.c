@@ -13,7 +13,7 @@
 #include "tools/lib/intern.h"
 #include "tools/lib/out.h"
 #include "tools/lib/tool.h"
-#include "tools/probe/rules/end/rank_activity.h"
+#include "tools/probe/rules/rank_activity.h"
 #include "tools/probe/report/consequences.h"
 #include "tools/probe/rules/training/training.h"
 #include "tools/probe/rules/waits.h"

@@ -78,7 +78,7 @@ struct report {
 	bool stuck_known, hangs; /* stuck_known: report_stuck() was called. hangs: its result. */
 	/* Only while the job runs. NULL: it does not hang. "": the reason is already reported. */
 	char *hang_reason;
-	bool circle_closed; /* the reason is a complete circle of waits */
+	bool circle_closed; /* ranks wait for each other in a complete circle */
 	struct kernel_log kernel_log; /* read at its first use */
 	bool kernel_log_known;
 	bool left; /* a rank ended and that is reported: what the others did then follows from it */

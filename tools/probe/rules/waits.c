@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "tools/lib/tool.h"
+#include "tools/probe/rules/rank_activity.h"
 
 /* maximum number of steps in the search for the smallest circle; then any circle is used */
 #define LOOKS_PER_EDGE 64u
@@ -19,6 +20,31 @@ struct wait_graph {
 	unsigned nto, cap;
 	uint64_t looks;
 };
+
+/* ns without processor time and I/O: a rank that loads data is still for some seconds, too */
+#define WAIT_STILL_NS UINT64_C(10000000000)
+
+/*
+ * A rank may compute while an operation that it started is not complete. It waits for it only if it
+ * does nothing at all. Of a process that ended, the last measurement counts; one that was stopped
+ * before it ended measured nothing then.
+ */
+static bool is_rank_still(struct report *r, uint32_t rank)
+{
+	const struct rank_progress *p = &r->g.folders.dir[rank].progress;
+	struct activity m = find_rank_activity(r, rank);
+
+	if (m.state == ACTIVITY_GONE)
+		return p->known && !p->unseen && p->still_ns >= WAIT_STILL_NS;
+	return m.state == ACTIVITY_STILL && m.since_ns >= WAIT_STILL_NS;
+}
+
+const struct open_call *get_blocking_call(struct report *r, uint32_t rank)
+{
+	const struct open_call *in = r->stuck.blocked_in[rank], *started = r->stuck.blocked[rank];
+
+	return in || !started || !is_rank_still(r, rank) ? in : started;
+}
 
 /* ---- construction ---- */
 
@@ -73,17 +99,17 @@ static void add_call_edges(const struct report *r, struct wait_graph *g, uint32_
  * has started. *open: the next open call, by rank.
  */
 static void add_rank_edges(
-	const struct report *r, struct wait_graph *g, uint32_t *mark, uint32_t rank, unsigned *open)
+	struct report *r, struct wait_graph *g, uint32_t *mark, uint32_t rank, unsigned *open)
 {
 	const struct opens *o = &r->g.opens;
-	const struct open_call *in = r->stuck.blocked_in[rank];
+	const struct open_call *in = get_blocking_call(r, rank);
+	bool waits = in && (in->waiting || in->call.bits & CALL_ASYNC);
 
 	for (; *open < o->n && o->call[*open].call.rank <= rank; ++*open) {
 		const struct open_call *c = &o->call[*open];
 
 		g->looks++;
-		if (c->call.rank == rank && in && in->waiting && c->call.bits & CALL_ASYNC &&
-			!c->ended_ok)
+		if (c->call.rank == rank && waits && c->call.bits & CALL_ASYNC && !c->ended_ok)
 			add_call_edges(r, g, mark, rank, c);
 	}
 	/* A probe waits for its message as a receive does. */
@@ -434,7 +460,7 @@ bool find_holding_ranks(struct report *r, struct waiting_ranks *out)
 		return false;
 	awaited = list_awaited_places(g, &waiting);
 	for (uint32_t i = 0; i < g->nrank; i++)
-		if (awaited[i] && !r->stuck.blocked_in[i] && !r->g.folders.dir[i].meta.thinned)
+		if (awaited[i] && !get_blocking_call(r, i) && !r->g.folders.dir[i].meta.thinned)
 			write_waiting(out, i);
 	free(awaited);
 	return out->n && out->n <= waiting && out->n <= WAITS_NAMED;
@@ -444,9 +470,9 @@ bool find_holding_ranks(struct report *r, struct waiting_ranks *out)
  * True if the rank may wait for any rank: in a wildcard receive, or in a call whose peer or members
  * are not known.
  */
-static bool waits_for_unknown(const struct report *r, uint32_t rank)
+static bool waits_for_unknown(struct report *r, uint32_t rank)
 {
-	const struct open_call *in = r->stuck.blocked_in[rank];
+	const struct open_call *in = get_blocking_call(r, rank);
 
 	if (!in)
 		return false;

@@ -22,6 +22,13 @@ struct waiting_ranks {
 };
 
 /*
+ * Returns the call in which the rank is blocked, or NULL: a recorded call, or the operation that it
+ * started last if nothing followed and the process makes no progress (a wait for it that leaves no
+ * record).
+ */
+const struct open_call *get_blocking_call(struct report *r, uint32_t rank);
+
+/*
  * Finds the smallest circle in which each rank waits for the next one, and the last for the first.
  * Returns false if there is none.
  */

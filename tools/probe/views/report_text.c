@@ -218,7 +218,7 @@ static void print_journal_size(const struct report *r)
 		return;
 	print_label("journals");
 	printf("take %s, which `probe recover %s` frees when it has written what is in them\n",
-		out_format_bytes((double)bytes), f->path);
+		out_format_bytes((double)bytes), f->folder);
 }
 
 static void print_report_head(const struct report *r)

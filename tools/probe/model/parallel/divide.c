@@ -394,7 +394,7 @@ struct shares *shares_open(
 	s->division = *d;
 	s->key = key_of_run(d, f);
 	s->fd = -1;
-	if (d->parts < 2 || meet_parts(s, d->folder ? d->folder : f->path, stop))
+	if (d->parts < 2 || meet_parts(s, d->folder ? d->folder : f->folder, stop))
 		return s;
 	shares_free(s);
 	return NULL;

@@ -65,6 +65,18 @@ unsigned stack_find_own_frame(const char *text)
 	return 0;
 }
 
+unsigned stack_find_caller_of_library(const char *python)
+{
+	unsigned own = stack_find_own_frame(python);
+	const char *f;
+	size_t n;
+
+	for (unsigned i = own + 1; (f = stack_frame(python, i, &n)); i++)
+		if (!is_library_frame(f, n))
+			return i > own + 1 ? i : 0;
+	return 0;
+}
+
 /* Returns the length of the file name in "path/file.py:12 function". */
 static size_t python_file_length(const char *f, size_t n)
 {

@@ -18,6 +18,12 @@ const char *stack_frame(const char *text, unsigned n, size_t *len);
 unsigned stack_find_own_frame(const char *text);
 
 /*
+ * If a library called the program's innermost frame (a hook): returns the index of the program's
+ * next frame, which called that library. Else, or if there is none, returns 0.
+ */
+unsigned stack_find_caller_of_library(const char *python);
+
+/*
  * Returns how many frames of a Python stack identify a call site: the program's innermost frame and
  * its callers. If the program wraps all its calls in functions of one file: the frames up to the
  * first one of another file.

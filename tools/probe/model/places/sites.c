@@ -73,12 +73,15 @@ static uint64_t hash_frames(const char *text, unsigned first, unsigned frames)
 /*
  * Hashes the innermost frames, because outer ones may differ between ranks. In a Python stack: up
  * to the program's innermost frame and its caller, because a trainer makes many calls from one line
- * of the program.
+ * of the program. One hook is called for several backward passes: then their line is hashed, too.
  */
 static uint64_t hash_site_frames(const char *python, const char *native)
 {
-	return *python ? hash_frames(python, 0, stack_place_frames(python))
-		       : hash_frames(native, 0, FRAMES_OF_SITE);
+	unsigned caller = *python ? stack_find_caller_of_library(python) : 0;
+	uint64_t h = *python ? hash_frames(python, 0, stack_place_frames(python))
+			     : hash_frames(native, 0, FRAMES_OF_SITE);
+
+	return caller ? hash_u64(h, hash_frames(python, caller, 1)) : h;
 }
 
 /*

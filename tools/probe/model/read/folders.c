@@ -15,6 +15,7 @@
 #include "journal/meta_part.h"
 #include "journal/step_name.h"
 #include "folder/owner.h"
+#include "tools/lib/out.h"
 #include "tools/lib/tool.h"
 #include "tools/probe/model/host/outside.h"
 #include "tools/probe/model/host/rank_owner.h"
@@ -334,6 +335,23 @@ static int by_job_and_start(const void *x, const void *y)
 	return c ? c : a->start_ns < b->start_ns ? -1 : a->start_ns > b->start_ns;
 }
 
+/* The folders of one run, while one of all runs is chosen. */
+struct run_range {
+	unsigned first, n;
+	uint64_t start_ns; /* of the process that started last */
+	bool renamed; /* all its folders are rank<R>.<n>: a later run took their names */
+};
+
+static int get_run_order(const void *x, const void *y)
+{
+	const struct run_range *a = x, *b = y;
+
+	/* Clocks of hosts may be equal or coarse. */
+	return a->start_ns != b->start_ns ? (a->start_ns > b->start_ns ? -1 : 1)
+	       : a->renamed != b->renamed ? (a->renamed ? 1 : -1)
+					  : (a->first > b->first) - (a->first < b->first);
+}
+
 static int compare_rank_dirs(const void *x, const void *y)
 {
 	const struct rank_dir *a = x, *b = y;
@@ -343,25 +361,26 @@ static int compare_rank_dirs(const void *x, const void *y)
 
 /*
  * Returns true if the folder belongs to the run of the previous folders, whose last process ended
- * at end_ns. If the launcher has given the job an id, a rank may start after all others have ended.
- * Then only a second folder of the same rank belongs to another run.
+ * at end_ns. A second folder of the same rank belongs to another run. If the launcher has given the
+ * job an id, a rank may start after all others have ended.
  */
 static bool is_of_run(
 	const struct rank_dir *run, unsigned n, uint64_t end_ns, const struct rank_dir *d)
 {
 	if (compare_jobs(run, d))
 		return false;
-	if (d->start_ns <= end_ns)
-		return true;
-	for (unsigned i = 0; i < n; i++)
+	for (unsigned i = 0; i < n && d->rank >= 0; i++)
 		if (run[i].rank == d->rank)
 			return false;
-	return *d->meta.run && d->rank >= 0;
+	return d->start_ns <= end_ns || (*d->meta.run && d->rank >= 0);
 }
 
 /* Returns why a readable folder is not part of the chosen run. */
-static char *format_other_run(const struct rank_dir *r, const struct rank_dir *chosen)
+static char *format_other_run(
+	const struct folders *f, const struct rank_dir *r, const struct rank_dir *chosen)
 {
+	const char *which = r->start_ns > chosen->start_ns ? "a later" : "an earlier";
+
 	if (strcmp(r->meta.run, chosen->meta.run))
 		return tool_format(
 			"of another run (%s)", *r->meta.run ? r->meta.run : "without a job id");
@@ -371,15 +390,19 @@ static char *format_other_run(const struct rank_dir *r, const struct rank_dir *c
 		return tool_format("of another attempt of the job (%s, not %s)",
 			*r->meta.attempt ? r->meta.attempt : "not counted",
 			*chosen->meta.attempt ? chosen->meta.attempt : "not counted");
-	return tool_strdup("of an earlier run: it ended before this one began");
+	return f->earlier
+		       ? tool_format("of %s run", which)
+		       : tool_format("of an earlier run: it ended before this one began; %s~1 is "
+				     "the run before this one",
+				 f->folder);
 }
 
-/* Keeps the folders of the newest run: that of the process that started last. */
-static void remove_older_runs(struct folders *f)
+/* Sorts dir[] by run. Returns the runs, the newest first; the caller frees it. */
+static struct run_range *list_runs(struct folders *f, unsigned *n)
 {
-	unsigned best = 0, best_n = 0;
-	uint64_t best_start = 0;
+	struct run_range *run = tool_alloc((f->n + 1) * sizeof(*run));
 
+	*n = 0;
 	qsort(f->dir, f->n, sizeof(*f->dir), by_job_and_start);
 	for (unsigned i = 0, k; i < f->n; i = k) {
 		uint64_t end = f->dir[i].end_ns;
@@ -387,20 +410,39 @@ static void remove_older_runs(struct folders *f)
 		for (k = i + 1; k < f->n && is_of_run(f->dir + i, k - i, end, &f->dir[k]); k++)
 			if (f->dir[k].end_ns > end)
 				end = f->dir[k].end_ns;
-		if (!best_n || f->dir[k - 1].start_ns > best_start) {
-			best = i;
-			best_n = k - i;
-			best_start = f->dir[k - 1].start_ns;
-		}
+		run[*n] = (struct run_range){i, k - i, f->dir[k - 1].start_ns, true};
+		for (unsigned j = i; j < k; j++)
+			run[*n].renamed &= strchr(f->dir[j].name, '.') != NULL;
+		++*n;
 	}
+	qsort(run, *n, sizeof(*run), get_run_order);
+	return run;
+}
+
+/* Keeps the folders of the chosen run. Reports if there are fewer runs. */
+static int choose_run(struct folders *f)
+{
+	unsigned n, first, count;
+	struct run_range *run = list_runs(f, &n);
+
+	if (f->earlier >= n) {
+		tool_error("%s: there are %s in %s: %s~%u is the oldest", f->path,
+			out_format_plural(n, "run", "runs"), f->folder, f->folder, n - 1);
+		free(run);
+		return STATUS_USAGE;
+	}
+	first = run[f->earlier].first;
+	count = run[f->earlier].n;
+	free(run);
 	for (unsigned i = 0; i < f->n; i++)
-		if (i < best || i >= best + best_n) {
-			add_unused_folder(
-				f, f->dir[i].name, format_other_run(&f->dir[i], &f->dir[best]), -1);
+		if (i < first || i >= first + count) {
+			add_unused_folder(f, f->dir[i].name,
+				format_other_run(f, &f->dir[i], &f->dir[first]), -1);
 			close_dir(&f->dir[i]);
 		}
-	memmove(f->dir, f->dir + best, best_n * sizeof(*f->dir));
-	f->n = best_n;
+	memmove(f->dir, f->dir + first, count * sizeof(*f->dir));
+	f->n = count;
+	return 0;
 }
 
 /*
@@ -444,10 +486,10 @@ static int compare_entry_classes(const void *x, const void *y)
 				    : strcmp(a->name, b->name);
 }
 
-static char *explain_unused(enum folder_class class)
+static char *explain_unused(const struct folders *f, enum folder_class class)
 {
 	if (class == CLASS_OLD)
-		return tool_strdup("of an earlier run; give its path to read it");
+		return tool_format("of an earlier run; %s~1 is the run before this one", f->folder);
 	if (class == CLASS_SECOND)
 		return tool_strdup("a second process with that rank; give its path to read it");
 	return tool_strdup("a process whose rank never became known; give its path to read it");
@@ -497,7 +539,7 @@ bool folders_has_rank(const char *path)
 
 static void add_folder(struct folders *f, const struct entry *e)
 {
-	char *path = tool_format("%s/%s", f->path, e->name);
+	char *path = tool_format("%s/%s", f->folder, e->name);
 
 	if (is_empty_folder(path)) {
 		struct unused_folder *unused = add_unused_folder(f, e->name,
@@ -509,7 +551,7 @@ static void add_folder(struct folders *f, const struct entry *e)
 		unused->empty = true;
 	} else {
 		TOOL_GROW(f->dir, f->n, f->cap);
-		open_rank_dir(&f->dir[f->n++], f->path, e->name, e->name, e->rank);
+		open_rank_dir(&f->dir[f->n++], f->folder, e->name, e->name, e->rank);
 	}
 	free(path);
 }
@@ -517,17 +559,17 @@ static void add_folder(struct folders *f, const struct entry *e)
 static void add_rank_dirs(struct folders *f)
 {
 	unsigned n;
-	struct entry *all = read_folder_entries(f->path, &n);
+	struct entry *all = read_folder_entries(f->folder, &n);
 	enum folder_class want = CLASS_HOST;
 
 	for (unsigned i = 0; i < n; i++)
 		if (all[i].class == CLASS_RANK)
 			want = CLASS_RANK;
 	for (unsigned i = 0; i < n; i++) {
-		if (all[i].class == want)
+		if (all[i].class == want || (f->earlier && all[i].class == CLASS_OLD))
 			add_folder(f, &all[i]);
 		else
-			add_unused_folder(f, all[i].name, explain_unused(all[i].class), -1);
+			add_unused_folder(f, all[i].name, explain_unused(f, all[i].class), -1);
 		free(all[i].name);
 	}
 	free(all);
@@ -543,7 +585,7 @@ void folders_each_unused(const struct folders *f, unsigned most,
 
 		if (class != CLASS_RANK && class != CLASS_OLD)
 			continue;
-		open_rank_dir(&d, f->path, f->out[i].name, f->out[i].name, rank);
+		open_rank_dir(&d, f->folder, f->out[i].name, f->out[i].name, rank);
 		take(arg, &d);
 		close_dir(&d);
 	}
@@ -552,18 +594,18 @@ void folders_each_unused(const struct folders *f, unsigned most,
 static int print_no_rank_folder(const struct folders *f)
 {
 	if (f->nout && f->out[0].empty)
-		tool_error(
-			"%s: nothing was recorded: %s: %s", f->path, f->out[0].name, f->out[0].why);
+		tool_error("%s: nothing was recorded: %s: %s", f->folder, f->out[0].name,
+			f->out[0].why);
 	else if (f->nout)
-		tool_error("%s: no folder named rank<R>, but %s: give its path to read it", f->path,
-			f->out[0].name);
-	else if (has_file_in_folder(f->path, "probe_output"))
-		tool_error("%s: no rank folders here; did you mean %s/probe_output?", f->path,
-			f->path);
+		tool_error("%s: no folder named rank<R>, but %s: give its path to read it",
+			f->folder, f->out[0].name);
+	else if (has_file_in_folder(f->folder, "probe_output"))
+		tool_error("%s: no rank folders here; did you mean %s/probe_output?", f->folder,
+			f->folder);
 	else
 		tool_error("%s: no rank folders (rank0, rank1 ...): nothing was recorded here; "
 			   "`probe check CMD` says why",
-			f->path);
+			f->folder);
 	return STATUS_USAGE;
 }
 
@@ -577,45 +619,71 @@ void folders_print_missing(const char *verb, const char *path, int err)
 			  "are recorded");
 }
 
+char *folders_find(const char *path, unsigned *earlier)
+{
+	size_t n = strlen(path), digits = n;
+	struct stat st;
+
+	*earlier = 0;
+	while (n > 1 && path[n - 1] == '/')
+		n--;
+	while (digits && path[digits - 1] >= '0' && path[digits - 1] <= '9')
+		digits--;
+	/* A folder may have such a name of its own. */
+	if (digits < 2 || digits == n || n - digits > 4 || path[digits - 1] != '~' ||
+		stat(path, &st) == 0)
+		return tool_strndup(path, n);
+	*earlier = (unsigned)atoi(path + digits);
+	for (n = digits - 1; n > 1 && path[n - 1] == '/';)
+		n--;
+	return tool_strndup(path, n);
+}
+
 int folders_open(struct folders *f, const char *path)
 {
 	struct stat st;
-	size_t n = strlen(path);
+	int err = 0;
 
 	*f = (struct folders){.world_size = -1};
-	while (n > 1 && path[n - 1] == '/')
-		n--;
-	f->path = tool_strndup(path, n);
+	f->folder = folders_find(path, &f->earlier);
+	f->path = f->earlier ? tool_strdup(path) : tool_strdup(f->folder);
 	f->run = tool_strdup("");
-	if (stat(f->path, &st) < 0 || (!S_ISDIR(st.st_mode) && (errno = ENOTDIR))) {
-		folders_print_missing("", f->path, errno);
+	if (stat(f->folder, &st) < 0 || (!S_ISDIR(st.st_mode) && (errno = ENOTDIR))) {
+		folders_print_missing("", f->folder, errno);
 		return STATUS_USAGE;
 	}
 
-	DIR *d = opendir(f->path);
+	DIR *d = opendir(f->folder);
 
 	if (!d) {
-		tool_error("%s: %s", f->path, strerror(errno));
+		tool_error("%s: %s", f->folder, strerror(errno));
 		return STATUS_USAGE;
 	}
 	closedir(d);
-	f->single = folders_is_rank(f->path);
+	f->single = folders_is_rank(f->folder);
+	if (f->single && f->earlier) {
+		tool_error("%s: %s is the folder of one rank; ~%u goes after the output folder",
+			path, f->folder, f->earlier);
+		return STATUS_USAGE;
+	}
 	if (f->single) {
 		/* "." has no name of its own. */
-		char *full = realpath(f->path, NULL),
-		     *last = full ? strrchr(full, '/') + 1 : f->path;
+		char *full = realpath(f->folder, NULL),
+		     *last = full ? strrchr(full, '/') + 1 : f->folder;
 		int rank;
 
 		parse_folder_name(last, &rank);
 		TOOL_GROW(f->dir, f->n, f->cap);
-		open_rank_dir(&f->dir[f->n++], f->path, "", last, rank);
+		open_rank_dir(&f->dir[f->n++], f->folder, "", last, rank);
 		free(full);
 	} else {
 		add_rank_dirs(f);
 		remove_unreadable(f);
 		if (f->n)
-			remove_older_runs(f);
+			err = choose_run(f);
 	}
+	if (err)
+		return err;
 	if (!f->n)
 		return print_no_rank_folder(f);
 	qsort(f->dir, f->n, sizeof(*f->dir), compare_rank_dirs);
@@ -645,7 +713,7 @@ uint64_t folders_get_journal_bytes(const struct folders *f)
 	}
 	/* Only a folder whose owner is known to have ended gets the name <name>.<n>. */
 	for (unsigned i = 0; i < f->nout; i++) {
-		char *path = tool_format("%s/%s/journal.bin", f->path, f->out[i].name);
+		char *path = tool_format("%s/%s/journal.bin", f->folder, f->out[i].name);
 
 		if (strchr(f->out[i].name, '.'))
 			bytes += outside_bytes(path);
@@ -666,4 +734,5 @@ void folders_close(struct folders *f)
 	free(f->out);
 	free(f->run);
 	free(f->path);
+	free(f->folder);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds the folders of an output folder that belong to the newest run
+ * Finds the folders of an output folder that belong to the newest run, or to an earlier one
  * (docs/reference/output-format.md): named rank<R> without a suffix, with the same run attempt and
  * world_size, and with overlapping lifetimes of their processes. All other folders are listed with
  * the reason why they are not used.
@@ -65,8 +65,10 @@ struct unused_folder {
 };
 
 struct folders {
-	char *path;
-	bool single; /* `path` is the folder of one rank */
+	char *path; /* what was asked for, and what commands in messages name: FOLDER or FOLDER~N */
+	char *folder;
+	unsigned earlier; /* N of FOLDER~N: how many runs are newer; 0: the newest run */
+	bool single; /* `folder` is that of one rank */
 	struct rank_dir *dir; /* the folders of the run, by rank */
 	unsigned n, cap;
 	struct unused_folder *out;
@@ -79,8 +81,15 @@ struct folders {
 void folders_print_missing(const char *verb, const char *path, int err);
 
 /*
- * Opens the folders of the newest run in `path`. Returns 0, or STATUS_USAGE (reported) if the path
- * cannot be read or has no folder of a rank.
+ * Returns the folder of FOLDER~N and sets *earlier to N, or returns the whole path and sets it to 0
+ * if it has no such end or a folder has that very name. The caller frees it.
+ */
+char *folders_find(const char *path, unsigned *earlier);
+
+/*
+ * Opens the folders of the newest run in `path`, or for FOLDER~N of the run that began N runs
+ * before it. Returns 0, or STATUS_USAGE (reported) if the path cannot be read, has no folder of a
+ * rank or fewer runs.
  */
 int folders_open(struct folders *f, const char *path);
 /*

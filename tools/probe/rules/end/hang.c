@@ -14,7 +14,7 @@
 #include "tools/lib/out.h"
 #include "tools/lib/tool.h"
 #include "tools/probe/model/times/site_waits.h"
-#include "tools/probe/rules/end/rank_activity.h"
+#include "tools/probe/rules/rank_activity.h"
 #include "tools/probe/rules/report.h"
 #include "tools/probe/rules/waits.h"
 
@@ -91,7 +91,7 @@ static bool is_circle_closed(struct report *r)
 	if (!find_wait_circle(r, &w))
 		return false;
 	for (unsigned i = 0; i < w.n && i < WAITS_NAMED; i++) {
-		const struct open_call *c = r->stuck.blocked_in[w.rank[i]];
+		const struct open_call *c = get_blocking_call(r, w.rank[i]);
 
 		if (!c || c->age < PROVEN_NS || is_file_operation(c))
 			return false;
@@ -220,6 +220,7 @@ static const struct stuck *look_for_stuck(struct report *r)
 		return NULL;
 	if (is_job_over(r)) {
 		r->hangs = s->age_max >= STILL_NS && !was_any_busy_at_end(r);
+		r->circle_closed = is_circle_closed(r);
 		return s;
 	}
 	r->hang_reason = find_hang_reason(r, s);

@@ -167,11 +167,11 @@ static void find_rank_states(struct report *r)
 				? tool_format("%s did not end properly; the rows in their journals "
 					      "are shown "
 					      "here; `probe recover %s` writes them into the files",
-					  who, r->g.folders.path)
+					  who, r->g.folders.folder)
 				: tool_format("%s did not end properly and left no journal", who));
 		name_ranks(r, f, killed, n);
 		if (journals)
-			f->next = tool_format("probe recover %s", r->g.folders.path);
+			f->next = tool_format("probe recover %s", r->g.folders.folder);
 		free(who);
 	}
 	if (e) {
@@ -183,10 +183,10 @@ static void find_rank_states(struct report *r)
 					who)
 			      : tool_format("%s ended, and what they recorded last is not in the "
 					    "files; `probe recover %s` writes it",
-					who, r->g.folders.path));
+					who, r->g.folders.folder));
 		name_ranks(r, f, ended, e);
 		if (!lives)
-			f->next = tool_format("probe recover %s", r->g.folders.path);
+			f->next = tool_format("probe recover %s", r->g.folders.folder);
 		free(who);
 	}
 	if (m) {
@@ -469,9 +469,9 @@ void find_losses(struct report *r)
 	find_unmeasured(r);
 	find_said_by_ranks(r, false);
 	find_said_by_ranks(r, true);
-	if (!r->g.calls && !is_job_over(r))
+	if (!r->g.calls && !is_job_over(r) && !r->g.opens.n)
 		add_finding(r, FINDING_EMPTY_YET, tool_strdup("no call was recorded so far"));
-	else if (!r->g.calls)
+	else if (!r->g.calls && !r->g.opens.n)
 		find_empty(r);
 	else
 		find_left_out(r);

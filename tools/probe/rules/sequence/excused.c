@@ -6,6 +6,9 @@
 #include "tools/lib/intern.h"
 #include "tools/probe/model/messages.h"
 
+/* a rank that made this many calls after a new one was not held up by it */
+#define WENT_ON_MIN 3
+
 bool is_receive(const struct call *c)
 {
 	return strcmp(intern_get_name(c->op), "recv") == 0;
@@ -147,10 +150,69 @@ static bool is_without_message(
 	       !is_any_unreceived(&w->g->diagnose.messages, missing);
 }
 
+static bool is_collective_of(const struct call *c, uint64_t comm)
+{
+	return c->comm == comm && c->comm_seq != NO_NUMBER && !(c->bits & (CALL_P2P | CALL_LOCAL));
+}
+
+/* Returns the number that the rank's next collective on the communicator has before its call i, or NO_NUMBER. */
+static int64_t find_next_number(const struct rank_window *r, unsigned i, uint64_t comm)
+{
+	for (unsigned k = i; k-- > 0;)
+		if (is_collective_of(&r->e[k].call, comm))
+			return r->e[k].call.comm_seq + 1;
+	return NO_NUMBER;
+}
+
+/*
+ * Whether other ranks made the collective that the rank seems to have skipped before its call i. By none: their
+ * calls with its number on the communicator are other functions', or they have not come to that number, so
+ * that all wait for something else.
+ */
+enum missed { MISSED_UNKNOWN, MISSED_BY_NONE, MISSED_BY_SOME };
+
+static enum missed find_missing_ranks(const struct window *w, const struct rank_window *me,
+	unsigned i, const struct call *missing)
+{
+	int64_t number = find_next_number(me, i, missing->comm);
+	unsigned others = 0;
+
+	if (missing->bits & (CALL_P2P | CALL_LOCAL) || missing->size < 2 || number == NO_NUMBER)
+		return MISSED_UNKNOWN;
+	for (unsigned j = 0; j < w->n; j++) {
+		const struct rank_window *r = &w->rank[j];
+
+		for (unsigned k = r->n; r != me && k-- > 0;) {
+			const struct call *c = &r->e[k].call;
+
+			if (!is_collective_of(c, missing->comm) || c->comm_seq > number)
+				continue;
+			if (c->comm_seq == number && c->api == missing->api)
+				return MISSED_BY_SOME;
+			others++;
+			break;
+		}
+	}
+	return others ? MISSED_BY_NONE : MISSED_UNKNOWN;
+}
+
+bool is_left_to_others(const struct window *w, const struct rank_window *r, unsigned i, int k)
+{
+	const struct call *usual = &r->e[r->e[k].next].call;
+	unsigned after = 0;
+
+	for (unsigned n = i; n < r->n; n++, after++)
+		if (r->e[n].call.comm == usual->comm && !(r->e[n].call.bits & CALL_P2P))
+			return false;
+	return after >= WENT_ON_MIN && find_missing_ranks(w, r, i, usual) == MISSED_BY_SOME;
+}
+
 bool is_excused(const struct window *w, const struct rank_window *r, unsigned i, int k,
 	const struct verdict *v)
 {
 	return !is_alone_in_it(w, r, i, v) ||
+	       (v->kind == VERDICT_MISSING &&
+		       find_missing_ranks(w, r, i, &v->call) == MISSED_BY_NONE) ||
 	       (v->kind == VERDICT_MISSING && is_without_message(w, r, i, &v->call)) ||
 	       ((v->kind == VERDICT_MISSING || v->kind == VERDICT_EXTRA) &&
 		       is_choice_of_others(w, r, i, k));

@@ -16,6 +16,12 @@
 bool is_excused(const struct window *w, const struct rank_window *r, unsigned i, int k,
 	const struct verdict *v);
 
+/*
+ * Returns true if other ranks made the usual collective, and this rank went on to several calls from i and
+ * never came to it: it skipped the collective, whatever it did after it. k: as for is_excused().
+ */
+bool is_left_to_others(const struct window *w, const struct rank_window *r, unsigned i, int k);
+
 bool is_receive(const struct call *c);
 
 #endif

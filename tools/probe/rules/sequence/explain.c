@@ -10,6 +10,7 @@
 #include "tools/lib/tool.h"
 #include "tools/probe/rules/sequence/excused.h"
 #include "tools/probe/rules/sequence/mismatch_cause.h"
+#include "tools/probe/rules/sequence/turns.h"
 #include "tools/probe/rules/sequence/window.h"
 
 /* a call must have been made this often before its successor is taken as usual */
@@ -139,24 +140,6 @@ static int find_token(const struct rank_window *r, unsigned i, uint64_t token)
 	return -1;
 }
 
-/* True if the parameters of e are those that the loop iteration `turns` later always has. */
-static bool fits_turn(const struct window *w, const struct entry *e, int turns)
-{
-	const struct call *c = &e->call;
-	const struct usual_terms *t;
-	uint64_t place;
-
-	if (turns < 0 && !c->nth)
-		return false;
-	place = hash_u64(e->loop, c->nth + (uint64_t)(int64_t)turns);
-	t = table_find(&w->terms, place, 0);
-	/* If counts vary from step to step, tag or peer must distinguish the iterations. */
-	return t && t->any && (t->counts ? !t->tags || !t->peers : t->count == c->count) &&
-	       t->dtype == c->dtype && (t->tags || t->tag == c->tag) &&
-	       (t->peers || t->peer == relative_peer(c)) && (t->roots || t->root == c->root) &&
-	       (t->redops || t->redop == c->redop);
-}
-
 /* Returns the call of e with the parameters that its call site has had. */
 static struct call usual_call(const struct window *w, const struct entry *e)
 {
@@ -210,34 +193,26 @@ static struct verdict make_missing(const struct window *w, const struct rank_win
 	return v;
 }
 
-/* Returns the next call of the loop in the step, or NULL. Other calls may come in between (a pipeline receives). */
-static const struct entry *find_next_turn(const struct rank_window *r, unsigned i)
-{
-	const struct entry *e = &r->e[i];
-
-	for (int at = e->next; at >= 0 && r->e[at].call.step == e->call.step; at = r->e[at].next)
-		if (r->e[at].loop == e->loop)
-			return &r->e[at];
-	return NULL;
-}
-
 /*
  * Judges a call of a loop whose parameters are not those of this iteration: an iteration was skipped or made twice, or two were
  * swapped.
  */
 static bool judge_turn(const struct window *w, const struct rank_window *r, unsigned i,
-	const struct call *usual, unsigned times, struct verdict *v)
+	const struct entry *due, unsigned times, struct verdict *v)
 {
 	const struct entry *e = &r->e[i];
 	const struct entry *next = find_next_turn(r, i);
+	const struct call *usual = &due->call;
 	bool goes_on = next;
+	/* Nothing else is called in a turn, so that one call is the whole turn. */
+	bool alone = due->next >= 0 && r->e[due->next].loop == e->loop;
 
 	if (fits_turn(w, e, 1) && goes_on && fits_turn(w, next, -1)) {
 		*v = make_verdict(w, r, VERDICT_ORDER, i, usual, times);
 		return true;
 	}
 	/* The later iterations are one ahead as well. Otherwise only the parameter of this call is wrong. */
-	if (fits_turn(w, e, 1) && (!goes_on || fits_turn(w, next, 1))) {
+	if (fits_turn(w, e, 1) && (goes_on ? fits_turn(w, next, 1) : alone)) {
 		struct call skipped = usual_call(w, e);
 
 		*v = make_verdict(w, r, VERDICT_MISSING, i, usual, times);
@@ -499,18 +474,6 @@ static bool is_swapped_in_rounds(
 }
 
 /*
- * Two calls alternate, A B A B. Swapped, they are A A B B A B; with one skipped, A A B A B. True if e[i], the second A, is
- * followed by B, and this B by another A or by nothing.
- */
-static bool is_turn_skipped(const struct rank_window *r, unsigned i, uint64_t usual)
-{
-	const struct entry *e = &r->e[i], *next = e->next >= 0 ? &r->e[e->next] : NULL;
-
-	return next && e->token == r->e[e->prev].token && next->token == usual &&
-	       (next->next < 0 || r->e[next->next].token == e->token);
-}
-
-/*
  * Two calls alternate, A B A B, and the first came twice, which it never did. If its inputs differ from turn to turn, they show
  * whether the second A is a repetition, or that of the next turn, so that a B was skipped: A A B A. VERDICT_NONE: not known, or
  * the two were swapped. k: the earlier A.
@@ -557,7 +520,7 @@ static bool judge_call(
 	if (times < SEEN_MIN && count_others(w, r, i, usual->token) < 1)
 		return false;
 	term = odd_term(w, e);
-	if (term && judge_turn(w, r, i, &usual->call, times, v))
+	if (term && judge_turn(w, r, i, usual, times, v))
 		return true;
 	if (term && (*term == 't' || *term == 'p') && is_wildcard_receive(&e->call))
 		return false;
@@ -654,6 +617,10 @@ static bool judge_call(
 		}
 		*v = make_verdict(
 			w, r, swapped ? VERDICT_ORDER : VERDICT_EXTRA, i, &usual->call, times);
+		return true;
+	}
+	if (is_left_to_others(w, r, i, k)) {
+		*v = make_missing(w, r, i, k, times, e->call.step);
 		return true;
 	}
 	if (!e->known && !(w->g->by_rounds && count_skipped(r, i, k)) && is_one_more(w, r, i)) {

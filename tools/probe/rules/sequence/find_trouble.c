@@ -9,7 +9,7 @@
 #include "tools/lib/intern.h"
 #include "tools/lib/out.h"
 #include "tools/lib/tool.h"
-#include "tools/probe/rules/end/rank_activity.h"
+#include "tools/probe/rules/rank_activity.h"
 #include "tools/probe/rules/sequence/explain.h"
 #include "tools/probe/rules/sequence/explain_order.h"
 #include "tools/probe/rules/sequence/mismatch_cause.h"
@@ -308,7 +308,7 @@ static bool find_lasting_circle(struct report *r, struct waiting_ranks *w)
 	if (!find_wait_circle(r, w))
 		return false;
 	for (unsigned i = 0; is_job_over(r) && i < w->n && i < WAITS_NAMED; i++)
-		if (r->stuck.blocked_in[w->rank[i]]->age < CUT_OFF_NS)
+		if (get_blocking_call(r, w->rank[i])->age < CUT_OFF_NS)
 			return false;
 	return true;
 }
@@ -527,7 +527,7 @@ static bool add_circle(struct report *r, const struct trouble *t)
 	if (find_holding_ranks(r, &w) || !find_lasting_circle(r, &w))
 		return false;
 	for (unsigned i = 0; i < w.n && i < WAITS_NAMED; i++) {
-		const struct call *c = &r->stuck.blocked_in[w.rank[i]]->call;
+		const struct call *c = &get_blocking_call(r, w.rank[i])->call;
 		char *what = report_call(r, c), *at = called_from_text(r, c);
 		bool next_named = i + 1 < w.n && i + 1 < WAITS_NAMED;
 
@@ -549,7 +549,7 @@ static bool add_circle(struct report *r, const struct trouble *t)
 	for (unsigned i = 0; i < w.n && i < WAITS_NAMED; i++)
 		name_culprit(r, f, w.rank[i]);
 	name_others(r, f);
-	name_call(f, &r->stuck.blocked_in[w.rank[0]]->call);
+	name_call(f, &get_blocking_call(r, w.rank[0])->call);
 	f->event = t->event;
 	f->evidence = tool_strdup("the calls in which these ranks are blocked, and their peers");
 	f->next = tool_format("probe report --stacks %s", r->g.folders.path);

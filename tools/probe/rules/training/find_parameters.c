@@ -175,12 +175,32 @@ static enum finding_kind find_parting_kind(const struct report *r, const struct 
 								  : FINDING_REPLICAS;
 }
 
+/* Returns ": rank 1 differs from the others", or NULL if it is not known which ranks have the wrong value. */
+static char *format_odd_ranks(const struct report *r, const struct diverged *k)
+{
+	uint32_t *rank = tool_alloc(k->n * sizeof(*rank));
+	unsigned n = 0;
+	char *text = NULL, *ranks;
+
+	for (unsigned i = 0; i < k->n; i++)
+		if (k->odd && k->odd[i])
+			rank[n++] = k->rank[i];
+	if (n && n < k->n) {
+		ranks = list_ranks(r, rank, n);
+		text = tool_format(": %s %s from the others", ranks, n == 1 ? "differs" : "differ");
+		free(ranks);
+	}
+	free(rank);
+	return text;
+}
+
 static void add_parting(struct report *r, unsigned first)
 {
 	const struct parameters *p = &r->parameters;
 	const struct diverged *k = &p->diverged[first];
 	enum finding_kind kind = find_parting_kind(r, k);
 	char *ranks = list_ranks(r, k->rank, k->n), *cause = describe_cause(r, k), *names, *since;
+	char *differing = format_odd_ranks(r, k);
 	struct finding *f;
 	unsigned n, odd = 0;
 	double most;
@@ -197,7 +217,7 @@ static void add_parting(struct report *r, unsigned first)
 			: tool_strdup(k->joined ? "from that step on" : "from the first step on");
 	f = add_finding(r, kind,
 		tool_format("step %llu: %s %s not the same on %s, %s, %s; in step %llu they "
-			    "differ by up to %s\n%s",
+			    "differ by up to %s%s\n%s",
 			(unsigned long long)k->step, names, n == 1 ? "is" : "are", ranks,
 			k->reduced  ? "over which their gradients are reduced"
 			: k->joined ? "where they were equal until they joined the training and "
@@ -205,7 +225,8 @@ static void add_parting(struct report *r, unsigned first)
 			: k->never_equal
 				? "where a broadcast made them equal and no gradients were reduced"
 				: "which compute the same gradients by themselves",
-			since, (unsigned long long)k->last_step, out_format_percent(most), cause));
+			since, (unsigned long long)k->last_step, out_format_percent(most),
+			differing ? differing : "", cause));
 	for (unsigned i = 0; i < k->n; i++)
 		odd += k->odd && k->odd[i];
 	for (unsigned i = 0; i < k->n; i++)
@@ -223,6 +244,7 @@ static void add_parting(struct report *r, unsigned first)
 	free(ranks);
 	free(cause);
 	free(since);
+	free(differing);
 }
 
 static void find_untied(struct report *r)

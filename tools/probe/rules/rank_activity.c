@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tools/probe/rules/end/rank_activity.h"
+#include "tools/probe/rules/rank_activity.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 
 static const char *const waiting_functions[] = {
 #define WAITING_FUNCTION(name) name,
-#include "tools/probe/rules/end/waiting.def"
+#include "tools/probe/rules/waiting.def"
 };
 
 static uint64_t silence_of(const struct report *r, const struct rank_dir *d)
@@ -78,12 +78,15 @@ static const char *find_waiting_function(struct report *r, uint32_t index)
 	return NULL;
 }
 
-/* Returns the time from the end of the rank's last call until now, ns. */
+/* Returns the time from the end of the rank's last call, or the start of an operation, until now, ns. */
 static uint64_t outside_ns(const struct report *r, uint32_t index)
 {
 	const struct call *last = &r->g.rank[index].last;
+	const struct open_call *started = r->stuck.blocked[index];
 	uint64_t end = last->start + last->dur;
 
+	if (started)
+		return started->age;
 	return last->rows && r->g.opens.now > end ? r->g.opens.now - end : 0;
 }
 
@@ -105,7 +108,7 @@ struct activity find_rank_activity(struct report *r, uint32_t index)
 	/* The rank may be in a call that it did not record. */
 	if (d->meta.thinned)
 		return (struct activity){.state = ACTIVITY_UNKNOWN};
-	if (!r->g.rank[index].last.rows)
+	if (!r->g.rank[index].last.rows && !r->stuck.blocked[index])
 		return (struct activity){.state = ACTIVITY_STARTING};
 	/* If descendants cannot be examined, one of them may compute for this rank. */
 	if (!p->known || p->unseen || silence_of(r, d) >= BEAT_NS)
