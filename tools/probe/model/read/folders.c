@@ -398,7 +398,7 @@ static char *format_other_run(
 }
 
 /* Sorts dir[] by run. Returns the runs, the newest first; the caller frees it. */
-static struct run_range *list_runs(struct folders *f, unsigned *n)
+static struct run_range *find_runs(struct folders *f, unsigned *n)
 {
 	struct run_range *run = tool_alloc((f->n + 1) * sizeof(*run));
 
@@ -420,10 +420,10 @@ static struct run_range *list_runs(struct folders *f, unsigned *n)
 }
 
 /* Keeps the folders of the chosen run. Reports if there are fewer runs. */
-static int choose_run(struct folders *f)
+static int set_run(struct folders *f)
 {
 	unsigned n, first, count;
-	struct run_range *run = list_runs(f, &n);
+	struct run_range *run = find_runs(f, &n);
 
 	if (f->earlier >= n) {
 		tool_error("%s: there are %s in %s: %s~%u is the oldest", f->path,
@@ -680,7 +680,7 @@ int folders_open(struct folders *f, const char *path)
 		add_rank_dirs(f);
 		remove_unreadable(f);
 		if (f->n)
-			err = choose_run(f);
+			err = set_run(f);
 	}
 	if (err)
 		return err;
