@@ -78,7 +78,7 @@ static void check_api(struct api *a, void *arg)
 	text_add_char(t, '\n');
 }
 
-/* Writes a function without a stub: its library was loaded before libprobe could act. */
+/* Writes the line about a function that got no stub, because its library was loaded before libprobe could insert one. */
 static void check_missed_function(const char *name, const char *object, void *arg)
 {
 	struct api *a = runtime_make(name, object);

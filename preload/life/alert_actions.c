@@ -99,7 +99,8 @@ static void start_capture(const struct alert_rule *r, struct text *done)
 
 	if (!p || preset > PRESET_STATE || captures >= CAPTURES_MAX) {
 		text_add_string(done, captures >= CAPTURES_MAX
-					      ? "not done: the limit of 16 is reached"
+					      ? "not done: 16 captures of this job were started, "
+						"which is the limit"
 					      : "not done: no such preset");
 		return;
 	}

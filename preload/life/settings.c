@@ -99,7 +99,7 @@ struct sites {
 };
 
 /* Notes the folder of Python packages that contains a loaded object. */
-static void record_package_folder(void *arg, const struct module *m)
+static void add_python_package_folder(void *arg, const struct module *m)
 {
 	static const char folders[][20] = {"/site-packages/", "/dist-packages/"};
 	struct sites *s = arg;
@@ -214,7 +214,7 @@ static void find_package_folders(void)
 	if (atomic_load(&packages) != PACKAGES_NEW)
 		return;
 	sites.n = 0;
-	modules_handle_each(record_package_folder, &sites);
+	modules_handle_each(add_python_package_folder, &sites);
 }
 
 void settings_forked(void)

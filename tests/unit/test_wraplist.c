@@ -110,7 +110,7 @@ static void wrong_shapes(void **state)
 	(void)state;
 	assert_lines(&l, 13);
 	assert_said(&l, "l.yaml:1:6: mpi: a single value where a list is expected; accepted: lines "
-			"\"  - name\"; it lists nothing");
+			"\"  - name\"; treated as an empty list");
 	assert_said(&l, "l.yaml:3:3: nccl: a group of keys where a list is expected");
 	assert_said(&l, "l.yaml:5:5: hccl: a list where a name is expected; it is skipped");
 	assert_said(&l, "l.yaml:6:5: hccl: a group of keys where a name is expected");

@@ -130,7 +130,7 @@ static void write_graph_gradient(const struct ms_tensor_view *given, const struc
 	write_measured(&m, all, p);
 }
 
-void ms_write_left_gradients(void)
+void ms_write_remaining_gradients(void)
 {
 	const struct train_params *all = train_get_params();
 	uint64_t dims[CXX_DIMS_MAX];

@@ -85,7 +85,7 @@ uint32_t ms_get_next_gradient(uint32_t *at, struct train_value *v, uint64_t *dim
 void ms_graph_gradients_forked(void);
 
 /* To be called if this step's update is skipped: writes the gradients that are known. */
-void ms_write_left_gradients(void);
+void ms_write_remaining_gradients(void);
 
 /* ---- numbers of a step (step_values.c) ---- */
 

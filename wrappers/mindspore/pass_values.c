@@ -417,10 +417,10 @@ static void read_returned(void *arg)
 		r->value = v.stats.mean;
 }
 
-static void write_left_gradients(void *arg)
+static void write_remaining_gradients(void *arg)
 {
 	(void)arg;
-	ms_write_left_gradients();
+	ms_write_remaining_gradients();
 }
 
 void ms_handle_graph_return(const struct call *c)
@@ -439,7 +439,7 @@ void ms_handle_graph_return(const struct call *c)
 	if (!isnan(r.value))
 		ms_loss_returned(trained & TRAINED_UPDATE, step, r.value);
 	if (trained == TRAINED_BACKWARD && r.step_cell) {
-		private_stack_call(write_left_gradients, NULL);
+		private_stack_call(write_remaining_gradients, NULL);
 		ms_handle_skipped_step();
 	}
 }

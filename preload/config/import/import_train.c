@@ -451,8 +451,8 @@ static void read_train_key(
 
 		if (!tree_is_integer(n) || !tree_read_number(n, &v) || v <= 0)
 			import_print_note(f, n,
-				"not an integer above 0: 10 is used; events are written "
-				"sooner anyway");
+				"not an integer above 0: 10 is used; it has no effect, as "
+				"libprobe does not hold events back in a queue");
 	} else if (strcmp(key, "target") == 0)
 		read_target_list(f, n);
 	else if (row->type == FT_ANY && strcmp(key, "throughput_baseline") == 0)

@@ -227,8 +227,8 @@ static int read_section(struct list_loader *l)
 	if (ev == YAML_SEQUENCE_START_EVENT)
 		return read_names(l, (uint32_t)s);
 	reader_report(&l->r,
-		"%s: %s where a list is expected; accepted: lines \"  - name\"; it lists "
-		"nothing",
+		"%s: %s where a list is expected; accepted: lines \"  - name\"; treated "
+		"as an empty list",
 		wraplist_get_text(l->w, l->w->section[s].name), reader_get_shape(&l->r));
 	return reader_read_rest(&l->r);
 }

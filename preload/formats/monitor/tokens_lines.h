@@ -28,7 +28,7 @@ struct tokens_step {
 	uint64_t step; /* from 1 */
 	uint64_t micro_steps_before; /* of all earlier steps */
 	uint64_t interval; /* only every n-th micro step of the training has lines */
-	/* only these layers of the decoder; empty: all, and those of MTP */
+	/* Only these decoder layers have lines. Empty: all decoder layers, and the layers of multi-token prediction. */
 	const struct ranges *layers;
 };
 

@@ -166,7 +166,7 @@ static int open_tensorboard(void *state, struct files *files)
 	t->files = files;
 	t->cfg = files->cfg;
 	t->off = !t->cfg;
-	/* For `probe export`, which must not append to the job's own file. */
+	/* `probe export` reads finished files: it must not append to an event file that the job wrote. */
 	return files->from_files && add_tensorboard_folder(t) ? find_tb_file(t) : 0;
 }
 

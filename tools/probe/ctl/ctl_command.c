@@ -335,7 +335,7 @@ static unsigned report_misspelt_words(
 			config_set(&job, config_key_find(keys[i], strlen(keys[i]), false), "[]", 2,
 				NULL);
 		config_set(&job, k, value, strlen(value), NULL);
-		n = emit_unknown_words_of_list(&job, place, NULL, print_ctl_problem, NULL);
+		n = print_unknown_list_words(&job, place, NULL, print_ctl_problem, NULL);
 		config_free(&job);
 	}
 	free(place);

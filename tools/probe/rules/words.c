@@ -54,7 +54,10 @@ void free_finding(struct finding *f)
 	free(f->consequence);
 }
 
-/* Ranks usually come in ascending order; then no search for duplicates is needed. */
+/*
+ * Adds the world rank of folder `index` to the list, if it is not in it. *mixed: the list is not in ascending
+ * order, so all of it is searched for duplicates.
+ */
 static void add_world_rank(
 	const struct report *r, int **list, unsigned *n, bool *mixed, uint32_t index)
 {

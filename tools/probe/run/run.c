@@ -210,7 +210,7 @@ static bool is_seed(const char *s)
 	return *s >= '0' && *s <= '9' && !*end && strlen(s) <= 10 && v <= UINT32_MAX;
 }
 
-unsigned emit_unknown_words_of_list(const struct config *cfg, const char *place, char *const env[],
+unsigned print_unknown_list_words(const struct config *cfg, const char *place, char *const env[],
 	config_report_fn *report, void *arg)
 {
 	char *ops = config_find_list(cfg, preload_get_config_base(), ignore_problem, NULL);
@@ -241,7 +241,7 @@ unsigned print_unknown_words(const char *file)
 	char *cwd = tool_get_absolute_path(".");
 
 	config_load(&cfg, file, environ, cwd, ignore_problem, NULL);
-	emit_unknown_words_of_list(&cfg, file, environ, print_word_problem, &in_file);
+	print_unknown_list_words(&cfg, file, environ, print_word_problem, &in_file);
 	config_free(&cfg);
 	free(cwd);
 	return in_file;

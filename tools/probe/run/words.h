@@ -9,7 +9,7 @@
  * Reports the words of cfg's keys skip and only that name nothing in the list that cfg names. place, env: as in
  * emit_unknown_words(). Returns how many there are.
  */
-unsigned emit_unknown_words_of_list(const struct config *cfg, const char *place, char *const env[],
+unsigned print_unknown_list_words(const struct config *cfg, const char *place, char *const env[],
 	config_report_fn *report, void *arg);
 
 /*

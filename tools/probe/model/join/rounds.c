@@ -126,7 +126,7 @@ struct place_count {
 	/* Calls at sites with the same count since the latest call; how often these were few. */
 	uint64_t since, early;
 	bool has_bursts; /* several calls come in a row, followed by long gaps */
-	/* Its operations of all ranks are on several communicators: an inner loop makes each of them. */
+	/* The site's calls are on several communicators: the program calls them in an inner loop over these. */
 	bool has_many_comms;
 };
 

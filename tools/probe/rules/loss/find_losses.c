@@ -472,7 +472,7 @@ void find_losses(struct report *r)
 	if (!r->g.calls && !is_job_over(r) && !r->g.opens.n)
 		add_finding(r, FINDING_EMPTY_YET, tool_strdup("no call was recorded so far"));
 	else if (!r->g.calls && !r->g.opens.n)
-		find_empty(r);
+		find_run_without_calls(r);
 	else
 		find_left_out(r);
 	find_step_losses(r);

@@ -100,7 +100,7 @@ static char *format_choice(const struct gather *g)
 	return why;
 }
 
-void find_empty(struct report *r)
+void find_run_without_calls(struct report *r)
 {
 	const struct meta *m = &r->g.folders.dir[0].meta;
 	char *why = NULL;

@@ -41,8 +41,11 @@ static unsigned list_step(const struct rank_window *r, const struct call *first,
 	return n;
 }
 
-/* Returns true if a step begins with the calls of the other step, in any order. */
-static bool begins_with(
+/*
+ * Returns true if the first k of the n calls `now` are, in any order, the k calls of the other step. set: the sum of
+ * the hashes of those.
+ */
+static bool has_same_first_calls(
 	const struct entry **now, unsigned n, enum order_way way, unsigned k, uint64_t set)
 {
 	uint64_t own = 0;
@@ -125,7 +128,7 @@ struct verdict explain_step_order(
 	for (uint64_t step = first->step;
 		!like && step-- > 0 && first->step - step <= STEPS_LOOKED_AT;) {
 		k = list_step(r, first, step, way, was, &set);
-		like = begins_with(now, n, way, k, set) ? k : 0;
+		like = has_same_first_calls(now, n, way, k, set) ? k : 0;
 	}
 	while (i < like && what_entry_is(now[i], way) == what_entry_is(was[i], way))
 		i++;

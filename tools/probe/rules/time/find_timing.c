@@ -92,8 +92,8 @@ char *describe_oversubscription(const struct report *r)
 
 	if (!are_cores_shared(&r->g, &s))
 		return NULL;
-	return tool_format("; %s: %u ranks on %ld cores, so that a rank "
-			   "also arrives last because it had none",
+	return tool_format("; %s: %u ranks share %ld cores, so a rank may "
+			   "arrive last only because no core was free",
 		s.ranks > (unsigned long)s.cores ? "the cores are oversubscribed"
 						 : "no core is free for anything else",
 		s.ranks, s.cores);
