@@ -19,6 +19,8 @@ struct wait_graph {
 	uint32_t *back_first, *from; /* the same for predecessors */
 	unsigned nto, cap;
 	uint64_t looks;
+	/* By rank. Kept, because a process may stop or go on while the report is made. */
+	const struct open_call **blocking;
 };
 
 /* ns without processor time and I/O: a rank that loads data is still for some seconds, too */
@@ -39,7 +41,7 @@ static bool is_rank_still(struct report *r, uint32_t rank)
 	return m.state == ACTIVITY_STILL && m.since_ns >= WAIT_STILL_NS;
 }
 
-const struct open_call *get_blocking_call(struct report *r, uint32_t rank)
+static const struct open_call *find_blocking_call(struct report *r, uint32_t rank)
 {
 	const struct open_call *in = r->stuck.blocked_in[rank], *started = r->stuck.blocked[rank];
 
@@ -99,10 +101,10 @@ static void add_call_edges(const struct report *r, struct wait_graph *g, uint32_
  * has started. *open: the next open call, by rank.
  */
 static void add_rank_edges(
-	struct report *r, struct wait_graph *g, uint32_t *mark, uint32_t rank, unsigned *open)
+	const struct report *r, struct wait_graph *g, uint32_t *mark, uint32_t rank, unsigned *open)
 {
 	const struct opens *o = &r->g.opens;
-	const struct open_call *in = get_blocking_call(r, rank);
+	const struct open_call *in = g->blocking[rank];
 	bool waits = in && (in->waiting || in->call.bits & CALL_ASYNC);
 
 	for (; *open < o->n && o->call[*open].call.rank <= rank; ++*open) {
@@ -167,6 +169,9 @@ static struct wait_graph *get_wait_graph(struct report *r)
 	g->nrank = r->g.folders.n;
 	g->n = g->nrank + r->stuck.n;
 	g->first = tool_alloc((g->n + 1) * sizeof(*g->first));
+	g->blocking = tool_alloc(g->nrank * sizeof(*g->blocking));
+	for (uint32_t i = 0; i < g->nrank; i++)
+		g->blocking[i] = find_blocking_call(r, i);
 	mark = tool_alloc(g->n * sizeof(*mark));
 	for (uint32_t i = 0; i < g->n; i++) {
 		g->first[i] = g->nto;
@@ -189,7 +194,15 @@ void free_wait_graph(struct wait_graph *g)
 	free(g->to);
 	free(g->back_first);
 	free(g->from);
+	free(g->blocking);
 	free(g);
+}
+
+const struct open_call *get_blocking_call(struct report *r, uint32_t rank)
+{
+	const struct wait_graph *g = get_wait_graph(r);
+
+	return g ? g->blocking[rank] : NULL;
 }
 
 uint64_t count_wait_looks(struct report *r, uint64_t *edges)
@@ -460,7 +473,7 @@ bool find_holding_ranks(struct report *r, struct waiting_ranks *out)
 		return false;
 	awaited = list_awaited_places(g, &waiting);
 	for (uint32_t i = 0; i < g->nrank; i++)
-		if (awaited[i] && !get_blocking_call(r, i) && !r->g.folders.dir[i].meta.thinned)
+		if (awaited[i] && !g->blocking[i] && !r->g.folders.dir[i].meta.thinned)
 			write_waiting(out, i);
 	free(awaited);
 	return out->n && out->n <= waiting && out->n <= WAITS_NAMED;
@@ -470,9 +483,9 @@ bool find_holding_ranks(struct report *r, struct waiting_ranks *out)
  * True if the rank may wait for any rank: in a wildcard receive, or in a call whose peer or members
  * are not known.
  */
-static bool waits_for_unknown(struct report *r, uint32_t rank)
+static bool waits_for_unknown(const struct report *r, const struct wait_graph *g, uint32_t rank)
 {
-	const struct open_call *in = get_blocking_call(r, rank);
+	const struct open_call *in = g->blocking[rank];
 
 	if (!in)
 		return false;
@@ -500,7 +513,7 @@ bool *list_awaited_ranks(struct report *r)
 		return NULL;
 	awaited = list_awaited_places(g, &waiting);
 	for (uint32_t i = 0; i < g->nrank && known; i++)
-		known = waits_for_known(g, i) || !waits_for_unknown(r, i);
+		known = waits_for_known(g, i) || !waits_for_unknown(r, g, i);
 	if (known && waiting)
 		return awaited;
 	free(awaited);
