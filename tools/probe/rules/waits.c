@@ -105,13 +105,13 @@ static void add_rank_edges(
 {
 	const struct opens *o = &r->g.opens;
 	const struct open_call *in = g->blocking[rank];
-	bool waits = in && (in->waiting || in->call.bits & CALL_ASYNC);
 
 	for (; *open < o->n && o->call[*open].call.rank <= rank; ++*open) {
 		const struct open_call *c = &o->call[*open];
 
 		g->looks++;
-		if (c->call.rank == rank && waits && c->call.bits & CALL_ASYNC && !c->ended_ok)
+		if (c->call.rank == rank && in && in->waiting && c->call.bits & CALL_ASYNC &&
+			!c->ended_ok)
 			add_call_edges(r, g, mark, rank, c);
 	}
 	/* A probe waits for its message as a receive does. */
