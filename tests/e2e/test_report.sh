@@ -118,17 +118,17 @@ cp -r "$tmp/late/rank0" "$tmp/late/rank0.1"
 has 'folders that are skipped are named' "$(text "$tmp/late")" 'rank0\.1: of an earlier run'
 has 'and read when they are asked for' "$(text "$tmp/late/rank0.1")" 'ranks rank 0 of 8, finished'
 
-# Two runs in one folder: the earlier one's folders have been renamed. Each verb reads it as FOLDER~1.
+# Two runs in one folder: the earlier one's folders have been renamed. Each verb reads it as FOLDER@1.
 $gen -r 2 -s 30 -c 2 "$tmp/twice"
 for r in 0 1; do mv "$tmp/twice/rank$r" "$tmp/twice/rank$r.1"; done
 $gen -r 3 -s 20 -c 2 "$tmp/then"
 mv "$tmp"/then/rank? "$tmp/twice"
 has 'the newest run is read' "$(text "$tmp/twice")" 'ranks 3 \(0-2\) of 3,'
-has 'the run before it is read whole' "$(text "$tmp/twice~1")" 'ranks 2 \(0,1\) of 2,.*rank2: of another run'
-has 'commands name the run that was read' "$("$probe" report --json "$tmp/twice~1" | jq -r .path)" '/twice~1$'
-has 'more runs than there are is an error that counts them' "$("$probe" report "$tmp/twice~2" 2>&1)" 'there are 2 runs in .*/twice: .*/twice~1 is the oldest'
-has 'a run is compared with the one before it' "$("$probe" compare "$tmp/twice~1" "$tmp/twice" 2>&1)" 'paired|calls'
-"$probe" csv "$tmp/twice~1" -o "$tmp/twice.csv" >/dev/null 2>&1
+has 'the run before it is read whole' "$(text "$tmp/twice@1")" 'ranks 2 \(0,1\) of 2,.*rank2: of another run'
+has 'commands name the run that was read' "$("$probe" report --json "$tmp/twice@1" | jq -r .path)" '/twice@1$'
+has 'more runs than there are is an error that counts them' "$("$probe" report "$tmp/twice@2" 2>&1)" 'there are 2 runs in .*/twice: .*/twice@1 is the oldest'
+has 'a run is compared with the one before it' "$("$probe" compare "$tmp/twice@1" "$tmp/twice" 2>&1)" 'paired|calls'
+"$probe" csv "$tmp/twice@1" -o "$tmp/twice.csv" >/dev/null 2>&1
 is 'the CSV files of an earlier run are written' "$(ls "$tmp/twice.csv" 2>/dev/null | paste -sd' ')" 'rank0.1 rank1.1'
 
 # ---- real runs ----

@@ -402,15 +402,15 @@ static void one_folder_by_path(void **state)
 	assert_string_equal(f.dir[0].label, "rank 3");
 }
 
-/* TOP~1 is the run before the newest one, TOP~2 the one before that. */
+/* TOP@1 is the run before the newest one, TOP@2 the one before that. */
 static void an_earlier_run_is_counted_from_the_newest(void **state)
 {
 	(void)state;
 	char before[320], oldest[320], more[320];
 
-	snprintf(before, sizeof(before), "%s~1", top);
-	snprintf(oldest, sizeof(oldest), "%s/~2", top);
-	snprintf(more, sizeof(more), "%s~3", top);
+	snprintf(before, sizeof(before), "%s@1", top);
+	snprintf(oldest, sizeof(oldest), "%s/@2", top);
+	snprintf(more, sizeof(more), "%s@3", top);
 	put_run_meta("rank0.1", M(0, 2, 100, 200));
 	put_run_meta("rank1.1", M(1, 2, 110, 200));
 	/* Two ranks before, four then: only two of its folders had to be renamed. */
@@ -440,7 +440,7 @@ static void runs_that_overlap_are_parted_by_their_ranks(void **state)
 	(void)state;
 	char before[320];
 
-	snprintf(before, sizeof(before), "%s~1", top);
+	snprintf(before, sizeof(before), "%s@1", top);
 	put_run_meta("rank0.1", M(0, 2, 100, 200));
 	put_run_meta("rank1.1", M(1, 2, 110, 900));
 	put_run_meta("rank0", M(0, 2, 500, 600));
@@ -456,9 +456,9 @@ static void a_folder_whose_name_ends_like_a_count_is_read_itself(void **state)
 	char own[320];
 
 	put_run_meta("rank0", M(0, 1, 100, 200));
-	snprintf(own, sizeof(own), "%s/run~1", top);
+	snprintf(own, sizeof(own), "%s/run@1", top);
 	assert_int_equal(mkdir(own, 0755), 0);
-	put_run_meta("run~1/rank3", M(3, 4, 100, 200));
+	put_run_meta("run@1/rank3", M(3, 4, 100, 200));
 	expect_run(own, "rank3");
 	assert_int_equal(f.earlier, 0);
 }
@@ -469,7 +469,7 @@ static void a_count_after_one_ranks_folder_is_refused(void **state)
 	char one[320];
 
 	put_run_meta("rank0", M(0, 1, 100, 200));
-	snprintf(one, sizeof(one), "%s/rank0~1", top);
+	snprintf(one, sizeof(one), "%s/rank0@1", top);
 	assert_int_equal(opened(one), STATUS_USAGE);
 }
 

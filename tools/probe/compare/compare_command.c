@@ -26,7 +26,7 @@ static const char help[] =
 	"output, its line and parameter.\n"
 	"A and B are output folders, folders of dumps (step<N>/rank<R>/dump.json, of "
 	"libprobe.so or of msprobe) or single\n"
-	"dump.json files. B is the reference (\"Bench\" in the tables). OUTPUT~1 is the run "
+	"dump.json files. B is the reference (\"Bench\" in the tables). OUTPUT@1 is the run "
 	"before the newest one in OUTPUT.\n"
 	"\n"
 	"  -o, --output DIR       writes a table for each rank into DIR: "
@@ -75,7 +75,7 @@ static const char help[] =
 	"  probe compare /scratch/good /scratch/bad\n"
 	"  probe compare -o diff --rank 0 /scratch/gpu/step0 /scratch/npu/step0\n"
 	"  probe compare --exact --json run1 run2\n"
-	"  probe compare probe_output probe_output~1\n"
+	"  probe compare probe_output probe_output@1\n"
 	"  probe compare --ckpt ckpt/iter_100 other/iter_100\n"
 	"  probe compare --weights train/probe_output serve/probe_output\n"
 	"  probe compare --html curves.html --series 'loss|grad_reduced/.*norm' run1 run2\n";

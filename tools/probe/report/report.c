@@ -24,7 +24,7 @@ static const char help[] =
 	"DIR is an output folder with one folder\n"
 	"per rank (default: $PROBE_OUTPUT_DIR, else ./probe_output), or one rank's "
 	"folder. If DIR has several\n"
-	"runs, the newest is read; DIR~1 is the run before it, DIR~2 the one before that.\n"
+	"runs, the newest is read; DIR@1 is the run before it, DIR@2 the one before that.\n"
 	"\n"
 	"  -r, --rank LIST  only these ranks: 3, 0-7, 0,4-6\n"
 	"  -s, --step LIST  only this step or range of steps: 17, 100-199\n"

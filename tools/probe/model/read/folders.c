@@ -392,7 +392,7 @@ static char *format_other_run(
 			*chosen->meta.attempt ? chosen->meta.attempt : "not counted");
 	return f->earlier
 		       ? tool_format("of %s run", which)
-		       : tool_format("of an earlier run: it ended before this one began; %s~1 is "
+		       : tool_format("of an earlier run: it ended before this one began; %s@1 is "
 				     "the run before this one",
 				 f->folder);
 }
@@ -426,7 +426,7 @@ static int set_run(struct folders *f)
 	struct run_range *run = find_runs(f, &n);
 
 	if (f->earlier >= n) {
-		tool_error("%s: there are %s in %s: %s~%u is the oldest", f->path,
+		tool_error("%s: there are %s in %s: %s@%u is the oldest", f->path,
 			out_format_plural(n, "run", "runs"), f->folder, f->folder, n - 1);
 		free(run);
 		return STATUS_USAGE;
@@ -489,7 +489,7 @@ static int compare_entry_classes(const void *x, const void *y)
 static char *explain_unused(const struct folders *f, enum folder_class class)
 {
 	if (class == CLASS_OLD)
-		return tool_format("of an earlier run; %s~1 is the run before this one", f->folder);
+		return tool_format("of an earlier run; %s@1 is the run before this one", f->folder);
 	if (class == CLASS_SECOND)
 		return tool_strdup("a second process with that rank; give its path to read it");
 	return tool_strdup("a process whose rank never became known; give its path to read it");
@@ -630,7 +630,7 @@ char *folders_find(const char *path, unsigned *earlier)
 	while (digits && path[digits - 1] >= '0' && path[digits - 1] <= '9')
 		digits--;
 	/* A folder may have such a name of its own. */
-	if (digits < 2 || digits == n || n - digits > 4 || path[digits - 1] != '~' ||
+	if (digits < 2 || digits == n || n - digits > 4 || path[digits - 1] != '@' ||
 		stat(path, &st) == 0)
 		return tool_strndup(path, n);
 	*earlier = (unsigned)atoi(path + digits);
@@ -662,7 +662,7 @@ int folders_open(struct folders *f, const char *path)
 	closedir(d);
 	f->single = folders_is_rank(f->folder);
 	if (f->single && f->earlier) {
-		tool_error("%s: %s is the folder of one rank; ~%u goes after the output folder",
+		tool_error("%s: %s is the folder of one rank; @%u goes after the output folder",
 			path, f->folder, f->earlier);
 		return STATUS_USAGE;
 	}

@@ -65,9 +65,9 @@ struct unused_folder {
 };
 
 struct folders {
-	char *path; /* what was asked for, and what commands in messages name: FOLDER or FOLDER~N */
+	char *path; /* what was asked for, and what commands in messages name: FOLDER or FOLDER@N */
 	char *folder;
-	unsigned earlier; /* N of FOLDER~N: how many runs are newer; 0: the newest run */
+	unsigned earlier; /* N of FOLDER@N: how many runs are newer; 0: the newest run */
 	bool single; /* `folder` is that of one rank */
 	struct rank_dir *dir; /* the folders of the run, by rank */
 	unsigned n, cap;
@@ -81,13 +81,13 @@ struct folders {
 void folders_print_missing(const char *verb, const char *path, int err);
 
 /*
- * Returns the folder of FOLDER~N and sets *earlier to N, or returns the whole path and sets it to 0
+ * Returns the folder of FOLDER@N and sets *earlier to N, or returns the whole path and sets it to 0
  * if it has no such end or a folder has that very name. The caller frees it.
  */
 char *folders_find(const char *path, unsigned *earlier);
 
 /*
- * Opens the folders of the newest run in `path`, or for FOLDER~N of the run that began N runs
+ * Opens the folders of the newest run in `path`, or for FOLDER@N of the run that began N runs
  * before it. Returns 0, or STATUS_USAGE (reported) if the path cannot be read, has no folder of a
  * rank or fewer runs.
  */
