@@ -125,9 +125,10 @@ $gen -r 3 -s 20 -c 2 "$tmp/then"
 mv "$tmp"/then/rank? "$tmp/twice"
 has 'the newest run is read' "$(text "$tmp/twice")" 'ranks 3 \(0-2\) of 3,'
 has 'the run before it is read whole' "$(text "$tmp/twice@1")" 'ranks 2 \(0,1\) of 2,.*rank2: of another run'
-has 'commands name the run that was read' "$("$probe" report --json "$tmp/twice@1" | jq -r .path)" '/twice@1$'
-has 'more runs than there are is an error that counts them' "$("$probe" report "$tmp/twice@2" 2>&1)" 'there are 2 runs in .*/twice: .*/twice@1 is the oldest'
+has 'commands name the run that was read' "$("$probe" report --json "$tmp/twice@1")" '"path": *"[^"]*/twice@1"'
+has 'more runs than there are is an error that counts them' "$("$probe" report "$tmp/twice@2" 2>&1)" '/twice has 2 runs; the oldest is .*/twice@1$'
 has 'a run is compared with the one before it' "$("$probe" compare "$tmp/twice@1" "$tmp/twice" 2>&1)" 'paired|calls'
+has 'recover, which handles all runs of a folder, says so' "$("$probe" recover "$tmp/twice@1" 2>&1)" 'all runs of a folder are recovered at once; run: probe recover .*/twice$'
 "$probe" csv "$tmp/twice@1" -o "$tmp/twice.csv" >/dev/null 2>&1
 is 'the CSV files of an earlier run are written' "$(ls "$tmp/twice.csv" 2>/dev/null | paste -sd' ')" 'rank0.1 rank1.1'
 

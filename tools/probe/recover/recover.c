@@ -483,6 +483,8 @@ int verb_recover(int argc, char **argv)
 		.options = options,
 		.noptions = sizeof(options) / sizeof(*options)};
 	const char *path = NULL;
+	char *folder;
+	unsigned earlier;
 	struct wish w = {0};
 	int o, status;
 
@@ -515,7 +517,16 @@ int verb_recover(int argc, char **argv)
 			return STATUS_USAGE;
 		}
 	}
-	status = recover_path(path, &w);
+	folder = folders_find(path ? path : folders_get_default(), &earlier);
+	if (earlier) {
+		tool_error("recover: %s: all runs of a folder are recovered at once; run: probe "
+			   "recover %s",
+			path, folder);
+		status = STATUS_USAGE;
+	} else {
+		status = recover_path(path, &w);
+	}
+	free(folder);
 	free(w.journals);
 	return tool_close_output(status);
 }

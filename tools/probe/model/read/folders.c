@@ -420,14 +420,14 @@ static struct run_range *find_runs(struct folders *f, unsigned *n)
 }
 
 /* Keeps the folders of the chosen run. Reports if there are fewer runs. */
-static int set_run(struct folders *f)
+static int remove_other_runs(struct folders *f)
 {
 	unsigned n, first, count;
 	struct run_range *run = find_runs(f, &n);
 
 	if (f->earlier >= n) {
-		tool_error("%s: there are %s in %s: %s@%u is the oldest", f->path,
-			out_format_plural(n, "run", "runs"), f->folder, f->folder, n - 1);
+		tool_error("%s: %s has %s; the oldest is %s@%u", f->path, f->folder,
+			out_format_plural(n, "run", "runs"), f->folder, n - 1);
 		free(run);
 		return STATUS_USAGE;
 	}
@@ -680,7 +680,7 @@ int folders_open(struct folders *f, const char *path)
 		add_rank_dirs(f);
 		remove_unreadable(f);
 		if (f->n)
-			err = set_run(f);
+			err = remove_other_runs(f);
 	}
 	if (err)
 		return err;
