@@ -235,7 +235,7 @@ for name, n in ('crowded', os.cpu_count() + 1), ('elsewhere', os.cpu_count() + 1
             rank.call('all_reduce', [('in', {})], k * 5 * 10**6 + late, 1501000 - late, comm_seq=k)
         rank.write()
 "
-like 'more ranks than cores: it is reported' "$(stands_out "$tmp/crowded")" 'straggler rank 1 .* cores are oversubscribed: [0-9]+ ranks on [0-9]+ cores'
+like 'more ranks than cores: it is reported' "$(stands_out "$tmp/crowded")" 'straggler rank 1 .* cores are oversubscribed: [0-9]+ ranks share [0-9]+ cores'
 like 'of another host nothing is known' "$(stands_out "$tmp/elsewhere")" 'straggler rank 1 '
 unlike 'nothing is reported about another host' "$(stands_out "$tmp/elsewhere")" 'oversubscribed'
 is 'and it is no warning then' "$(json crowded '[f["severity"] for f in r["findings"] if f["kind"] == "straggler"]')" "['note']"
