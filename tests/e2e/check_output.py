@@ -7,6 +7,7 @@ Checks that an output folder keeps to the contract, whatever was recorded: files
 
   --running       processes live or were killed: journals may be there, counts may lag
   --partial       not every rank recorded every call (filters, drops, errors): ranks are not joined
+  --killed        processes may have been killed before they had a journal: a folder may have meta.json alone, or nothing
   --p2p           each message is joined too: the n-th send with the n-th receive (no wildcard receives under way together)
   --states LIST   allowed states of meta.json (default: finished)
 """
@@ -191,6 +192,8 @@ def check_call(rows, where):
 
 def check_folder(o, name, options):
     path, meta = o.paths[name], o.M.get(name)
+    if options.killed and all(f.startswith("meta.json") and (f == "meta.json" or not os.path.getsize(f"{path}/{f}")) for f in os.listdir(path)):
+        return
     if meta is None:
         breach("meta.json", name)
         return
@@ -400,11 +403,12 @@ def main():
     p.add_argument("dir")
     p.add_argument("--running", action="store_true")
     p.add_argument("--partial", action="store_true")
+    p.add_argument("--killed", action="store_true")
     p.add_argument("--p2p", action="store_true")
     p.add_argument("--states", default="finished")
     options = p.parse_args()
     o = Output(options.dir)
-    if not o.R and not o.V:
+    if not o.R and not o.V and not options.killed:
         breach("rows", "there are none")
     for name in o.dirs:
         check_folder(o, name, options)

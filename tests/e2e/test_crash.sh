@@ -79,7 +79,7 @@ round() { # NAME all|one early|late [MICROSECONDS between calls]
 	fi
 	ok "$name: recover" "$probe" recover "$out"
 	ok "$name: every call that was left, none that was not entered" within_truth
-	contract "$name" "$out" --partial --states recovered
+	contract "$name" "$out" --partial --states recovered $([ $3 = late ] || echo --killed)
 	sums >"$tmp/sums"
 	ok "$name: recover once more" "$probe" recover "$out"
 	is "$name: changes nothing" "$(sums)" "$(cat "$tmp/sums")"
@@ -127,6 +127,33 @@ print([(o["dtype"], o["count"]) for o in json.load(sys.stdin)["open"] if o["op"]
 	is "$name: and of all before" "$(rows "$out" 'Counter(r["folder"] for r in calls(R) if r["api"] == "MPI_Allreduce" and "open" not in flags(r)) == {"rank0": 20, "rank1": 20}')" True
 	contract "$name" "$out" --partial --states recovered
 }
+
+# Killed in each of the first calls of libc by which libprobe takes its folder and makes its files (tests/fault/fault.c).
+killed_in_calls() {
+	local call n name
+	cc -std=gnu11 -O1 -g -Wall -D_GNU_SOURCE -shared -fPIC -fno-builtin -o "$tmp/libfault.so" tests/fault/fault.c -lpthread || {
+		fail 'tests/fault/fault.c compiles'
+		return
+	}
+	for call in mkdirat openat linkat unlinkat write renameat posix_fallocate; do
+		for n in {1..7}; do
+			new_out
+			name="$f: killed in $call $n"
+			rm -f "$tmp/faults" "$tmp"/truth.*
+			PRELOAD=$lib:$tmp/libfault.so run_with $f 1 FAULT=$call:kill:$n FAULT_LOG="$tmp/faults" PROBE_STEP_MARKER=MPI_Bcast mpi_random_kill "$tmp/truth" 7 200
+			[ -s "$tmp/faults" ] || break # it made fewer of these calls
+			gone "$out" || fail "$name: it is gone" "$(ps -ef)"
+			[ -d "$out/rank0" ] || continue
+			"$probe" recover "$out" >"$tmp/said" 2>&1
+			is "$name: recover" $? 0
+			unlike "$name: and it is not called complete" "$(cat "$tmp/said")" 'complete'
+			contract "$name" "$out" --partial --states recovered --killed
+		done
+		[ -d "$out/rank0" ] && ok "$f: killed in $call: it happened" test $n -gt 1
+	done
+}
+f=$(tail -1 <<<"$flavours") # each kill takes Open MPI's launcher a second longer
+killed_in_calls
 
 for f in $flavours; do
 	run_plain $f 2 mpi_random_kill "$tmp/truth" 7 20000

@@ -4,7 +4,8 @@
  * calls. FAULT is a list, joined by commas, of
  *
  *   FUNCTION:ERROR[:FIRST[:COUNT]]    calls FIRST (1) to FIRST + COUNT - 1 (all after) of libprobe.so end with that
- *                                     errno; ERROR `short`: write() and pread() take half of what they could
+ *                                     errno; ERROR `short`: write() and pread() take half of what they could; ERROR `kill`:
+ *                                     the process is killed (SIGKILL) instead of the call
  *   fsize:BYTES                       no file may be larger (RLIMIT_FSIZE), from the moment when libprobe.so makes its folder
  *   storm                             a signal each millisecond from libprobe.so's first call on, so that system calls
  *                                     that wait end with EINTR
@@ -30,7 +31,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-enum { RULES = 8, SHORT = -1 };
+enum { RULES = 8, SHORT = -1, KILL = -2 };
 
 static struct rule {
 	char name[32];
@@ -96,7 +97,9 @@ static void read_rules(void)
 			;
 		} else if (sscanf(p, "%31[^:]:%15[^:,]:%ld:%ld", r->name, error, &r->first,
 				   &r->count) >= 2) {
-			r->error = strcmp(error, "short") ? atoi(error) : SHORT;
+			r->error = strcmp(error, "short") == 0	? SHORT
+				   : strcmp(error, "kill") == 0 ? KILL
+								: atoi(error);
 			nrules++;
 		}
 		p += n + (p[n] == ',');
@@ -148,6 +151,8 @@ static int fault(const char *name, const void *caller)
 		if (n < r->first || n - r->first >= r->count)
 			continue;
 		note(name, r->error);
+		if (r->error == KILL)
+			kill(getpid(), SIGKILL);
 		return r->error;
 	}
 	return 0;
@@ -175,9 +180,11 @@ FAILING(void *, mmap, MAP_FAILED, (void *a, size_t n, int prot, int flags, int f
 FAILING(int, pthread_create, error,
 	(pthread_t * t, const pthread_attr_t *a, void *(*f)(void *), void *arg), (t, a, f, arg))
 FAILING(int, mkdir, -1, (const char *path, mode_t mode), (path, mode))
+FAILING(int, mkdirat, -1, (int dir, const char *path, mode_t mode), (dir, path, mode))
 FAILING(int, linkat, -1, (int a, const char *from, int b, const char *to, int flags),
 	(a, from, b, to, flags))
 FAILING(int, renameat, -1, (int a, const char *from, int b, const char *to), (a, from, b, to))
+FAILING(int, unlinkat, -1, (int dir, const char *path, int flags), (dir, path, flags))
 FAILING(int, ftruncate, -1, (int fd, off_t n), (fd, n))
 FAILING(int, shmget, -1, (key_t key, size_t n, int flags), (key, n, flags))
 FAILING(ssize_t, read, -1, (int fd, void *p, size_t n), (fd, p, n))

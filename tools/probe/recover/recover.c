@@ -126,6 +126,25 @@ static int compare_version_names(const void *x, const void *y)
 	return strverscmp(*(char *const *)x, *(char *const *)y);
 }
 
+/*
+ * Returns true if the folder has the name of a rank, and nothing but drafts of meta.json: its process was killed, or is now,
+ * before it wrote meta.json.
+ */
+static bool is_unbegun_folder(const char *path, const char *name)
+{
+	DIR *d = parse_folder_rank(name) >= 0 && !name[4 + strspn(name + 4, "0123456789")]
+			 ? opendir(path)
+			 : NULL;
+	bool only = d != NULL;
+
+	for (struct dirent *e; only && (e = readdir(d));)
+		only = strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 ||
+		       strncmp(e->d_name, "meta.json.", 10) == 0;
+	if (d)
+		closedir(d);
+	return only;
+}
+
 /* Handles every rank's folder in the output folder, of any run. */
 static int add_recovered_folders(struct list *l, const char *path, const struct wish *w)
 {
@@ -148,7 +167,7 @@ static int add_recovered_folders(struct list *l, const char *path, const struct 
 		qsort(name, n, sizeof(*name), compare_version_names);
 	for (unsigned i = 0; i < n; i++) {
 		sub = tool_format("%s/%s", path, name[i]);
-		if (folders_is_rank(sub))
+		if (folders_is_rank(sub) || is_unbegun_folder(sub, name[i]))
 			add_recovered_folder(l, sub, name[i], w);
 		free(sub);
 		free(name[i]);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/probe/recover/recover.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -231,36 +232,70 @@ static bool remove_empty_journal(int dirfd, const struct place *p, struct recove
 }
 
 /*
- * Returns true if the process of a folder without a journal runs, or may run. It may not have created
- * its journal yet, or may write its files without a journal (full disk).
+ * Removes drafts of meta.json (preload/folder/folder.c) that processes left which were killed while they took the folder.
+ * A draft whose process may run stays: it is about to be linked.
  */
-static bool is_alive_without_journal(int dirfd, bool force, struct recover_info *r)
+static void remove_drafts(int dirfd)
+{
+	int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	char meta[META_LEAD];
+	struct journal_owner owner;
+	ssize_t n;
+
+	if (!d && fd >= 0)
+		close(fd);
+	for (struct dirent *e; d && (e = readdir(d));) {
+		if (strncmp(e->d_name, "meta.json.", 10) || strlen(e->d_name) != 26 ||
+			strspn(e->d_name + 10, "0123456789abcdef") != 16)
+			continue;
+		n = io_read_file(dirfd, e->d_name, meta, sizeof(meta) - 1);
+		meta[n < 0 ? 0 : n] = 0;
+		if (owner_parse(meta, &owner) == 0 &&
+			recover_owner_life(&owner, "", "", 0) == OWNER_DEAD)
+			unlinkat(dirfd, e->d_name, 0);
+	}
+	if (d)
+		closedir(d);
+}
+
+/*
+ * Describes a folder without a journal. Its process may run: it has not created its journal yet, or writes its files without
+ * one (full disk). Or it has finished, or was killed before it had a journal, or its journal was lost.
+ */
+static void describe_without_journal(int dirfd, bool force, struct recover_info *r)
 {
 	char meta[META_LEAD], state[16], path[JOURNAL_PATH_MAX];
 	struct journal_owner owner;
 	ssize_t n = io_read_file(dirfd, "meta.json", meta, sizeof(meta) - 1);
 	enum owner_life life;
 
+	remove_drafts(dirfd);
+	if (n == -ENOENT)
+		snprintf(r->why, sizeof(r->why),
+			"nothing to do: no journal and no meta.json: its process was killed before "
+			"it "
+			"recorded a call, or has just started, or the file was removed");
 	if (n < 0)
-		return false;
+		return;
 	meta[n] = 0;
 	meta_string(meta, "state", state, sizeof(state));
 	meta_string(meta, "journal_path", path, sizeof(path));
 	if (strcmp(state, "running") || owner_parse(meta, &owner) < 0)
-		return false;
+		return;
 	life = recover_owner_life(&owner, path, path, 0);
 	snprintf(r->owner, sizeof(r->owner), "host %.71s, pid %lld", owner.host,
 		(long long)owner.pid);
-	if (life == OWNER_DEAD || (life == OWNER_UNKNOWN && force)) {
-		if (path[0])
-			snprintf(r->why, sizeof(r->why),
-				"its journal (%.160s) does not exist any more: rows that were not "
-				"yet in the files are lost",
-				path);
-		return false;
-	}
-	record_possibly_alive(r, life);
-	return true;
+	if (life != OWNER_DEAD && !(life == OWNER_UNKNOWN && force))
+		record_possibly_alive(r, life);
+	else if (path[0])
+		snprintf(r->why, sizeof(r->why),
+			"its journal (%.160s) does not exist any more: rows that were not "
+			"yet in the files are lost",
+			path);
+	else
+		snprintf(r->why, sizeof(r->why),
+			"nothing to do: its process ended without a journal");
 }
 
 static void copy_journal_rows(struct journal *j, int dirfd, const char *path, const struct place *p,
@@ -318,7 +353,7 @@ void recover_folder(int dirfd, bool force, struct recover_info *r)
 	if (!err)
 		copy_journal_rows(&j, dirfd, path, &p, force, r);
 	else if (err == -ENOENT)
-		is_alive_without_journal(dirfd, force, r);
+		describe_without_journal(dirfd, force, r);
 	else if (err != -ENODATA || !remove_empty_journal(dirfd, &p, r))
 		set_recover_error(r, path, err);
 	close_place(&p, dirfd);
