@@ -12,7 +12,7 @@ from fault_folders import BEGIN, RANKS, WHEN, WHO, Job, values
 
 STEPS, US = 16, 1000
 LINES = {name: i + 1 for i, name in enumerate(("dt", "first_halo", "halo", "norm", "gather", "scatter", "send", "recv", "once"))}
-ENDED = ("touched", "refused", "refused_inf", "refused_crash", "refused_gather", "start_missing", "tag_line", "half_turn", "half_again", "iteration_missing", "round_again", "rare_missing", "message_shifted", "grown_count", "control_missing", "choice_waits")
+ENDED = ("touched", "refused", "refused_inf", "refused_crash", "refused_gather", "start_missing", "tag_line", "half_turn", "half_again", "iteration_missing", "round_again", "rare_missing", "message_shifted", "grown_count", "control_missing", "choice_waits", "turn_waits", "pass_twice")
 UNMARKED = ("slow_between", "writes_between", "jitter_between", "round_again", "bursts_zero", "spike_residual")
 GRAPH = "44444444444444a4"
 
@@ -337,6 +337,43 @@ class Loops(Job):
         self.one_message(step, WHO + 1, "send", WHO, 8, WHO + 1, 9)
         self.all_of(step, "all_reduce", "dt", 1, redop="sum")
 
+    def exchanges(self, step):
+        """Pairs exchange at two lines in each turn, of which steps have different numbers; a broadcast and a sum of all. Rank 3 stops in its
+        first turn of two, and rank 2 waits for it in the next one."""
+        turns = 2 + step % 3
+        for turn in range(turns):
+            self.now += 100 * US
+            for take, give in (("first_halo", "halo"), ("recv", "send")):
+                waits = step == WHEN and turn == 1
+                for r in range(2 if waits else RANKS):
+                    self.one_message(step, r, "recv", r ^ 1, 8, r ^ 1, 9, place=take, flags="async", turn=turn, api="MPI_Irecv")
+                    self.one_message(step, r, "send", r ^ 1, 8, r, 9, place=give, flags="async", turn=turn, api="MPI_Isend")
+                if waits and give == "halo":
+                    self.one_message(step, WHO, "recv", WHO + 1, 8, WHO + 1, 9, place=take, flags="async;open", turn=turn, api="MPI_Irecv")
+                    self.one_message(step, WHO, "send", WHO + 1, 8, WHO, 9, place=give, flags="async", turn=turn, api="MPI_Isend")
+        due = step == WHEN
+        self.all_of(step, "broadcast", "scatter", 3, outs=lambda v, r: v[0], who=range(2 if due else RANKS), root=0)
+        for r in (0, 1) if due else ():
+            self.stands(step, r, "all_reduce", "norm", 1, redop="sum")
+        if not due:
+            self.all_of(step, "all_reduce", "norm", 1, redop="sum")
+
+    def passes(self, step):
+        """Backward passes, of which steps have different numbers, with a reduction in each; in every other step a sum of nine numbers; one
+        more pass. Rank 2 reduces twice in a pass, which never happened."""
+        turns = 1 + step * 5 % 3
+        for turn in range(turns):
+            twice = step == WHEN and self.fault == "pass_twice"
+            self.all_of(step, "all_reduce", "norm", 16, turn, redop="sum", phase="backward", micro_step=turn + 1)
+            if twice:
+                for r in range(RANKS):
+                    mine = r == WHO
+                    self.stands(step, r, "all_reduce", "norm" if mine else "gather", 16 if mine else 9, redop="sum", phase="backward" if mine else "forward", micro_step=turn + 1)
+                return
+        if step % 2:
+            self.all_of(step, "all_reduce", "gather", 9, redop="sum", phase="forward", micro_step=turns)
+        self.all_of(step, "all_reduce", "once", 12, redop="sum", phase="backward", micro_step=turns + 1)
+
     def diagnoses(self, step):
         """Iterations, as many as it takes, and after them a diagnosis every third step, which rank 2 leaves out once: it begins the next step."""
         self.now += 500 * US
@@ -364,7 +401,7 @@ PROGRAM = {"slow_between": Loops.solver, "writes_between": Loops.solver, "jitter
            "round_again": Loops.solver, "half_turn": Loops.layers, "half_again": Loops.layers, "touched": Loops.reduces, "refused": Loops.reduces, "refused_inf": Loops.reduces, "corruption_first": Loops.replicas, "start_again": Loops.stages, "refused_crash": Loops.reduces, "refused_gather": Loops.reduces,
            "start_missing": Loops.stages, "tag_line": Loops.stages, "short_line": Loops.stages, "lengths": Loops.stages, "halo_missing": Loops.pairs_of_two, "stale_turn": Loops.stages, "stale_turns": Loops.stages, "last_turn": Loops.stages,
            "bursts_zero": Loops.saves, "message_shifted": Loops.answers, "rare_missing": Loops.diagnoses,
-           "grown_count": Loops.grows, "control_missing": Loops.controlled, "choice_waits": Loops.chooses}
+           "grown_count": Loops.grows, "control_missing": Loops.controlled, "choice_waits": Loops.chooses, "turn_waits": Loops.exchanges, "pass_twice": Loops.passes, "clean_passes": Loops.passes}
 
 
 def main(top, fault):

@@ -192,11 +192,16 @@ bursts_zero zero bad [2] 9 None all_reduce
 rare_missing skip bad [2] 9 missing reduce
 grown_count mismatch bad [2] 9 count all_reduce
 control_missing skip bad [2] 9 missing broadcast
-choice_waits stopped warn [3] 9 None all_reduce'
+choice_waits stopped warn [3] 9 None all_reduce
+turn_waits stopped warn [3] 9 None all_reduce
+clean_passes None None None None None None
+pass_twice skip bad [2] 9 extra all_reduce'
 python3 tests/e2e/loop_folders.py "$tmp/loops" $(awk '{print $1}' <<<"$loops")
 while read -r name line; do
 	is "$name" "$(first "$tmp/loops/$name")" "$line"
 done <<<"$loops"
+
+is 'two ranks: the one that reduces twice in a pass, as neither ever did' "$(first "$tmp/loops/pass_twice" -r 1,2)" 'skip bad [2] 9 extra all_reduce'
 
 # With two ranks, the other one seems to gain what the slow one loses in most steps: that is no spread.
 is 'jitter in more than half of the steps, two ranks' "$(first "$tmp/made/jitter_most" -r 1,2)" 'jitter warn [2] 5 None None'

@@ -143,19 +143,66 @@ static bool is_due_by_period(const struct rank_window *r, const struct entry *e)
 	return n >= 2 && e->call.step - step[1] == step[1] - step[0];
 }
 
-/*
- * True if the rank has made the same call after the same predecessor in earlier steps, and no other
- * call since: it may still come to the call in question.
- */
-static bool may_come_yet(const struct rank_window *r, uint64_t before, const struct entry *last)
+/* Returns true if the rank made a call at site `next` right after one with token `before` in an earlier step. */
+static bool has_followed(
+	const struct rank_window *r, uint64_t before, uint64_t next, uint64_t step)
 {
-	if (last->next >= 0 || last->call.bits & CALL_OPEN)
-		return false;
 	for (unsigned i = 0; i < r->n; i++)
-		if (r->e[i].place == last->place && r->e[i].call.step < last->call.step &&
-			r->e[i].prev >= 0 && r->e[r->e[i].prev].token == before)
+		if (r->e[i].place == next && r->e[i].call.step < step && r->e[i].prev >= 0 &&
+			r->e[r->e[i].prev].token == before)
 			return true;
 	return false;
+}
+
+/* Returns true if the rank came from site `from` to site `to` within one step before `step`. */
+static bool has_led_to(const struct rank_window *r, uint64_t from, uint64_t to, uint64_t step)
+{
+	uint64_t reached = UINT64_MAX; /* the step of the call at `to` that comes next */
+
+	for (unsigned i = r->n; i-- > 0;) {
+		const struct entry *e = &r->e[i];
+
+		if (e->call.step >= step)
+			continue;
+		if (e->place == from && e->call.step == reached)
+			return true;
+		if (e->place == to)
+			reached = e->call.step;
+	}
+	return false;
+}
+
+/* Returns true if the rank waits in its last step for a message, and in no collective. */
+static bool is_waiting_for_message(const struct rank_window *r)
+{
+	bool waits = false;
+
+	for (unsigned i = r->n; i-- > 0 && r->e[i].call.step == r->e[r->n - 1].call.step;) {
+		if (is_open_collective(&r->e[i]))
+			return false;
+		waits |= (r->e[i].call.bits & (CALL_OPEN | CALL_P2P)) == (CALL_OPEN | CALL_P2P);
+	}
+	return waits;
+}
+
+/*
+ * True if the rank has gone on with `next` as it did after the same predecessor in earlier steps, and may still come to e: it
+ * has made no other call since, or is in a further turn of a loop, where it waits for a message at a site after which it came
+ * to e in earlier steps.
+ */
+static bool may_come_yet(const struct rank_window *r, uint64_t before, const struct entry *next,
+	const struct entry *e)
+{
+	const struct entry *last = next;
+
+	if (!has_followed(r, before, next->place, next->call.step))
+		return false;
+	if (next->next < 0 && !(next->call.bits & CALL_OPEN))
+		return true;
+	while (last->next >= 0)
+		last = &r->e[last->next];
+	return is_waiting_for_message(r) && last->call.step == e->call.step &&
+	       has_led_to(r, last->place, e->place, e->call.step);
 }
 
 /*
@@ -198,7 +245,7 @@ static bool went_past(const struct window *w, const struct table *t, const struc
 	met = find_call_of_rank(
 		w, t, hash_found(BY_NUMBER, e->call.comm, (uint64_t)e->call.comm_seq), k);
 	*next = &r->e[there->next];
-	if (may_come_yet(r, before->token, *next))
+	if (may_come_yet(r, before->token, *next, e))
 		return false;
 	return (*next)->place != e->place && (!met || met->place != e->place) &&
 	       !find_call_of_rank(w, t, hash_found(BY_PLACE, e->place, e->call.step), k);

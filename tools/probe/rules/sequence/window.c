@@ -16,6 +16,7 @@
 /* without marked steps, the last tenth of the window's calls is always judged */
 #define LATEST_SHARE 10
 #define CHAINS_MAX 32u
+#define PASSES_MIN 8u /* backward passes of all ranks, by which the most calls of a line in a pass is known */
 
 /* ---- reading ---- */
 
@@ -344,6 +345,61 @@ static void follow_moved_calls(const struct window *w, struct rank_window *r)
 	table_free(&lines);
 }
 
+/* How often a line is called in one backward pass. */
+struct pass_calls {
+	struct table_key key; /* a: line; b: 0: of all, else hash of rank, step and pass */
+	uint32_t n; /* of all: the most in one pass; else: so far */
+	uint32_t passes; /* of all: those that were seen */
+};
+
+static bool is_in_backward_pass(const struct call *c)
+{
+	return c->pass && !(c->bits & (CALL_P2P | CALL_LOCAL)) &&
+	       strcmp(intern_get_name(c->phase), "backward") == 0;
+}
+
+/* Returns the number of the call among those of its line in its backward pass, from 1. 0: not known. */
+static uint32_t count_in_pass(struct table *t, uint32_t rank, const struct entry *e)
+{
+	uint64_t pass = hash_u64(hash_u64(rank, e->call.step), (uint64_t)e->call.pass) | 1;
+	struct pass_calls *c = table_get(t, e->line, pass);
+
+	return c ? ++c->n : 0;
+}
+
+/*
+ * Number of passes and of calls in a pass both vary from step to step where data decide how many passes there are. But a hook of
+ * gradients that was never called as often in one pass makes another call than those before.
+ */
+static void tell_calls_beyond_pass(struct window *w)
+{
+	struct table t;
+
+	table_init(&t, sizeof(struct pass_calls), 8 * CALLS_MAX);
+	for (unsigned judged = 0; judged < 2; judged++)
+		for (unsigned j = 0; j < w->n; j++)
+			for (unsigned i = 0; i < w->rank[j].n; i++) {
+				struct entry *e = &w->rank[j].e[i];
+				struct pass_calls *all;
+				uint32_t n;
+
+				if (is_judged(w, &w->rank[j], i) != judged ||
+					!is_in_backward_pass(&e->call))
+					continue;
+				n = count_in_pass(&t, w->rank[j].rank, e);
+				all = table_get(&t, e->line, 0);
+				if (!all || !n)
+					continue;
+				if (!judged) {
+					all->passes += n == 1;
+					all->n = n > all->n ? n : all->n;
+				} else if (n > all->n && all->passes >= PASSES_MIN) {
+					e->loop = hash_u64(e->loop, n);
+				}
+			}
+	table_free(&t);
+}
+
 static void find_known_places(const struct window *w, struct rank_window *r)
 {
 	struct table seen;
@@ -608,6 +664,11 @@ static void compare_by_usual_order(struct window *w)
 		struct rank_window *r = &w->rank[j];
 
 		follow_moved_calls(w, r);
+	}
+	tell_calls_beyond_pass(w);
+	for (unsigned j = 0; j < w->n; j++) {
+		struct rank_window *r = &w->rank[j];
+
 		count_turns(w, r);
 		chain_calls(r);
 		tell_turns_by_terms(r);
