@@ -374,6 +374,18 @@ class Loops(Job):
             self.all_of(step, "all_reduce", "gather", 9, redop="sum", phase="forward", micro_step=turns)
         self.all_of(step, "all_reduce", "once", 12, redop="sum", phase="backward", micro_step=turns + 1)
 
+    def tells(self, step):
+        """From step 4 on, three messages to the next rank, all of one length, or the third is the rest; then a sum of all. One of rank 2 is
+        shorter: it had five before it at its place in the step, and seventeen of its line."""
+        for m in range(3 if step >= 4 else 0):
+            self.now += 100 * US
+            rest = 40 if self.fault == "clean_rest" and m == 2 else 64
+            for r in range(RANKS):
+                for op, to, sender in (("send", (r + 1) % RANKS, r), ("recv", (r - 1) % RANKS, (r - 1) % RANKS)):
+                    n = 40 if self.fault == "short_early" and step == WHEN and m == 1 and sender == WHO else rest
+                    self.one_message(step, r, op, to, n, sender, 9, turn=m)
+        self.all_of(step, "all_reduce", "norm", 1, redop="sum")
+
     def diagnoses(self, step):
         """Iterations, as many as it takes, and after them a diagnosis every third step, which rank 2 leaves out once: it begins the next step."""
         self.now += 500 * US
@@ -401,7 +413,7 @@ PROGRAM = {"slow_between": Loops.solver, "writes_between": Loops.solver, "jitter
            "round_again": Loops.solver, "half_turn": Loops.layers, "half_again": Loops.layers, "touched": Loops.reduces, "refused": Loops.reduces, "refused_inf": Loops.reduces, "corruption_first": Loops.replicas, "start_again": Loops.stages, "refused_crash": Loops.reduces, "refused_gather": Loops.reduces,
            "start_missing": Loops.stages, "tag_line": Loops.stages, "short_line": Loops.stages, "lengths": Loops.stages, "halo_missing": Loops.pairs_of_two, "stale_turn": Loops.stages, "stale_turns": Loops.stages, "last_turn": Loops.stages,
            "bursts_zero": Loops.saves, "message_shifted": Loops.answers, "rare_missing": Loops.diagnoses,
-           "grown_count": Loops.grows, "control_missing": Loops.controlled, "choice_waits": Loops.chooses, "turn_waits": Loops.exchanges, "pass_twice": Loops.passes, "clean_passes": Loops.passes}
+           "grown_count": Loops.grows, "control_missing": Loops.controlled, "choice_waits": Loops.chooses, "turn_waits": Loops.exchanges, "pass_twice": Loops.passes, "clean_passes": Loops.passes, "short_early": Loops.tells, "clean_rest": Loops.tells}
 
 
 def main(top, fault):

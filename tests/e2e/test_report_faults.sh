@@ -195,7 +195,9 @@ control_missing skip bad [2] 9 missing broadcast
 choice_waits stopped warn [3] 9 None all_reduce
 turn_waits stopped warn [3] 9 None all_reduce
 clean_passes None None None None None None
-pass_twice skip bad [2] 9 extra all_reduce'
+pass_twice skip bad [2] 9 extra all_reduce
+short_early mismatch note [2] 9 count send
+clean_rest None None None None None None'
 python3 tests/e2e/loop_folders.py "$tmp/loops" $(awk '{print $1}' <<<"$loops")
 while read -r name line; do
 	is "$name" "$(first "$tmp/loops/$name")" "$line"

@@ -255,21 +255,23 @@ const struct call *find_lagging(const struct messages *m, bool whole)
 	return first ? &first->call : NULL;
 }
 
-static struct usual_count *count_of_place(struct messages *m, const struct call *c, bool send)
+static void add_count(struct messages *m, uint32_t rank, uint64_t place, uint64_t count)
 {
-	return table_get(&m->counts, c->rank, hash_u64(hash_place(c), send));
-}
-
-static void record_count(struct messages *m, const struct call *c, bool send)
-{
-	struct usual_count *u = count_of_place(m, c, send);
-	uint64_t count = send ? c->in.count : c->out.count;
+	struct usual_count *u = table_get(&m->counts, rank, place);
 
 	if (!u)
 		return;
 	u->changes |= u->n && u->count != count;
 	u->count = count;
 	u->n++;
+}
+
+static void record_count(struct messages *m, const struct call *c, bool send)
+{
+	uint64_t count = send ? c->in.count : c->out.count;
+
+	add_count(m, c->rank, hash_u64(hash_place(c), send), count);
+	add_count(m, c->rank, hash_u64(get_place_of_all_turns(c), send), count);
 }
 
 /* Returns the usual count at the call site if this count differs from all earlier ones, else NULL. */
@@ -280,6 +282,21 @@ static const struct usual_count *find_new_count(
 		table_find(&m->counts, c->rank, hash_u64(hash_place(c), send));
 
 	return u && u->n >= COUNTS_MIN && !u->changes && u->count != count ? u : NULL;
+}
+
+/*
+ * Returns the count of u if enough messages had it: of the turn of the loop to which u belongs, or, where all turns have
+ * one count, of all. Else NULL.
+ */
+static const struct usual_count *find_proven_count(
+	const struct messages *m, const struct usual_count *u, const struct call *c, bool send)
+{
+	if (u && u->n < SHORT_MIN) {
+		u = table_find(&m->counts, c->rank, hash_u64(get_place_of_all_turns(c), send));
+		if (u && (u->n < SHORT_MIN || u->changes))
+			u = NULL;
+	}
+	return u;
 }
 
 static bool is_new_place(const struct messages *m, const struct call *send)
@@ -398,10 +415,9 @@ static void compare_counts(struct messages *m, const struct tag_stat *way, const
 	if (m->shorter.any || recv->out.count != send->in.count)
 		return;
 	/* A line that never sent before is compared with what the receiver has always received at its call site. */
-	if (!s && is_new_place(m, send))
-		s = t;
-	if (!s || !t || s->n < SHORT_MIN || t->n < SHORT_MIN || s->count != t->count ||
-		send->in.count > s->count)
+	t = find_proven_count(m, t, recv, false);
+	s = !s && is_new_place(m, send) ? t : find_proven_count(m, s, send, true);
+	if (!s || !t || s->count != t->count || send->in.count > s->count)
 		return;
 	m->shorter = (struct shorter){
 		.any = true, .send = *send, .recv = *recv, .usual = s->count, .times = s->n};

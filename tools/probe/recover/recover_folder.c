@@ -263,7 +263,7 @@ static void remove_drafts(int dirfd)
  * Describes a folder without a journal. Its process may run: it has not created its journal yet, or writes its files without
  * one (full disk). Or it has finished, or was killed before it had a journal, or its journal was lost.
  */
-static void describe_without_journal(int dirfd, bool force, struct recover_info *r)
+static void set_reason_without_journal(int dirfd, bool force, struct recover_info *r)
 {
 	char meta[META_LEAD], state[16], path[JOURNAL_PATH_MAX];
 	struct journal_owner owner;
@@ -353,7 +353,7 @@ void recover_folder(int dirfd, bool force, struct recover_info *r)
 	if (!err)
 		copy_journal_rows(&j, dirfd, path, &p, force, r);
 	else if (err == -ENOENT)
-		describe_without_journal(dirfd, force, r);
+		set_reason_without_journal(dirfd, force, r);
 	else if (err != -ENODATA || !remove_empty_journal(dirfd, &p, r))
 		set_recover_error(r, path, err);
 	close_place(&p, dirfd);

@@ -228,9 +228,19 @@ uint64_t find_leaf_site(const struct sites *s, const struct call *c)
 	return leaf;
 }
 
-uint64_t hash_place(const struct call *c)
+static uint64_t get_place_of_turn(const struct call *c, uint64_t nth)
 {
-	uint64_t h = hash_u64(hash_u64(hash_u64(c->site, c->comm), c->api), c->nth);
+	uint64_t h = hash_u64(hash_u64(hash_u64(c->site, c->comm), c->api), nth);
 
 	return c->bits & CALL_P2P ? hash_u64(hash_u64(h, (uint64_t)c->peer), (uint64_t)c->tag) : h;
+}
+
+uint64_t hash_place(const struct call *c)
+{
+	return get_place_of_turn(c, c->nth);
+}
+
+uint64_t get_place_of_all_turns(const struct call *c)
+{
+	return get_place_of_turn(c, UINT64_MAX);
 }

@@ -78,4 +78,7 @@ uint64_t find_leaf_site(const struct sites *s, const struct call *c);
  */
 uint64_t hash_place(const struct call *c);
 
+/* Like hash_place(), but the same for all turns of a loop in the step. */
+uint64_t get_place_of_all_turns(const struct call *c);
+
 #endif

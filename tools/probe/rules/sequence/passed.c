@@ -144,7 +144,7 @@ static bool is_due_by_period(const struct rank_window *r, const struct entry *e)
 }
 
 /* Returns true if the rank made a call at site `next` right after one with token `before` in an earlier step. */
-static bool has_followed(
+static bool is_former_successor(
 	const struct rank_window *r, uint64_t before, uint64_t next, uint64_t step)
 {
 	for (unsigned i = 0; i < r->n; i++)
@@ -195,7 +195,7 @@ static bool may_come_yet(const struct rank_window *r, uint64_t before, const str
 {
 	const struct entry *last = next;
 
-	if (!has_followed(r, before, next->place, next->call.step))
+	if (!is_former_successor(r, before, next->place, next->call.step))
 		return false;
 	if (next->next < 0 && !(next->call.bits & CALL_OPEN))
 		return true;

@@ -16,7 +16,8 @@
 /* without marked steps, the last tenth of the window's calls is always judged */
 #define LATEST_SHARE 10
 #define CHAINS_MAX 32u
-#define PASSES_MIN 8u /* backward passes of all ranks, by which the most calls of a line in a pass is known */
+#define PASSES_MIN \
+	8u /* backward passes of all ranks, by which the most calls of a line in a pass is known */
 
 /* ---- reading ---- */
 
@@ -359,7 +360,7 @@ static bool is_in_backward_pass(const struct call *c)
 }
 
 /* Returns the number of the call among those of its line in its backward pass, from 1. 0: not known. */
-static uint32_t count_in_pass(struct table *t, uint32_t rank, const struct entry *e)
+static uint32_t get_number_in_pass(struct table *t, uint32_t rank, const struct entry *e)
 {
 	uint64_t pass = hash_u64(hash_u64(rank, e->call.step), (uint64_t)e->call.pass) | 1;
 	struct pass_calls *c = table_get(t, e->line, pass);
@@ -371,7 +372,7 @@ static uint32_t count_in_pass(struct table *t, uint32_t rank, const struct entry
  * Number of passes and of calls in a pass both vary from step to step where data decide how many passes there are. But a hook of
  * gradients that was never called as often in one pass makes another call than those before.
  */
-static void tell_calls_beyond_pass(struct window *w)
+static void update_calls_beyond_pass(struct window *w)
 {
 	struct table t;
 
@@ -386,7 +387,7 @@ static void tell_calls_beyond_pass(struct window *w)
 				if (is_judged(w, &w->rank[j], i) != judged ||
 					!is_in_backward_pass(&e->call))
 					continue;
-				n = count_in_pass(&t, w->rank[j].rank, e);
+				n = get_number_in_pass(&t, w->rank[j].rank, e);
 				all = table_get(&t, e->line, 0);
 				if (!all || !n)
 					continue;
@@ -665,7 +666,7 @@ static void compare_by_usual_order(struct window *w)
 
 		follow_moved_calls(w, r);
 	}
-	tell_calls_beyond_pass(w);
+	update_calls_beyond_pass(w);
 	for (unsigned j = 0; j < w->n; j++) {
 		struct rank_window *r = &w->rank[j];
 
