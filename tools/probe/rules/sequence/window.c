@@ -16,8 +16,8 @@
 /* without marked steps, the last tenth of the window's calls is always judged */
 #define LATEST_SHARE 10
 #define CHAINS_MAX 32u
-#define PASSES_MIN \
-	8u /* backward passes of all ranks, by which the most calls of a line in a pass is known */
+/* backward passes of all ranks, by which the most calls of a line in a pass is known */
+#define PASSES_MIN 8u
 
 /* ---- reading ---- */
 
