@@ -228,7 +228,7 @@ static void start_data_call(
 		stream_enter(c);
 	c->rec = record_open(c->t, f, &c->op, comm_seq, stack, c->outer);
 	if (!c->rec && is_on_stream(c, s))
-		stream_drop(&c->op);
+		stream_remove_operation(&c->op);
 	if (c->rec) {
 		c->mode = CALL_RECORD;
 		c->start = c->rec->start;
@@ -641,7 +641,7 @@ static void unwind_on_private_stack(void *arg)
 	if (c->rec && !is_elsewhere(c, thread_inside())) {
 		c->op.flags |= CF_UNWOUND;
 		c->op.nout = 0;
-		stream_drop(&c->op);
+		stream_remove_operation(&c->op);
 		record_close(c->rec, &c->op, clock_ticks(), false, 0);
 	} else if (!c->rec) {
 		/* If it is a completion call: the thread is no longer blocked in it. */

@@ -244,7 +244,7 @@ static void remove_stream_mark(uint32_t *mark)
 	*mark = 0;
 }
 
-void stream_drop(struct operation *w)
+void stream_remove_operation(struct operation *w)
 {
 	stop_carrying(w);
 	if (!device_known())
@@ -364,7 +364,7 @@ static void handle_stream_completion(struct pending *p, uint64_t end, uint32_t f
 	p->device_ns = compute_device_time(&p->op);
 	if (t)
 		write_end_record(t, p, end, flags, error);
-	stream_drop(&p->op);
+	stream_remove_operation(&p->op);
 	operation_free_copy(&p->op);
 }
 
@@ -386,7 +386,7 @@ static void end_when_snapshots_arrived(struct pending *p, uint64_t end, uint32_t
 			return;
 		log_loss(LOSS_PENDING,
 			"too many calls in progress on streams: further ones have no statistics");
-		stream_drop(&p->op);
+		stream_remove_operation(&p->op);
 	}
 	handle_stream_completion(p, end, flags, 0);
 }
@@ -542,7 +542,7 @@ static void handle_group_end(struct call *c, int64_t ret)
 			continue;
 		}
 		if (never) {
-			stream_drop(w);
+			stream_remove_operation(w);
 			handle_stream_completion(&q[i].p, c->end, flags, (int32_t)ret);
 			continue;
 		}
@@ -604,7 +604,7 @@ void stream_leave(struct call *c, int64_t ret)
 
 	stop_carrying(w);
 	if (!c->ok) {
-		stream_drop(w);
+		stream_remove_operation(w);
 		record_close(c->rec, w, c->end, true, ret);
 		return;
 	}
@@ -637,7 +637,7 @@ void stream_leave(struct call *c, int64_t ret)
 	if (!w->all_in && !w->all_out) {
 		operation_copy_arrays(&p.op);
 	} else if (!operation_copy_all(&p.op)) {
-		stream_drop(w);
+		stream_remove_operation(w);
 		record_close(c->rec, w, c->end, false, ret);
 		return;
 	}

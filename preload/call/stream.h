@@ -51,8 +51,8 @@ void stream_group(struct call *c, int64_t ret);
 /* True if a group of this call's library is open on this thread. Calls in it take effect at its end. */
 bool stream_in_group(const struct call *c);
 
-/* Drops the snapshots of a call that gets no record, or no end. */
-void stream_drop(struct operation *w);
+/* Removes the snapshots of the buffers of a call that gets no record, or no end. */
+void stream_remove_operation(struct operation *w);
 
 /* Ends the calls whose snapshots have arrived. Cheap if none is pending. */
 void stream_poll(void);

@@ -515,7 +515,9 @@ const struct config_key config_keys[] = {
 		"Threshold of the global norm; from this value on, and if it is not finite, it is "
 		"a spike"),
 	INT(global_norm_spike_count_threshold, "10", 0, 1e9,
-		"Number of withheld steps in a row that end a Python job by ValueError; 0: never"),
+		"After this number of steps in a row that libprobe has withheld, a ValueError is "
+		"raised "
+		"in the Python job; 0: never"),
 	ENUM(monitor_layout, config_monitor_layout, "v1", layout_names,
 		"Layout of format monitor: that of msprobe's TrainerMon (v1) or TrainerMonitorV2 "
 		"(v2)"),

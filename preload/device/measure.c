@@ -133,7 +133,7 @@ static void load_kernel_on_private_stack(void *arg)
 	a->ready = start_context(a->m, a->d);
 }
 
-/* The driver compiles the kernel on the thread that asks, with an unknown need of stack. */
+/* The driver compiles the kernel on the thread that asks, and it is not known how much stack that takes. */
 static bool load_on_deep_stack(struct measure_context *m, const struct device_driver *d)
 {
 	struct making a = {m, d, false};

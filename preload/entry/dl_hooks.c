@@ -172,7 +172,7 @@ static void find_scope_answer(void *arg)
 	errno = err;
 }
 
-static void answer_handle(void *arg)
+static void find_handle_answer(void *arg)
 {
 	struct asked *q = arg;
 	void *p = q->version ? ((dlvsym_fn *)q->to.target)(q->handle, q->name, q->version)
@@ -199,8 +199,8 @@ struct tail hook_dlsym(
 	if (!q.to.target || !is_name_of_interest(name))
 		return q.to;
 	thread_state.busy++;
-	private_stack_call(
-		handle == RTLD_DEFAULT || handle == RTLD_NEXT ? find_scope_answer : answer_handle,
+	private_stack_call(handle == RTLD_DEFAULT || handle == RTLD_NEXT ? find_scope_answer
+									 : find_handle_answer,
 		&q);
 	thread_state.busy--;
 	return q.to;
@@ -219,7 +219,7 @@ struct tail hook_dlvsym(void *handle, const char *name, const char *version, uin
 		handle == RTLD_NEXT)
 		return q.to;
 	thread_state.busy++;
-	private_stack_call(answer_handle, &q);
+	private_stack_call(find_handle_answer, &q);
 	thread_state.busy--;
 	return q.to;
 }

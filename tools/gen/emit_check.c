@@ -62,7 +62,7 @@ static void write_prototype(struct out *o, const struct func *f)
 		write_format(o, "void");
 	for (unsigned i = 0; i < f->args.n; i++)
 		write_format(o, "%s%s", i ? ", " : "", f->args.item[i].type.spelling);
-	write_format(o, ")),\n\t\"%s:%u:%u: the header has another prototype of %s\");\n",
+	write_format(o, ")),\n\t\"%s:%u:%u: the header declares another prototype of %s\");\n",
 		f->spec->base, f->at.line, f->at.col, f->symbol);
 }
 

@@ -454,7 +454,7 @@ static void handle_output(
 			scores = record_logits(read, m->router, b);
 		} else if (k->copies && b->ndim == 2 &&
 			   b->count == (uint64_t)(m->dims[0] * m->dims[1])) {
-			ms_record_router_copy(m->router, b);
+			ms_record_router_weight(m->router, b);
 			weight = m->router;
 		}
 	}

@@ -504,7 +504,7 @@ double ms_remove_unwritten_similarity(uint64_t id, uint32_t step)
 	return similarity;
 }
 
-void ms_record_router_copy(uint64_t id, const struct buffer *b)
+void ms_record_router_weight(uint64_t id, const struct buffer *b)
 {
 	double similarity;
 	struct router *r;

@@ -46,8 +46,8 @@ void ms_measure_read_router(uint64_t id, uint32_t step);
  */
 double ms_remove_unwritten_similarity(uint64_t id, uint32_t step);
 
-/* b is a copy of the router's weight. Needs 64 KiB of stack. */
-void ms_record_router_copy(uint64_t id, const struct buffer *b);
+/* Records the similarity of the experts of router `id`. b: a copy of its weight. Needs 64 KiB of stack. */
+void ms_record_router_weight(uint64_t id, const struct buffer *b);
 
 /*
  * Copies the name of a router, or of the one of which it is a copy, to `name`, TRAIN_NAME_MAX bytes.

@@ -14,7 +14,7 @@ struct kinds_keys {
 	bool squash_name; /* omit the part of names before layers, embeddings ... */
 	char *router_targets; /* names of router modules; "": those named gate or router */
 	double expert_capacity_factor; /* for drop_rate; 0: not given */
-	int64_t attention_interval; /* one of this many steps has kinds of attention */
+	int64_t attention_interval; /* statistics of attention are recorded in one of this many steps */
 	int64_t attention_rows; /* most rows of a head for attention_entropy; 0: all */
 	char *watch_functions; /* config/marker.h: python:FILE:FUNCTION each, "": none */
 	char *targets; /* names of parameters and modules, "": all */

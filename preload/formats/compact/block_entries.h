@@ -31,7 +31,8 @@ struct row_state {
 	uint32_t tensor; /* number in the dictionary; UINT32_MAX: it had other parts */
 	bool wide;
 	uint64_t components;
-	uint64_t *before; /* the values that min, max, mean and norm are compared with */
+	uint64_t *
+		before; /* min, max, mean and norm of the entry before, as bits: those of this entry are stored as differences */
 };
 
 /* The values of a call site (sink/call_site.h) that this block has already stored, by the site's slot. */

@@ -98,7 +98,7 @@ const char *dump_names_get_text(const struct dump_names *n, uint32_t at)
 	return n->name[at].text;
 }
 
-uint32_t dump_names_add_call(struct dump_names *n, uint32_t at)
+uint32_t dump_names_add_call(struct dump_names *n, uint32_t name)
 {
-	return n->name[at].count++;
+	return n->name[name].count++;
 }

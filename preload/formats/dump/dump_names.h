@@ -14,7 +14,7 @@ void dump_names_free(struct dump_names *n);
 uint32_t dump_names_find(struct dump_names *n, const char *name);
 const char *dump_names_get_text(const struct dump_names *n, uint32_t at);
 
-/* Returns the number of earlier calls with the name of index `at`, and counts this one. */
-uint32_t dump_names_add_call(struct dump_names *n, uint32_t at);
+/* Returns the number of earlier calls with the name of index `name`, and counts this one. */
+uint32_t dump_names_add_call(struct dump_names *n, uint32_t name);
 
 #endif

@@ -106,7 +106,7 @@ static bool read_mask(const struct buffer *mask, struct element_view *v)
 	       read_element_view(mask, v) && (v->ndim == 2 || v->ndim == 4);
 }
 
-/* An offset in a dimension that may be repeated. */
+/* Returns the offset of index i in dimension `dim` of a mask; 0 if the mask has size 1 there, as it is broadcast. */
 static int64_t get_mask_offset(const struct element_view *v, unsigned dim, uint64_t i)
 {
 	return v->size[dim] == 1 ? 0 : (int64_t)i * v->step[dim];

@@ -315,8 +315,8 @@ static int by_moment(const void *x, const void *y)
 }
 
 /*
- * Returns the median distance of e[0] to e[n - 1] from the line k. room: memory for n numbers,
- * which then contains the distances.
+ * Returns the median of how far the ends e[0] ... e[n - 1] lie ahead of the line k, ns; negative if they lag. space: for n
+ * numbers; receives these distances.
  */
 static double median_ahead(
 	const struct common_end *e, unsigned n, const struct clock_fix *k, double *space)

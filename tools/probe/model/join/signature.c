@@ -77,7 +77,7 @@ static bool has_parts_out(const char *op)
 	return s && s->out == EACH;
 }
 
-static bool has_one_size(const char *op)
+static bool is_with_input(const char *op)
 {
 	const struct signature *s = find_signature(op);
 
@@ -121,7 +121,7 @@ static bool is_paired(const char *op)
 
 /* Answers are kept by the number of the name. */
 static struct name_question typed = {.ask = has_signature}, parts_in = {.ask = has_parts_in},
-			    parts_out = {.ask = has_parts_out}, sized = {.ask = has_one_size},
+			    parts_out = {.ask = has_parts_out}, sized = {.ask = is_with_input},
 			    by_element = {.ask = is_by_element}, computing = {.ask = is_computing},
 			    running = {.ask = is_running}, exclusive = {.ask = is_exclusive},
 			    paired = {.ask = is_paired};

@@ -299,9 +299,9 @@ static void init_row(struct row *w, const struct pace_matrix *m, unsigned i)
 }
 
 /*
- * Returns the expected number of runs of at least k of n more long steps after a first one, of
- * which `alone` are expected. Long delays may come in larger groups than short ones. If the number
- * is small, the groups of the other ranks above `level` also count.
+ * Returns how many groups chance alone would give in which a long step is followed by at least k long ones among the next n
+ * steps. alone: the expected number of first long steps. Long delays may come in larger groups than short ones: if the number
+ * is small, the groups of the other ranks above `level` count, too.
  */
 static double compute_groups(const struct pace *p, const struct pace_matrix *m, const struct row *w,
 	double alone, double level, unsigned k, unsigned n)

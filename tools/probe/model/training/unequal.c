@@ -60,7 +60,7 @@ static int find_agreed_number(const char *name)
 	return -1;
 }
 
-static bool is_derived(const struct meta *m, const char *name)
+static bool is_derived_scalar(const struct meta *m, const char *name)
 {
 	char *word = tool_format(" %.*s ", (int)strcspn(name, "/"), name);
 	bool found = m->derived && strstr(m->derived, word);
@@ -84,7 +84,7 @@ static void add_number_of_step(
 
 	(void)wall_ns;
 	if (find_agreed_number(intern_get_name(name)) < 0 || !isfinite(v) ||
-		is_derived(r->meta, intern_get_name(name)))
+		is_derived_scalar(r->meta, intern_get_name(name)))
 		return;
 	k = table_get(r->values, number_key(name, r->rank), step);
 	if (!k)
