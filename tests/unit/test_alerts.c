@@ -330,6 +330,38 @@ static void no_rules(void **state)
 	rank_drop(&r);
 }
 
+/* People and dashboards read the sentence: it has the value that fired, and the average before it. */
+static void anomaly_json_has_the_value_and_the_history(void **state)
+{
+	static struct anomaly_place place = {.rank = 3};
+	struct alert_rule rule = rule_of_json(TURBULENCE "}");
+	struct alert_seen seen = {.kind = TK_GRAD_REDUCED,
+		.step = 7,
+		.micro_step = UINT32_MAX,
+		.name = "fc.weight",
+		.word = "post_grad"};
+	struct anomalies *a = anomalies_init();
+	char dir[128], path[200], text[4096];
+	size_t n;
+	FILE *f;
+
+	(void)state;
+	assert_non_null(a);
+	make_tmp(dir, sizeof(dir));
+	snprintf(place.dir, sizeof(place.dir), "%s", dir);
+	anomalies_add(a, &seen, &rule, "norm", 4.5, 1.25);
+	anomalies_write(a, &place, dir, 4);
+	anomalies_free(a);
+	snprintf(path, sizeof(path), "%s/anomaly_detected/rank3/anomaly.json", dir);
+	f = fopen(path, "r");
+	assert_non_null(f);
+	n = fread(text, 1, sizeof(text) - 1, f);
+	text[n] = 0;
+	fclose(f);
+	assert_non_null(strstr(text, " at step 7, current value 4.5, history mean 1.25.\""));
+	remove_tree(dir);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -339,6 +371,7 @@ int main(void)
 		cmocka_unit_test(given_again),
 		cmocka_unit_test(killed),
 		cmocka_unit_test(no_rules),
+		cmocka_unit_test(anomaly_json_has_the_value_and_the_history),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
