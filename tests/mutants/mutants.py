@@ -147,7 +147,7 @@ class Mutants:
             self.env.pop(name, None)
 
     def make(self, *targets, limit=None):
-        return run(["make", "-j%d" % os.cpu_count(), "-s", *self.flags, *targets], limit=limit, env=self.env)
+        return run(["make", "-j%d" % self.options.jobs, "-s", *self.flags, *targets], limit=limit, env=self.env)
 
     def object_of(self, path):
         return "%s/obj/%s.o" % (self.build, path[:-2])
@@ -272,6 +272,7 @@ def main():
     parser.add_argument("-s", type=int, default=1, help="seed")
     parser.add_argument("-r", action="append", help="only paths that begin with this (may be repeated)")
     parser.add_argument("-u", dest="unit", action="store_true", help="unit tests only")
+    parser.add_argument("-j", dest="jobs", type=int, default=os.cpu_count(), help="jobs of make")
     parser.add_argument("--san", default="", help="sanitizers, as SAN= of make")
     parser.add_argument("--list", action="store_true", help="print the first places, change nothing")
     options = parser.parse_args()
