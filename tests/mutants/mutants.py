@@ -142,6 +142,7 @@ class Mutants:
         self.flags = ["SAN=" + options.san] if options.san else []
         self.build = "build-" + options.san.replace(",", "-") if options.san else "build"
         self.passes = {}
+        self.untested = 0
         self.env = dict(os.environ, B=self.build, CMOCKA_MESSAGE_OUTPUT="TAP", LC_ALL="C")
         for name in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL"):
             self.env.pop(name, None)
@@ -241,7 +242,7 @@ class Mutants:
                 f.write(source)
 
     def try_place(self, path, place):
-        """None: no change of the program, or no test; else the name of the test that noticed it, or ''."""
+        """None: no change of the program, or no test (counted); else the name of the test that noticed it, or ''."""
         offset, old, new, _ = place
         before = self.machine_code(path)
         full = os.path.join(TREE, path)
@@ -263,7 +264,9 @@ class Mutants:
             results.append(self.noticed_by(path, source, changed, [script]))
             if results[-1]:
                 break
-        return results[-1] or ("" if "" in results else None)
+        by = results[-1] or ("" if "" in results else None)
+        self.untested += by is None
+        return by
 
 
 def main():
@@ -318,6 +321,8 @@ def main():
               flush=True)
     for kind, (n, k) in sorted(kinds.items()):
         print("%-10s %d of %d noticed" % (kind, k, n))
+    if mutants.untested:
+        print("%d further mutants have no near test that passes; they are not counted" % mutants.untested)
     print("%d of %d mutants noticed (%.0f %%), seed %d" % (noticed, tried, 100 * noticed / max(tried, 1), options.s))
     return 0
 
