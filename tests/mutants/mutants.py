@@ -159,7 +159,7 @@ class Mutants:
         for path in paths:
             _, out = run(["nm", self.object_of(path)], env=self.env)
             words = [line.split() for line in out.splitlines()]
-            self.defines[path] = {w[-1] for w in words if len(w) > 1 and w[-2] in "TDBR"}
+            self.defines[path] = {w[-1] for w in words if len(w) > 1 and w[-2] in "TDBR"} - {"main"}
             self.uses[path] = {w[-1] for w in words if len(w) > 1 and w[-2] == "U"}
         self.words = {}
         folder = os.path.join(TREE, "tests", "unit")
@@ -179,8 +179,10 @@ class Mutants:
     def nearest(self, path):
         """Unit tests: those that name most of the file's functions first; else those of the files that call it."""
         found, names, seen = [], self.defines[path], {path}
+        stem = os.path.basename(path)[:-2]
         for _ in range(3):
-            hits = sorted(((len(w & names), t) for t, w in self.words.items() if w & names), key=lambda h: (-h[0], h[1]))
+            hits = sorted(((len(w & names), t) for t, w in self.words.items() if w & names),
+                          key=lambda h: (-h[0], stem not in h[1], h[1]))
             found += [t for _, t in hits if t not in found]
             if len(found) >= NEAREST:
                 break
