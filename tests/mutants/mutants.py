@@ -142,12 +142,13 @@ class Mutants:
         self.flags = ["SAN=" + options.san] if options.san else []
         self.build = "build-" + options.san.replace(",", "-") if options.san else "build"
         self.passes = {}
+        self.untested = 0
         self.env = dict(os.environ, B=self.build, CMOCKA_MESSAGE_OUTPUT="TAP", LC_ALL="C")
         for name in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL"):
             self.env.pop(name, None)
 
     def make(self, *targets, limit=None):
-        return run(["make", "-j%d" % os.cpu_count(), "-s", *self.flags, *targets], limit=limit, env=self.env)
+        return run(["make", "-j%d" % self.options.jobs, "-s", *self.flags, *targets], limit=limit, env=self.env)
 
     def object_of(self, path):
         return "%s/obj/%s.o" % (self.build, path[:-2])
@@ -158,7 +159,7 @@ class Mutants:
         for path in paths:
             _, out = run(["nm", self.object_of(path)], env=self.env)
             words = [line.split() for line in out.splitlines()]
-            self.defines[path] = {w[-1] for w in words if len(w) > 1 and w[-2] in "TDBR"}
+            self.defines[path] = {w[-1] for w in words if len(w) > 1 and w[-2] in "TDBR"} - {"main"}
             self.uses[path] = {w[-1] for w in words if len(w) > 1 and w[-2] == "U"}
         self.words = {}
         folder = os.path.join(TREE, "tests", "unit")
@@ -178,8 +179,10 @@ class Mutants:
     def nearest(self, path):
         """Unit tests: those that name most of the file's functions first; else those of the files that call it."""
         found, names, seen = [], self.defines[path], {path}
+        stem = os.path.basename(path)[:-2]
         for _ in range(3):
-            hits = sorted(((len(w & names), t) for t, w in self.words.items() if w & names), key=lambda h: (-h[0], h[1]))
+            hits = sorted(((len(w & names), t) for t, w in self.words.items() if w & names),
+                          key=lambda h: (-h[0], stem not in h[1], h[1]))
             found += [t for _, t in hits if t not in found]
             if len(found) >= NEAREST:
                 break
@@ -241,7 +244,7 @@ class Mutants:
                 f.write(source)
 
     def try_place(self, path, place):
-        """None: no change of the program, or no test; else the name of the test that noticed it, or ''."""
+        """None: no change of the program, or no test (counted); else the name of the test that noticed it, or ''."""
         offset, old, new, _ = place
         before = self.machine_code(path)
         full = os.path.join(TREE, path)
@@ -263,7 +266,9 @@ class Mutants:
             results.append(self.noticed_by(path, source, changed, [script]))
             if results[-1]:
                 break
-        return results[-1] or ("" if "" in results else None)
+        by = results[-1] or ("" if "" in results else None)
+        self.untested += by is None
+        return by
 
 
 def main():
@@ -272,6 +277,7 @@ def main():
     parser.add_argument("-s", type=int, default=1, help="seed")
     parser.add_argument("-r", action="append", help="only paths that begin with this (may be repeated)")
     parser.add_argument("-u", dest="unit", action="store_true", help="unit tests only")
+    parser.add_argument("-j", dest="jobs", type=int, default=os.cpu_count(), help="jobs of make")
     parser.add_argument("--san", default="", help="sanitizers, as SAN= of make")
     parser.add_argument("--list", action="store_true", help="print the first places, change nothing")
     options = parser.parse_args()
@@ -317,6 +323,8 @@ def main():
               flush=True)
     for kind, (n, k) in sorted(kinds.items()):
         print("%-10s %d of %d noticed" % (kind, k, n))
+    if mutants.untested:
+        print("%d further mutants have no near test that passes; they are not counted" % mutants.untested)
     print("%d of %d mutants noticed (%.0f %%), seed %d" % (noticed, tried, 100 * noticed / max(tried, 1), options.s))
     return 0
 

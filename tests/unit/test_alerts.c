@@ -330,6 +330,88 @@ static void no_rules(void **state)
 	rank_drop(&r);
 }
 
+/* Writes anomaly.json of rank 3, and reads it; to be freed. */
+static char *read_anomaly_json(struct anomalies *a)
+{
+	static struct anomaly_place place = {.rank = 3};
+	const size_t cap = 1 << 20;
+	char dir[128], path[200], *text = malloc(cap);
+	size_t n;
+	FILE *f;
+
+	assert_non_null(text);
+	make_tmp(dir, sizeof(dir));
+	snprintf(place.dir, sizeof(place.dir), "%s", dir);
+	anomalies_write(a, &place, dir, 4);
+	snprintf(path, sizeof(path), "%s/anomaly_detected/rank3/anomaly.json", dir);
+	f = fopen(path, "r");
+	assert_non_null(f);
+	n = fread(text, 1, cap - 1, f);
+	text[n] = 0;
+	fclose(f);
+	remove_tree(dir);
+	return text;
+}
+
+/* A value of the gradient with this name, in step 7. */
+static void add_anomaly(struct anomalies *a, const char *name, double value, double history)
+{
+	struct alert_rule rule = rule_of_json(TURBULENCE "}");
+	struct alert_seen seen = {.kind = TK_GRAD_REDUCED,
+		.step = 7,
+		.micro_step = UINT32_MAX,
+		.name = name,
+		.word = "post_grad"};
+
+	anomalies_add(a, &seen, &rule, "norm", value, history);
+}
+
+/* People and dashboards read the sentence: it has the value that fired, and the average before it. */
+static void anomaly_json_has_the_value_and_the_history(void **state)
+{
+	struct anomalies *a = anomalies_init();
+	char *text;
+
+	(void)state;
+	assert_non_null(a);
+	add_anomaly(a, "fc.weight", 4.5, 1.25);
+	text = read_anomaly_json(a);
+	assert_non_null(strstr(text, " at step 7, current value 4.5, history mean 1.25.\""));
+	free(text);
+	anomalies_free(a);
+}
+
+/* Entries of anomaly.json after a tensor, `others` different ones, and the first tensor again. */
+static unsigned count_entries(unsigned others)
+{
+	struct anomalies *a = anomalies_init();
+	unsigned n = 0;
+	char name[24], *text;
+
+	assert_non_null(a);
+	add_anomaly(a, "first", 4, 1);
+	for (unsigned i = 0; i < others; i++) {
+		snprintf(name, sizeof(name), "other%u", i);
+		add_anomaly(a, name, 4, 1);
+	}
+	add_anomaly(a, "first", 5, 1);
+	text = read_anomaly_json(a);
+	for (const char *p = text; (p = strstr(p, "\"tag_name\"")); p++)
+		n++;
+	free(text);
+	anomalies_free(a);
+	return n;
+}
+
+/* The other statistics of a tensor come soon after the first one: 64 entries are searched for it. */
+static void anomaly_json_has_one_entry_per_tensor_within_64(void **state)
+{
+	(void)state;
+	assert_int_equal(count_entries(0), 1);
+	assert_int_equal(count_entries(63), 64);
+	assert_int_equal(count_entries(64), 66);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -339,6 +421,8 @@ int main(void)
 		cmocka_unit_test(given_again),
 		cmocka_unit_test(killed),
 		cmocka_unit_test(no_rules),
+		cmocka_unit_test(anomaly_json_has_the_value_and_the_history),
+		cmocka_unit_test(anomaly_json_has_one_entry_per_tensor_within_64),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

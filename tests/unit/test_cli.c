@@ -6,7 +6,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tools/lib/cli.h"
 
@@ -138,6 +141,43 @@ static void nearest(void **state)
 	}
 }
 
+/* The error that a command line with this option causes, for a verb with the first n options of a list. */
+static const char *read_error(const char *word, unsigned n)
+{
+	static const struct cli_option list[] = {
+		{"interval", 0, true}, {"follow", 0, false}, {"verbose", 0, false}};
+	static char text[256];
+	int old = dup(2);
+	FILE *to = tmpfile();
+	size_t len;
+
+	assert_non_null(to);
+	line(false, word);
+	c.options = list;
+	c.noptions = n;
+	fflush(stderr);
+	dup2(fileno(to), 2);
+	expect(CLI_WRONG, NULL);
+	fflush(stderr);
+	dup2(old, 2);
+	close(old);
+	rewind(to);
+	len = fread(text, 1, sizeof(text) - 1, to);
+	text[len] = 0;
+	fclose(to);
+	return text;
+}
+
+static void only_options_of_the_verb_are_suggested(void **state)
+{
+	(void)state;
+	assert_non_null(strstr(read_error("--verbsoe", 3), "did you mean --verbose?"));
+	assert_non_null(strstr(read_error("--intervall", 1), "did you mean --interval?"));
+	/* The next one belongs to another verb. */
+	assert_null(strstr(read_error("--folow", 1), "follow?"));
+	assert_null(strstr(read_error("--verbsoe", 2), "did you mean"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -146,6 +186,7 @@ int main(void)
 		cmocka_unit_test(commands),
 		cmocka_unit_test(wrong),
 		cmocka_unit_test(nearest),
+		cmocka_unit_test(only_options_of_the_verb_are_suggested),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -246,6 +246,78 @@ static void rows_are_those_of_the_csv_file(void **unused)
 	remove_tree(dir);
 }
 
+/* Sets a call with one tensor, whose four numbers are `value`. */
+static void make_one_row(struct drawn *d, unsigned i, const double value[4])
+{
+	struct journal_tensor *t = &d->tensor[0].t;
+
+	memset(d, 0, sizeof(*d));
+	d->call.c = (struct journal_call){.e.bytes = sizeof(d->call.c),
+		.seq = i + 1,
+		.start = 1000 * i,
+		.end = 1000 * i + 500,
+		.comm_seq = i,
+		.micro_step = UINT32_MAX,
+		.root = JOURNAL_NONE,
+		.peer = JOURNAL_NONE,
+		.tag = JOURNAL_NONE,
+		.tid = 4000,
+		.api = 1};
+	put_test_tensor(t, IO_IN, 0, 12);
+	t->dtype = DT_FLOAT32;
+	t->flags = 0;
+	t->ndim = JOURNAL_NDIM_NONE;
+	t->stats = (struct stats){
+		.n = 12, .min.f = value[0], .max.f = value[1], .mean = value[2], .norm = value[3]};
+	d->at[0] = t;
+	d->name[0] = "";
+	d->r = (struct record){.api = {"mpi", "MPI_Allreduce", "all_reduce"},
+		.clock = &clock_of_test,
+		.call = &d->call.c,
+		.n = 1,
+		.tensor = d->at,
+		.name = d->name};
+}
+
+/* Each of min, max, mean and norm changes alone: the other three are those of the row before. */
+static void a_number_that_changes_alone_is_kept(void **unused)
+{
+	enum { CALLS = 24 };
+	struct compact_block *b = compact_block_open();
+	struct compact_reader *r = compact_reader_open();
+	static struct drawn all[CALLS];
+	double value[4] = {-1, 2, 0.5, 3};
+	char dir[64], path[128], want[TENSORS * ROW_MAX];
+	unsigned rows;
+	struct source s;
+	const char *text;
+	size_t len;
+	int fd;
+
+	(void)unused;
+	make_tmp(dir, sizeof(dir));
+	snprintf(path, sizeof(path), "%s/calls_0-99.compact", dir);
+	fd = open(path, O_WRONLY | O_CREAT, 0666);
+	for (unsigned i = 0; i < CALLS; i++) {
+		value[i % 4] += 0.25;
+		make_one_row(&all[i], i, value);
+		assert_int_equal(compact_block_add(b, &all[i].r), 0);
+	}
+	write_test_block(fd, b);
+	close(fd);
+	assert_int_equal(source_open(&s, path, UINT64_MAX, true), 0);
+	for (unsigned i = 0; i < CALLS; i++) {
+		want[rows_format(want, &all[i].r, NULL)] = 0;
+		assert_int_equal(compact_read_call(r, &s, &text, &len, &rows), 1);
+		assert_int_equal(len, strlen(want));
+		assert_memory_equal(text, want, len);
+	}
+	source_close(&s);
+	compact_reader_free(r);
+	compact_block_free(b);
+	remove_tree(dir);
+}
+
 /* Two blocks, the second with the dictionaries of the first, and a third with its own. */
 static uint64_t write_three_blocks(const char *path, uint64_t ends[3])
 {
@@ -597,6 +669,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rows_are_those_of_the_csv_file),
+		cmocka_unit_test(a_number_that_changes_alone_is_kept),
 		cmocka_unit_test(numbers_are_those_of_the_text),
 		cmocka_unit_test(many_sites_take_few_bytes),
 		cmocka_unit_test(torn_end_costs_the_last_block_only),

@@ -132,6 +132,7 @@ static void check_errors(void)
 {
 	const void *at = NULL;
 	uint32_t snapshot;
+	int state = 0;
 
 	/* Calls of ours fail. */
 	hip_device.memory(&at);
@@ -139,8 +140,11 @@ static void check_errors(void)
 	max_of(stream, numbers, 1025);
 	assert_int_equal(HIP(hipPeekAtLastError, void)(), 0);
 	assert_int_equal(hip_device.copy((uintptr_t)stream, numbers, 4096, &snapshot), 0);
-	for (int i = 0; i < 5000 && hip_device.poll(snapshot, &at) == 0; i++)
-		usleep(1000);
+	for (int i = 0; i < 5000 && !state; i++) {
+		state = hip_device.poll(snapshot, &at);
+		usleep(state ? 0 : 1000);
+	}
+	assert_int_equal(state, 1);
 	assert_true(((const float *)at)[17] == 5);
 	assert_int_equal(HIP(hipPeekAtLastError, void)(), 0);
 	/* The program has failed, and has not looked yet. */

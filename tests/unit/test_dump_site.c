@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* By what Python name a dump calls an operator, from the program's line. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+/* By what Python name a dump calls an operator, from the program's line, and which line that is. */
+#include "tmp_helper.h"
 
 #include "formats/dump/kept/dump_site.h"
+#include "formats/dump/kept/dump_source.h"
 
 static void operators_that_are_signs_have_their_methods(void **state)
 {
@@ -43,11 +40,36 @@ static void a_line_without_the_sign_does_not_say(void **state)
 	assert_false(dump_site_find_operator(&s, "floor_divide", &prefix, api, sizeof(api)));
 }
 
+static void a_line_is_read_by_its_number_from_1(void **state)
+{
+	static const char text[] = "y = x + 1\n\n\tz = f(y) \nprint(z)";
+	static const char *const want[] = {"", "y = x + 1", "", "z = f(y)", "print(z)", ""};
+	struct dump_source *s = dump_source_open();
+	char dir[64], path[128], line[64];
+	FILE *f;
+
+	(void)state;
+	assert_non_null(s);
+	make_tmp(dir, sizeof(dir));
+	snprintf(path, sizeof(path), "%s/train.py", dir);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+	for (unsigned i = 0; i < sizeof(want) / sizeof(*want); i++) {
+		dump_source_read_line(s, path, i, line, sizeof(line));
+		assert_string_equal(line, want[i]);
+	}
+	dump_source_free(s);
+	remove_tree(dir);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(operators_that_are_signs_have_their_methods),
 		cmocka_unit_test(a_line_without_the_sign_does_not_say),
+		cmocka_unit_test(a_line_is_read_by_its_number_from_1),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

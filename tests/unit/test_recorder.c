@@ -326,6 +326,37 @@ static void test_weight_of_a_sample(void **state)
 	assert_int_equal(compute_sample_ticks(10000000, 32), 10000000);
 }
 
+/* Flags of the row of an input that is not to be read. */
+static uint32_t record_unread_input(uint64_t count)
+{
+	struct operation w = {
+		.root = JOURNAL_NONE, .peer = JOURNAL_NONE, .tag = JOURNAL_NONE, .nin = 1};
+	struct journal_call *r;
+
+	w.in[0] = (struct buffer){.count = count,
+		.bytes = 4 * count,
+		.dtype = DT_FLOAT32,
+		.io = IO_IN,
+		.nostats = 1,
+		.host = 1,
+		.ndim = JOURNAL_NDIM_NONE,
+		.comm_seq = JOURNAL_NONE64,
+		.peer = JOURNAL_NONE,
+		.tag = JOURNAL_NONE};
+	r = record_open(thread_get(), &f_send, &w, JOURNAL_NONE64, 0, 0);
+	assert_non_null(r);
+	record_close(r, &w, clock_ticks(), false, 0);
+	return journal_get_first_tensor(&r->e)->flags;
+}
+
+/* An empty tensor has no values that could be missing. */
+static void an_empty_tensor_does_not_lack_statistics(void **state)
+{
+	(void)state;
+	assert_int_equal(record_unread_input(3), TF_NOSTATS);
+	assert_int_equal(record_unread_input(0), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -337,6 +368,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_stack_while_full, on, off),
 		cmocka_unit_test_setup_teardown(test_stacks_of_threads, on, off),
 		cmocka_unit_test_setup_teardown(test_scratch, on, off),
+		cmocka_unit_test_setup_teardown(an_empty_tensor_does_not_lack_statistics, on, off),
 		cmocka_unit_test(test_weight_of_a_sample),
 	};
 

@@ -170,11 +170,45 @@ static void a_single_rank_communicates_for_no_time(void **state)
 	session_over();
 }
 
+/* Resident bytes, as the kernel counts them now. */
+static double get_resident_bytes(void)
+{
+	FILE *f = fopen("/proc/self/statm", "r");
+	unsigned long all, resident = 0;
+
+	assert_non_null(f);
+	assert_int_equal(fscanf(f, "%lu %lu", &all, &resident), 2);
+	fclose(f);
+	return (double)resident * (double)sysconf(_SC_PAGESIZE);
+}
+
+static void resident_memory_is_what_the_kernel_counts(void **state)
+{
+	double before, after, written;
+	char *block;
+
+	(void)state;
+	begin(UINT64_C(1) << SCALAR_MEMORY_RSS);
+	/* Enough pages that their number has several digits. */
+	block = malloc(64 << 20);
+	assert_non_null(block);
+	memset(block, 1, 64 << 20);
+	before = get_resident_bytes();
+	step_times_close(0);
+	after = get_resident_bytes();
+	written = value_of("memory-rss", 0);
+	/* The step itself may make some pages resident; a sanitizer's runtime may free some. */
+	assert_true(written >= 0.98 * before && written <= 1.02 * after);
+	free(block);
+	session_over();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(a_sum_of_some_is_not_written),
 		cmocka_unit_test(a_time_that_is_not_known_is_absent),
-		cmocka_unit_test(a_single_rank_communicates_for_no_time)};
+		cmocka_unit_test(a_single_rank_communicates_for_no_time),
+		cmocka_unit_test(resident_memory_is_what_the_kernel_counts)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
