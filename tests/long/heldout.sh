@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Programs by another hand (tests/faults/heldout), one fault in each run, and what `probe report` says: the table by program, MPI and
-# fault, with intervals by program. Rules have been repaired with all of these programs but those in unseen/. RUNS (1) of each fault,
-# CLEAN (4) runs of each program without one, SEED (1), JOBS (2) at a time; KEEP: a folder for the runs that were not exact. No clean
-# program may be accused. PROGRAMS=a,b: these alone; in fresh/ are wavefront,multigrid,frontier,rollout,sharded,ringattn; in later/:
-# elements,treecode,tensorpar,recommend,adapters,onef1b; in unseen/: refine,implicit,ensemble,contrast,rivals,denoise. EFFECTS=1:
-# without libprobe and report; whether each fault takes effect.
+# fault, with intervals by program. Rules have been repaired with all of these programs but those in unseen/ and unseen2/. RUNS (1) of
+# each fault, CLEAN (4) runs of each program without one, SEED (1), JOBS (2) at a time; KEEP: a folder for the runs that were not exact.
+# No clean program may be accused. PROGRAMS=a,b: these alone; in fresh/ are wavefront,multigrid,frontier,rollout,sharded,ringattn; in
+# later/: elements,treecode,tensorpar,recommend,adapters,onef1b; in unseen/: refine,implicit,ensemble,contrast,rivals,denoise; in
+# unseen2/: lattice,hashjoin,pivots,halograph,buckets,decentral. EFFECTS=1: without libprobe and report; whether each fault takes effect.
 # timeout: 7200
 . "$(dirname "$0")/../e2e/lib.sh"
 . tests/e2e/torch.sh

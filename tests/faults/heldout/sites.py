@@ -116,6 +116,24 @@ PROGRAMS = {
         "misfits": [f for f in ROOTED if f != "root"], "chosen": ["skip", "extra", "dtype"], "joined": GATHERED, "offer": MESSAGE,
         "taken": ["skip", "extra", "dtype"], "climate": GATHERED + ["flip"], "forecast": PROCESS, "observe": PROCESS,
         "assimilate": PROCESS, "offered": ["sleep", "spin", "kill", "slow"]}),
+    # In unseen2/: by another author who had not read the rules, and no rule has been repaired with them. A plane of the grid of
+    # "lattice", and a row of that of "pivots", has two ranks.
+    "lattice": dict(data=True, ranks=[4, 4, 6], sites={
+        "face_below": [f for f in MESSAGE if f != "stale"], "face_above": [f for f in MESSAGE if f != "stale"], "speed": SCALAR,
+        "moments": [f for f in REDUCED if f != "flip"], "force": BROADCAST, "flows": REDUCED, "profile": GATHERED + ["root"], "image": GATHERED + ["root"], "collide": PROCESS, "stream": PROCESS,
+        "control": PROCESS}),
+    "hashjoin": dict(data=True, sites={
+        "query": BROADCAST, "numbers": SCALAR, "candidates": GATHERED + ["flip"], "sizes": ["skip", "extra", "dtype"],
+        "copied": "nan inf big zero blank skip extra dtype".split(), "histogram": REDUCED, "counts": ["skip", "extra", "dtype"],
+        "rows": "nan inf big zero blank skip extra dtype".split(), "left": SCALAR, "groups": ROOTED, "fullest": SCALAR,
+        "top": [f for f in ROOTED if f != "op"], "audit": REDUCED, "plan": PROCESS, "shuffle": PROCESS, "join": PROCESS}),
+    # A panel is one block of rows shorter each time, and only the ranks of one column of the grid have it.
+    "pivots": dict(data=True, ranks=[4, 4, 6], sites={
+        "frequency": BROADCAST, "candidates": GATHERED + ["flip"], "pivots": BROADCAST,
+        "panel": "nan inf big zero blank skip extra less dtype root".split(), "swap": MESSAGE,
+        "upper": "nan inf big zero blank skip extra less dtype root flip".split(), "partial": ROOTED,
+        "solved": ["skip", "extra", "dtype", "flip"], "solution": REDUCED, "products": REDUCED, "residual": SCALAR,
+        "growth": SCALAR, "field": [f for f in ROOTED if f != "op"], "panel_ends": PROCESS, "update": PROCESS, "solve": PROCESS}),
 }
 # loss: recorded with preset `state`.
 TORCH = "nan inf big zero stale skip extra less dtype op drift loss kill exit1 raise sleep slow".split()
@@ -133,7 +151,11 @@ TORCH_PROGRAMS = {
     "onef1b": dict(data=True, ranks=[2, 3, 4], sites={"": [f for f in TORCH if f not in ("drift", "loss")]}),
     # In unseen/. Each weight of the denoiser is broadcast by its owner after each step.
     "contrast": dict(data=True, ranks=[2, 3, 4], sites={"": TORCH}), "rivals": dict(data=True, sites={"": TORCH}),
-    "denoise": dict(data=True, ranks=[2, 3, 4], sites={"": [f for f in TORCH if f != "drift"]})}
+    "denoise": dict(data=True, ranks=[2, 3, 4], sites={"": [f for f in TORCH if f != "drift"]}),
+    # In unseen2/. Weights are gathered from the parts of all ranks after each step, or are each rank's own.
+    "halograph": dict(data=True, ranks=[2, 3, 4], sites={"": TORCH}),
+    "buckets": dict(data=True, ranks=[2, 3, 4], sites={"": [f for f in TORCH if f != "drift"]}),
+    "decentral": dict(data=True, ranks=[2, 3, 4], sites={"": [f for f in TORCH if f != "drift"]})}
 
 # UCX, below MPICH, catches a crash, and the process stays for longer than a run: the others are blocked.
 # The kinds that name a fault. If the calls disagree and the ranks are two, nothing tells which one is right.
