@@ -13,6 +13,7 @@
 #include "tools/probe/model/join/rounds.h"
 #include "tools/probe/model/call_order.h"
 #include "tools/probe/model/parallel/relay.h"
+#include "tools/probe/model/parallel/turns.h"
 
 #define TOUCHED_NS UINT64_C(60000000000)
 #define BUFFERS (64u << 20) /* bytes, for all ranks together */
@@ -21,12 +22,8 @@
 #define ROUNDS_BYTES_MAX \
 	(UINT64_C(1)     \
 		<< 30) /* bytes of calls files: larger runs are not read a second time for their rounds */
-#define TURN_MAX RELAY_CALLS /* maximum number of calls of a rank before the next rank's turn ... */
-#define TURN_MIN 4
 #define FETCH_CALLS 16 /* number of calls whose meetings are prefetched together */
 #define COLLECTIVES_MAX 65536u /* maximum number of communicators of a rank */
-/* ... of all ranks together: operations that not all ranks have entered are in memory (meet.c) */
-#define TURNS_CALLS (1u << 19)
 /* ns without a sign of life after which a process on another host counts as ended */
 #define STALE_NS UINT64_C(120000000000)
 
@@ -308,85 +305,80 @@ static void read_next_call(struct reader *r, struct call *next)
 	r->has = shares_get_next(r->shares, r->calls.rank, next);
 }
 
-/* Moves the reader with the earliest next call to the top. */
-static void sift_readers(struct reader **heap, unsigned n, unsigned i)
-{
-	for (;;) {
-		unsigned least = i;
-
-		for (unsigned k = 2 * i + 1; k <= 2 * i + 2; k++)
-			if (k < n && heap[k]->next.start < heap[least]->next.start)
-				least = k;
-		if (least == i)
-			return;
-
-		struct reader *t = heap[i];
-
-		heap[i] = heap[least];
-		heap[least] = t;
-		i = least;
-	}
-}
-
-static unsigned choose_turn(unsigned nrank)
-{
-	unsigned n = TURNS_CALLS / (nrank ? nrank : 1);
-
-	return n > TURN_MAX ? TURN_MAX : n < TURN_MIN ? TURN_MIN : n;
-}
-
-/* Handles the next calls of reader r. */
+/* Handles the next calls of reader r, at most turn. */
 static void gather_turn(struct gather *g, struct reader *r, struct relay *join, unsigned turn)
 {
-	struct call *c = relay_get_space(join);
-	unsigned n = 0;
+	for (unsigned done = 0; done < turn && r->has;) {
+		unsigned most = turn - done < RELAY_CALLS ? turn - done : RELAY_CALLS, n = 0;
+		struct call *c = relay_get_space(join);
 
-	c[0] = r->next;
-	for (; n < turn && r->has; read_next_call(r, ++n < turn ? &c[n] : &r->next)) {
-		comms_set_call_numbers(&g->comms, &c[n], g->folders.dir[c[n].rank].rank);
-		gather_call(g, &c[n]);
+		c[0] = r->next;
+		for (; n < most && r->has; read_next_call(r, ++n < most ? &c[n] : &r->next)) {
+			comms_set_call_numbers(&g->comms, &c[n], g->folders.dir[c[n].rank].rank);
+			gather_call(g, &c[n]);
+		}
+		relay_pass(join, n);
+		done += n;
 	}
-	relay_pass(join, n);
+}
+
+/* Returns the bytes that were read of its files if the rank has no call left. */
+static uint64_t end_turn(struct turns *t, struct reader *r)
+{
+	if (!r->has)
+		return shares_get_position(r->shares, &r->calls);
+	turns_add(t, r->calls.rank, r->next.start);
+	return 0;
+}
+
+/* Returns the bytes of the files of ranks that have no call left since. */
+static uint64_t sweep_readers(
+	struct gather *g, struct reader *reader, struct turns *t, struct relay *join, unsigned turn)
+{
+	struct reader *first = &reader[turns_remove_first(t)];
+	uint64_t done = 0;
+
+	gather_turn(g, first, join, turn);
+
+	unsigned n = turns_remove_due(t, first->has ? first->next.start : UINT64_MAX);
+
+	for (unsigned i = 0; i < n && !stopped; i++) {
+		gather_turn(g, &reader[t->due[i]], join, turn);
+		done += end_turn(t, &reader[t->due[i]]);
+	}
+	return done + end_turn(t, first);
 }
 
 static void read_all_calls(struct gather *g, struct reader *reader, const struct gather_options *o)
 {
 	struct relay *join = relay_begin(join_calls, g, o->division.jobs >= JOBS_OF_JOIN);
-	unsigned n = 0, turn = choose_turn(g->folders.n);
-	struct reader **heap = tool_alloc(g->folders.n * sizeof(*heap));
+	unsigned turn = turns_choose_length(g->folders.n);
+	struct turns turns;
 	struct progress bar;
-	uint64_t turns = 0, done = 0;
+	uint64_t done = 0;
 
 	progress_start(&bar, o->progress, g->bytes_read);
+	turns_init(&turns, g->folders.n);
 	for (unsigned i = 0; i < g->folders.n; i++) {
 		read_next_call(&reader[i], &reader[i].next);
-		if (reader[i].has)
-			heap[n++] = &reader[i];
-		else
-			done += shares_get_position(reader[i].shares, &reader[i].calls);
+		done += end_turn(&turns, &reader[i]);
 	}
-	for (unsigned i = n; i-- > 0;)
-		sift_readers(heap, n, i);
-	while (n && !stopped) {
-		struct reader *r = heap[0];
-
-		gather_turn(g, r, join, turn);
-		if (!r->has) {
-			done += shares_get_position(r->shares, &r->calls);
-			heap[0] = heap[--n];
-		}
-		sift_readers(heap, n, 0);
-		if (++turns % 1024 == 0 && progress_is_due(&bar)) {
+	while (turns.n && !stopped) {
+		done += sweep_readers(g, reader, &turns, join, turn);
+		if (progress_is_due(&bar)) {
 			uint64_t now = done;
 
-			for (unsigned i = 0; i < n; i++)
-				now += shares_get_position(heap[i]->shares, &heap[i]->calls);
+			for (unsigned i = 0; i < turns.n; i++) {
+				const struct reader *r = &reader[turns.first[i].rank];
+
+				now += shares_get_position(r->shares, &r->calls);
+			}
 			progress_print(&bar, now);
 		}
 	}
 	relay_end(join);
 	progress_stop(&bar);
-	free(heap);
+	turns_free(&turns);
 }
 
 static void open_readers(struct gather *g, struct reader *reader, struct shares *shares,

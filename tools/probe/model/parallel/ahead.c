@@ -6,11 +6,8 @@
 #include <string.h>
 
 #include "tools/lib/tool.h"
+#include "tools/probe/model/parallel/turns.h"
 #include "journal/columns.h"
-
-#define BATCHES_BYTES (128u << 20) /* total size of all batches, bytes */
-#define BATCH_MAX 128
-#define BATCH_MIN 8
 
 /* A row with bad values, with the arguments of calls_bad_fn. */
 struct bad_copy {
@@ -214,13 +211,6 @@ uint64_t ahead_done(const struct ahead *a, uint32_t rank)
 
 /* ---- start and end ---- */
 
-static unsigned choose_batch_size(unsigned nrank)
-{
-	size_t n = BATCHES_BYTES / (2 * sizeof(struct call)) / (nrank ? nrank : 1);
-
-	return n > BATCH_MAX ? BATCH_MAX : n < BATCH_MIN ? BATCH_MIN : (unsigned)n;
-}
-
 struct ahead *ahead_begin(
 	struct calls *const *reader, unsigned n, ahead_fn *next, void *arg, unsigned threads)
 {
@@ -229,7 +219,7 @@ struct ahead *ahead_begin(
 	a->next = next;
 	a->arg = arg;
 	a->nrank = n;
-	a->size = choose_batch_size(n);
+	a->size = turns_choose_length(n) / 2;
 	a->enough = n / 8 > 16 ? 16 : n / 8 + 1;
 	a->end = &a->first;
 	a->rank = tool_alloc((n + 1) * sizeof(*a->rank));
