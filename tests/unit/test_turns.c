@@ -21,7 +21,7 @@ static uint64_t get_random(uint64_t below)
 }
 
 /* The rank that has the earliest start of those that are in the set, by a search of all. */
-static uint64_t find_earliest(const uint64_t *start, const bool *in)
+static uint64_t find_least_start(const uint64_t *start, const bool *in)
 {
 	uint64_t least = UINT64_MAX;
 
@@ -51,7 +51,7 @@ static void test_earliest_first(void **state)
 		} else if (n) {
 			r = turns_remove_first(&t);
 			assert_true(in[r]);
-			assert_int_equal(start[r], find_earliest(start, in));
+			assert_int_equal(start[r], find_least_start(start, in));
 			in[r] = false;
 			n--;
 		}
