@@ -463,7 +463,7 @@ static void test_unwound(void **state)
 
 	(void)state;
 	begin_carried(&c);
-	stream_drop(&c.op);
+	stream_remove_operation(&c.op);
 	c.op.nout = 0;
 	record_close(c.rec, &c.op, clock_ticks(), false, 0);
 	assert_false(thread_state.carrying);

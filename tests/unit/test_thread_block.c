@@ -365,8 +365,8 @@ static void *get_thread(void *arg)
 
 static unsigned count_blank(unsigned n)
 {
-	static pthread_t id[2 * MANY];
-	static unsigned blank[2 * MANY];
+	static pthread_t id[4 * MANY];
+	static unsigned blank[4 * MANY];
 	pthread_attr_t small;
 	unsigned sum = 0;
 
@@ -391,12 +391,13 @@ static void threads_without_memory_are_counted(void **state)
 	session_on(1 << 20);
 	log_level_set(0);
 	atomic_store(&no_memory, true);
-	blank = count_blank(2 * MANY);
+	/* The tests before can leave 2 * MANY blocks, and the storm one for each thread whose first call a signal met. */
+	blank = count_blank(4 * MANY);
 	atomic_store(&no_memory, false);
 	lost = (unsigned)rank_of_test.j.head->count[JC_DROP_THREADS];
-	assert_in_range(blank, 1, 2 * MANY - 1);
+	assert_in_range(blank, 1, 4 * MANY - 1);
 	assert_int_equal(lost, blank);
-	assert_int_equal(count_blank(2 * MANY), 0);
+	assert_int_equal(count_blank(4 * MANY), 0);
 	/* Shared variables are unchanged. */
 	assert_int_equal(thread_blank.busy, 1u << 30);
 	assert_int_equal(thread_refused.busy, 1u << 30);
