@@ -16,8 +16,8 @@
 /* ---- whether a frame is that of the marker function ---- */
 
 /*
- * Cache of answers by code object; the lowest bit is set for yes. Entries may be overwritten: the
- * answer is then computed again.
+ * Cache: whether a code object is the marker function. An entry is a hash of the code object, whose lowest bit is set if it is. It may
+ * be overwritten by another object's; the answer is then computed again.
  */
 #define PLACES 1024u
 static _Atomic uint64_t answers[PLACES];

@@ -41,7 +41,7 @@
 #define SETTLED_NS INT64_C(150000000) /* a file that was written more recently may be incomplete */
 /*
  * The other ranks must have read `dynamic_on: true` before it is overwritten: each checks at its own times, late on a loaded
- * machine, and a file server's clients see a new file up to some seconds later (acregmin of nfs(5): 3).
+ * machine, and a file server's clients see a new file up to a few seconds later (acregmin of nfs(5): 3).
  */
 #define OTHERS_READ_NS UINT64_C(10000000000)
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads how to get rank and size of a communicator from a library, and how its communicators are made:
+ * Parses the key `comm` of a library's spec: which of its functions return the rank and size of a communicator, and which ones make
+ * communicators:
  *
  *	comm: {id: 128, rank: ..., size: ..., parent: [split]}     id only for an adapter (wrappers/ccl)
  */

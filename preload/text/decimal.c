@@ -149,7 +149,7 @@ static bool compute_digits(uint64_t m, int e, int n, uint64_t *whole, bool *up)
 {
 	const struct power *p = get_power(n);
 	u128 low = (u128)m * p->lo, high = (u128)m * p->hi + (low >> 64);
-	/* The product is high * 2^64 + (uint64_t)low. This is the number of fraction bits in `high`: 66 to 127. */
+	/* The product is high * 2^64 + (uint64_t)low. `fraction` is the number of fraction bits in `high`: 66 to 127. */
 	int fraction = -(e + p->exp) - 64;
 	uint64_t top = (uint64_t)(high >> 64), top_half = UINT64_C(1) << (fraction - 65);
 	uint64_t top_part = top & (top_half * 2 - 1);

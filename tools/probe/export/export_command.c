@@ -62,7 +62,7 @@ static const char help[] =
 	"error\n"
 	"\n"
 	"examples:\n"
-	"  probe export --format trace                    ./probe_output/trace.json.gz\n"
+	"  probe export --format trace                    # ./probe_output/trace.json.gz\n"
 	"  probe export --format trace --step 100-105 --rank 0-7 -o run7.json.gz "
 	"/scratch/run7\n"
 	"  probe export --format trace --per-rank -o hta /scratch/run7\n"

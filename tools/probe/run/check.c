@@ -111,8 +111,8 @@ static int run_checked_command(char *const *argv, const char *library, const cha
 }
 
 /*
- * Reads the list of wrapped functions from libprobe.so. The library gives it to any process that loads it,
- * so it is loaded into this one.
+ * Reads the list of wrapped functions from libprobe.so. Any process that is run with the library writes it, so this program is run
+ * once more (`--version`) with the library preloaded.
  */
 static int read_exports(struct check *k)
 {

@@ -87,7 +87,10 @@ bool ms_collectives_listed(void);
  */
 bool ms_set_method_row(struct ms_function *r, const char *name);
 
-/* Number of methods, and for each the mangled name of the abstract class's function. */
+/*
+ * The methods that are wrapped: how many there are, and for each its plain name and the mangled name of the abstract class's function
+ * that it implements.
+ */
 #define MS_METHODS_MAX 16
 unsigned ms_get_method_count(void);
 const char *ms_get_method_name(unsigned i);

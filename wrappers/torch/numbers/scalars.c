@@ -4,11 +4,11 @@
  * begin and end.
  *
  * A segment consists of the backward passes that one optimizer step uses: those since the last
- * step, and the first pass inside the step (a closure may be called several times for one batch;
- * step() returns the value of the first call). A step of the training may have several segments:
+ * step, and the first pass inside the step. (A closure may be called several times for one batch.
+ * Only its first pass counts, because step() returns the value of the first call.) A step of the training may have several segments:
  * each optimizer's is kept until the step ends.
  *
- * Lock: `lock` is a leaf, held for a few additions, some times per step.
+ * Lock: `lock` is a leaf, held for a few additions, a few times in each step.
  */
 #include <math.h>
 #include <pthread.h>
@@ -258,7 +258,7 @@ struct norm_sum {
  */
 static double own_norm = NAN;
 
-/* The squares of gradients on a device; NAN if one of them is unknown. */
+/* The sum of the squares of those gradients that are on a device, whose values come late; NAN if one of them is unknown. */
 static double late_squares;
 
 static void handle_square(const void *data, const struct stats *stats)

@@ -132,10 +132,7 @@ void note_pace(struct pace *p, const struct call *c)
 	r->ahead[at % PACE_AHEAD] = (struct pace_call){c->start, c->dur, c->wait, c->step, c->bits};
 }
 
-/*
- * Merges cells until they have the given number of steps, from step base * per_cell on. Returns
- * false if there are more steps than cells.
- */
+/* True if the cells of all ranks fit into PACE_CELLS cells that begin with cell `base`, or cells can have no more steps. */
 static bool fit_cells(struct pace *p, uint64_t base)
 {
 	for (unsigned i = 0; i < p->n; i++) {
