@@ -147,6 +147,7 @@ static void interrupted_anywhere(void **state)
 	(void)state;
 	capture_init(&shared, &bounds, cache);
 	capture_init(&mine, &bounds, cache);
+	mine.handled = &shared.taken;
 	sigaction(SIGALRM, &sa, &old);
 	setitimer(ITIMER_REAL, &every, NULL);
 	while (time(NULL) < end) {
@@ -184,6 +185,7 @@ static void left_by_longjmp(void **state)
 
 	(void)state;
 	capture_init(&mine, &bounds, cache);
+	mine.handled = &shared.taken;
 	sigaction(SIGALRM, &sa, &old);
 	for (volatile int i = 0; i < 3000; i++) {
 		if (sigsetjmp(back, 1)) {
