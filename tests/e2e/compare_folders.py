@@ -19,8 +19,11 @@ def stacks(rank, lines):
             print(f"{i},MPI_Allreduce,0,/job/train.py:{line} step <- /job/train.py:99 main,", file=f)
 
 
-def run(name, skip=None, add=None, change=None, nan=None, ranks=2, calls=40, steps=3, redop=None, checksums=False, marked=True, poison=None, half="0.5"):
-    """Calls with random values; skip, add, change: (rank, step, number) of a call."""
+def run(name, skip=None, add=None, change=None, nan=None, ranks=2, calls=40, steps=3, redop=None, checksums=False, marked=True, poison=None, half="0.5", late=0):
+    """
+    Calls with random values; skip, add, change: (rank, step, number) of a call. late: every third call is written after this number of later ones,
+    as an asynchronous operation is written when it completes.
+    """
     for r in range(ranks):
         rank = report_folder.Rank(f"{top}/{name}", r, ranks)
         dice = random.Random(100 + r)
@@ -51,6 +54,10 @@ def run(name, skip=None, add=None, change=None, nan=None, ranks=2, calls=40, ste
                               comm_seq=comm_seq, stack_id=1 + k % 4, redop="max" if here == redop else "sum")
                     comm_seq += 1
         stacks(rank, {1: 10, 2: 20, 3: 30, 4: 40})
+        if late:
+            calls_rows = [rank.lines[i : i + 2] for i in range(0, len(rank.lines), 2)]
+            order = sorted(range(len(calls_rows)), key=lambda i: i + (late + 0.5) * (i % 3 == 0))
+            rank.lines = [line for i in order for line in calls_rows[i]]
         rank.write(steps=dict(current=steps if marked else 0, source="api" if marked else "none"))
 
 
@@ -64,6 +71,9 @@ run("nan", nan=(0, 0, 3))
 run("redop", redop=(1, 2, 2))
 run("poisoned", poison=(1, 1, 7))
 run("spelled", half="5.0e-01")
+run("short", calls=2, steps=400)
+run("short_late", calls=2, steps=400, late=150)
+run("short_late_changed", calls=2, steps=400, late=90, change=(1, 200, 1))
 run("one_rank", ranks=1)
 run("unmarked", marked=False)
 run("crc", checksums=True)

@@ -45,6 +45,14 @@ compare --json good poisoned
 is 'NaN that rank 1 puts into a collective: its input, not the result of rank 0' \
 	"$(json '[d["first"][k] for k in ("step", "rank", "call", "item", "text")], d["origin"]')" \
 	"([1, 1, 'Distributed.all_reduce.7.forward', 'input 0', '0 NaN, in B 1'], None)"
+compare --json short short_late
+is 'calls that were written 75 steps late are paired' \
+	"$status $(json '[(r["calls_a"], r["calls_b"], r["paired"], r["differing"]) for r in d["ranks"]], d["first"]')" \
+	'0 ([(800, 800, 800, 0), (800, 800, 800, 0)], None)'
+compare --json short_late short_late_changed
+is 'calls that were written late: the one that differs, by the number that the rank gave it' \
+	"$(json '[d["first"][k] for k in ("step", "rank", "call", "item")], d["differing"], d["paired"]')" \
+	"([200, 1, 'Distributed.all_reduce.1.forward', 'output 0'], 1, 1600)"
 compare --exact good spelled
 is 'two texts of one number are equal' "$status" 0
 compare --json good redop

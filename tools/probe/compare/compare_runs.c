@@ -234,7 +234,7 @@ static unsigned count_settled_calls(const struct run_step *a, const uint32_t *pa
 
 static bool is_step_open(const struct run_calls *r)
 {
-	return !r->ended && r->nstep == 1;
+	return !r->ended && r->nstep - r->first == 1;
 }
 
 /*
@@ -256,7 +256,7 @@ static void count_unrecorded_call(struct rank_sums *s, bool of_a)
 
 static void write_run_step(struct diff_table *t, struct run_calls *ra, struct run_calls *rb)
 {
-	struct run_step *a = &ra->step[0], *b = &rb->step[0];
+	struct run_step *a = &ra->step[ra->first], *b = &rb->step[rb->first];
 	uint32_t *partner = tool_alloc((a->n + 1) * sizeof(*partner));
 	bool *used = tool_alloc(b->n + 1), open = is_step_open(ra) || is_step_open(rb);
 	unsigned na, nb;
@@ -292,7 +292,7 @@ static void write_run_step(struct diff_table *t, struct run_calls *ra, struct ru
 static void write_lone_step(
 	struct diff_table *t, struct run_calls *r, const struct run_calls *other, bool of_a)
 {
-	struct run_step *s = &r->step[0];
+	struct run_step *s = &r->step[r->first];
 
 	for (unsigned i = 0; i < s->n; i++) {
 		if (meta_step_is_thinned(other->meta, s->step, true, false))

@@ -18,7 +18,6 @@
 
 #define META_MAX ((size_t)16 << 20)
 #define DEPTH_MAX 32
-#define STEPS_LATE_MAX 32 /* asynchronous calls are written late, after their completion */
 #define FIRST_CALLS 8 /* number of first calls whose inputs are compared */
 
 struct setup_value {
@@ -345,7 +344,6 @@ static void read_first_inputs(struct setup *s, const struct rank_dir *d, bool of
 	unsigned taken = 0;
 
 	open_run_calls(&r, d, 0, &none, &all);
-	r.late_steps = STEPS_LATE_MAX;
 	while (taken < FIRST_CALLS && (step = read_run_step(&r))) {
 		for (unsigned i = 0; i < step->n && taken < FIRST_CALLS; i++)
 			taken += write_call_inputs(s, &step->call[i].e, taken, of_b);
@@ -371,7 +369,6 @@ static void add_random_calls(struct setup *s, const struct rank_dir *d, bool of_
 
 	table_init(&counts, sizeof(struct random_count), 1u << 20);
 	open_run_calls(&r, d, 0, &none, &all);
-	r.late_steps = STEPS_LATE_MAX;
 	while ((step = read_run_step(&r))) {
 		for (unsigned i = 0; i < step->n; i++) {
 			const struct entry *e = &step->call[i].e;

@@ -10,7 +10,7 @@
 
 #include "tools/lib/tool.h"
 
-#define POOL_BLOCK 16384
+#define POOL_BLOCK 4096
 
 void *pool_alloc(struct pool *p, size_t bytes)
 {

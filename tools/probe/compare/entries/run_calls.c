@@ -16,7 +16,9 @@
 #define STACKS_MAX (1u << 20)
 #define OPS_MAX (1u << 16)
 #define CALLS_KEPT 50000u /* maximum number of calls of one step */
-#define STEPS_LATE 2 /* a call may be written this many steps late */
+#define STEPS_LATE 2 /* a call may be written at least this many steps late ... */
+/* ... and after this many calls of later steps: about twice as many as the writer finds at once in a journal of 1 MiB */
+#define CALLS_LATE 8192u
 
 /* ---- stacks ---- */
 
@@ -117,7 +119,7 @@ static struct run_step *get_run_step(struct run_calls *r, uint64_t step)
 {
 	unsigned i = r->nstep;
 
-	while (i && r->step[i - 1].step >= step) {
+	while (i > r->first && r->step[i - 1].step >= step) {
 		if (r->step[i - 1].step == step)
 			return &r->step[i - 1];
 		i--;
@@ -372,6 +374,11 @@ static void compute_run_keys(struct run_call *call, const struct call *c, const 
 	k->content = hash_u64(k->stack, content) | 1;
 }
 
+static uint64_t compute_op_key(const struct run_call *c)
+{
+	return hash_str(hash_str(0, c->lib), c->op);
+}
+
 /* Called when all rows of a call were read. */
 static void add_complete_call(struct run_calls *r, struct run_step *step, const struct call *c)
 {
@@ -379,8 +386,7 @@ static void add_complete_call(struct run_calls *r, struct run_step *step, const 
 	struct entry *e = &call->e;
 	const char *op = intern_get_name(c->op), *lib = intern_get_name(c->lib);
 	const struct run_stack *s = c->stack ? table_find(&r->stacks, c->stack, 0) : NULL;
-	uint64_t op_key = hash_str(hash_str(0, lib), op), comm;
-	struct nth_op *nth = table_get(&step->nth, op_key, 0);
+	uint64_t comm;
 
 	add_arguments(step, &r->scratch, c);
 	*e = r->scratch;
@@ -389,10 +395,8 @@ static void add_complete_call(struct run_calls *r, struct run_step *step, const 
 	if (e->n)
 		memcpy(e->item, r->scratch.item, e->n * sizeof(*e->item));
 	e->cap = 0;
-	e->name = pool_format(&step->pool, "%s.%s.%" PRIu64 ".forward", get_call_prefix(lib), op,
-		nth ? nth->n++ : 0);
-	for (unsigned i = 0; i < e->n; i++)
-		e->item[i].name = pool_format(&step->pool, "%s%s", e->name, e->item[i].tail);
+	call->lib = lib;
+	call->op = op;
 	e->step = (int64_t)c->step;
 	e->seq = c->seq;
 	e->number = c->seq;
@@ -401,7 +405,7 @@ static void add_complete_call(struct run_calls *r, struct run_step *step, const 
 	e->comm = format_comm_description(r, step, c, &comm);
 	e->stack = s ? s->text : NULL;
 	e->line = s ? s->line : NULL;
-	compute_run_keys(call, c, s, op_key, comm);
+	compute_run_keys(call, c, s, compute_op_key(call), comm);
 }
 
 static bool read_run_call(struct run_calls *r)
@@ -419,6 +423,7 @@ static bool read_run_call(struct run_calls *r)
 		return true;
 	}
 	add_complete_call(r, get_run_step(r, c.step), &c);
+	r->kept++;
 	if (c.step > r->newest)
 		r->newest = c.step;
 	return true;
@@ -431,45 +436,80 @@ static int compare_call_seqs(const void *x, const void *y)
 	return a->e.seq < b->e.seq ? -1 : a->e.seq > b->e.seq;
 }
 
+/* The n-th call of an operation in a step has number n - 1 in its name, in the order in which the rank made them. */
+static void set_call_names(struct run_step *step)
+{
+	for (unsigned i = 0; i < step->n; i++) {
+		struct run_call *c = &step->call[i];
+		struct nth_op *nth;
+
+		if (c->e.name)
+			continue;
+		nth = table_get(&step->nth, compute_op_key(c), 0);
+		c->e.name = pool_format(&step->pool, "%s.%s.%" PRIu64 ".forward",
+			get_call_prefix(c->lib), c->op, nth ? nth->n++ : 0);
+		for (unsigned k = 0; k < c->e.n; k++)
+			c->e.item[k].name =
+				pool_format(&step->pool, "%s%s", c->e.name, c->e.item[k].tail);
+	}
+}
+
+/* True if more calls of the lowest step may follow. */
+static bool may_grow(const struct run_calls *r)
+{
+	const struct run_step *s = &r->step[r->first];
+
+	return !r->ended && (s->step + STEPS_LATE > r->newest || r->kept - s->n < CALLS_LATE);
+}
+
 struct run_step *read_run_step(struct run_calls *r)
 {
-	while (!r->ended && (!r->nstep || (r->step[0].step + r->late_steps > r->newest &&
-						  r->step[0].n < CALLS_KEPT)))
+	struct run_step *s;
+
+	while (!r->ended &&
+		(r->nstep == r->first || (may_grow(r) && r->step[r->first].n < CALLS_KEPT)))
 		read_run_call(r);
-	if (!r->nstep)
+	if (r->nstep == r->first)
 		return NULL;
-	qsort(r->step[0].call, r->step[0].n, sizeof(*r->step[0].call), compare_call_seqs);
+	s = &r->step[r->first];
+	qsort(s->call, s->n, sizeof(*s->call), compare_call_seqs);
+	set_call_names(s);
 	r->begun = true;
-	r->done = r->step[0].step;
-	return &r->step[0];
+	r->done = s->step;
+	return s;
 }
 
 void remove_run_calls(struct run_calls *r, unsigned n)
 {
-	struct run_step *s = &r->step[0];
+	struct run_step *s = &r->step[r->first];
 
 	if (n < s->n) {
 		/* Strings stay valid until the step ends. */
 		memmove(s->call, s->call + n, (s->n - n) * sizeof(*s->call));
 		s->n -= n;
+		r->kept -= n;
 		return;
 	}
+	r->kept -= s->n;
 	s->n = 0;
-	/* More calls of this step may follow. */
-	if (!r->ended && s->step + r->late_steps > r->newest)
+	if (may_grow(r))
 		return;
 	r->done = s->step + 1;
 	pool_free(&s->pool);
 	table_free(&s->nth);
 	free(s->call);
-	memmove(r->step, r->step + 1, (r->nstep - 1) * sizeof(*r->step));
-	r->nstep--;
+	/* Moved once in a while, because short steps are many. */
+	if (++r->first * 2 > r->nstep) {
+		r->nstep -= r->first;
+		memmove(r->step, r->step + r->first, r->nstep * sizeof(*r->step));
+		r->first = 0;
+	}
 }
 
 void open_run_calls(struct run_calls *r, const struct rank_dir *dir, uint32_t rank,
 	const struct overlay *o, const struct ranges *steps)
 {
-	*r = (struct run_calls){.steps = steps, .late_steps = STEPS_LATE, .meta = &dir->meta};
+	*r = (struct run_calls){.steps = steps, .meta = &dir->meta};
 	table_init(&r->stacks, sizeof(struct run_stack), STACKS_MAX);
 	comms_init(&r->comms);
 	table_init(&r->same_ids, sizeof(struct table_key), UINT32_MAX);
@@ -493,7 +533,7 @@ void close_run_calls(struct run_calls *r)
 	table_free(&r->same_ids);
 	table_free(&r->stacks);
 	pool_free(&r->texts);
-	for (unsigned i = 0; i < r->nstep; i++) {
+	for (unsigned i = r->first; i < r->nstep; i++) {
 		pool_free(&r->step[i].pool);
 		table_free(&r->step[i].nth);
 		free(r->step[i].call);

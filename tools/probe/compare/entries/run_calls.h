@@ -29,6 +29,7 @@ struct run_key {
 struct run_call {
 	struct entry e;
 	struct run_key key;
+	const char *lib, *op; /* of its name, which it gets when the step's calls are sorted */
 };
 
 /* The calls of one step that are in memory. */
@@ -48,17 +49,13 @@ struct run_calls {
 	struct table same_ids; /* filled by match_run_comms() */
 	struct table stacks; /* stacks of stack_info.csv */
 	struct pool texts;
-	struct run_step *step; /* ascending */
-	unsigned nstep, cap_step;
+	struct run_step *step; /* ascending; those before `first` were removed */
+	unsigned first, nstep, cap_step;
 	/* Steps before `done` were returned. Later calls of these steps are only counted. */
 	uint64_t newest, done;
 	bool ended, begun;
 	uint64_t late;
-	/*
-	 * A call may be written this many steps late. open_run_calls() sets it; the caller may
-	 * change it.
-	 */
-	unsigned late_steps;
+	unsigned kept; /* number of calls in all of `step` */
 	struct entry scratch;
 	const struct meta *meta; /* meta.json of the rank */
 	const struct ranges *steps; /* steps to read */
@@ -77,7 +74,9 @@ void close_run_calls(struct run_calls *r);
 void match_run_comms(struct run_calls *a, struct run_calls *b);
 
 /*
- * Returns the lowest step that is complete, or that has too many calls to wait for the rest.
+ * Returns the lowest step that is complete, or that has too many calls to wait for the rest. A step is complete when the calls of
+ * later steps that have been read are many, however short these steps are: an asynchronous call is written when it completes,
+ * and the calls of several threads are written one thread after the other.
  * Returns NULL after the last step.
  */
 struct run_step *read_run_step(struct run_calls *r);
